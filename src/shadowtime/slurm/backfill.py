@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 AFTER_LIMIT = 500
-"""Seconds after which a job over a limit is planned where nothing else tells when."""
+"""Seconds after which a job over a limit is planned if nothing else determines the time."""
 
 
 def backfill_pass(
@@ -38,7 +38,7 @@ def backfill_pass(
 ) -> Outcome:
     """One pass at ``now``; ``state`` is changed by the starts.
 
-    ``clock`` gives the time at which a job is looked at, where a pass takes long (1.5d).
+    ``clock`` gives the time at which a job is considered, if a pass takes long (1.5d).
     ``plans`` False: only the starts are wanted. Plans die with their pass, so that it ends once no
     job further down could start now, whatever is planned for those before it.
     """
@@ -91,9 +91,9 @@ class BackfillPass:
         self.blocked: dict[str, int] = {}
         """Until when jobs of a QOS are not tried because one was over its limit."""
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
-        """Jobs with the same request and limit are answered alike."""
+        """Jobs with the same request and limit get the same answer."""
         self.passes_over = self.shortcuts and self.reuse and not self.counts and clock is None
-        """A job that is sure to be given up leaves nothing behind: not even a count."""
+        """A job that is certain to be given up has no side effects, not even a count."""
         self.may_run_out = True
         """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
@@ -118,7 +118,7 @@ class BackfillPass:
         return self.known_ends
 
     def run(self) -> Outcome:
-        """Look at every record in order."""
+        """Consider every record in order."""
         state = self.state
         if self.parameters.bf_running_job_reserve:
             for job in state.running:
@@ -275,7 +275,7 @@ class BackfillPass:
         return bool(count) and self.plans_in[section.name] >= count
 
     def counted_out(self, job: Job, section: Section) -> bool:
-        """bf_max_job_*: True where enough of that kind were looked at; else this one counts."""
+        """bf_max_job_*: True if enough of that kind were considered; else this one counts."""
         wish = self.parameters
         kinds = (
             (wish.bf_max_job_user_part, self.per_user_part, (job.user, section.name)),

@@ -2,7 +2,7 @@
 
 The compiled walk over the queue (kernel/slurm) plans nodes by cpus and memory, whole or shared. It
 comes back for every start, which is made here by the same rules as in Python, and for every record
-that asks for anything else (named nodes, licences, arrays), which the pass in Python looks at on
+that requests anything else (named nodes, licences, arrays), which the pass in Python handles on
 the same map. A site with GPUs, leaf switches, limits or preemption is left to Python altogether.
 """
 
@@ -73,7 +73,7 @@ class CompiledPasses:
         self.kinds: dict[tuple[int, int], int] = {}
         """Numbers of (partition, limit)."""
         self.exotic = False
-        """Some records are not for the compiled walk."""
+        """The compiled walk cannot plan some records."""
         self.most_others = most_others
         self.up = -1
         self.usable = (-1, 0)
@@ -290,7 +290,7 @@ class CompiledPasses:
         return plans
 
     def _start(self, made: BackfillPass, records: list[Record]) -> None:
-        """The record looked at starts, by the rules of a start."""
+        """The record being considered starts, by the rules of a start."""
         mark = self.board.mark
         at = int(mark[b.AT])
         record = records[at]
@@ -303,7 +303,7 @@ class CompiledPasses:
         mark[b.AT] = at + 1
 
     def _choice(self, at: int) -> Choice:
-        """What the walk has chosen for the record it looks at."""
+        """What the walk has chosen for the record it considers."""
         board = self.board
         ask = board.record[board.queue[at, b.ROW], b.ASK]
         nodes = b.unpacked(board.mask[b.CHOSEN])
@@ -324,7 +324,7 @@ class CompiledPasses:
                     self.board.queue[place, b.GONE] = 1
 
     def _by_the_rules(self, made: BackfillPass, records: list[Record]) -> None:
-        """The record looked at is one for the pass in Python."""
+        """The record being considered is one for the pass in Python."""
         mark = self.board.mark
         at = int(mark[b.AT])
         self._tell_plans(made, records)

@@ -30,7 +30,7 @@ def in_end_order(running: Sequence[Job]) -> list[Job]:
 class Ends:
     """What is free after the first k running jobs have ended, k from 0 on.
 
-    Every job of a pass looks at the same ends, so each state is made once, when it is asked for.
+    Every job of a pass needs the same ends, so each state is computed once, on first use.
     """
 
     __slots__ = ("_after", "_first", "_idle", "jobs", "masks", "times", "usage")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 DEFAULT = 100
-"""Milliseconds where nothing could be measured: nodes without an epilog answer within these."""
+"""Milliseconds if nothing could be measured: nodes without an epilog answer within this time."""
 BY_MAIN = 1
 """The column ``started_by`` of a start by the main pass."""
 WAITED = 3
 """Seconds that a job has waited before its start counts as one that waited for nodes."""
 FEWEST = 10
-"""A mean over fewer starts than this says little."""
+"""A mean over fewer starts than this is not meaningful."""
 TICK = 1.0
 """Seconds between two turns of slurmctld's loop: on average a main pass is half of them away."""
 GRAIN = 10

@@ -77,7 +77,7 @@ class Accounts:
     """What each job was last passed over for, in Slurm's words (sacct's Reason), by record."""
 
     limited: set[int] = field(default_factory=set)
-    """Jobs that a limit kept from starting when one was last looked at."""
+    """Jobs that a limit kept from starting at the last check."""
     blocker: str = ""
     """The QOS whose limit was the last to keep a job from starting."""
 
@@ -128,7 +128,7 @@ class Accounts:
         return False
 
     def accruing(self, job: Job) -> tuple[tuple[str, ...], int] | None:
-        """Whose place a job takes while it ages, and how many there are; None: no bound (21.5)."""
+        """Which bound on ageing jobs applies to a job, and its number; None: no bound (21.5)."""
         if not self.enforced:
             return None
         limits = self.qos.get(job.qos)
@@ -149,7 +149,7 @@ class Accounts:
         return [(name, self.qos[name]) for name in names if name in self.qos]
 
     def before(self, job: Job, running: Sequence[Job], section: Section | None = None) -> str:
-        """The reason why a job may not be looked at yet; empty where it may (6.1)."""
+        """The reason why a job may not be considered yet; empty if it may (6.1)."""
         if not self.enforced:
             return ""
         reason = self.note(job, self._before(job, running, section))
@@ -162,10 +162,10 @@ class Accounts:
     def note_waiting(
         self, waiting: Iterable[Job], running: Sequence[Job], sections: Mapping[str, Section]
     ) -> None:
-        """Note which jobs may not be looked at, for a pass that ended before it came to all.
+        """Record which jobs may not be considered, for a pass that ended before it reached all.
 
-        Jobs of one user, account and QOS in the same partition are answered alike; those that met
-        a limit before keep what they met.
+        Jobs of one user, account and QOS in the same partition get the same answer; those that hit
+        a limit before keep it.
         """
         if not self.enforced or not self.bounds_jobs:
             return

@@ -113,7 +113,7 @@ class Loop:
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
 
     def at(self, time: float, kind: str, what: Any = None) -> None:
-        """Something will happen."""
+        """Schedule an event."""
         self.number += 1
         heapq.heappush(self.heap, Event(time, RANKS[kind], self.number, kind, what))
 
@@ -155,14 +155,14 @@ class Loop:
         return self.out
 
     def _over(self) -> bool:
-        """Nothing but ticks and passes is left, and nothing runs: what waits, waits for ever."""
+        """Only ticks and passes are left, and nothing runs: jobs that wait will never start."""
         rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
         idle = self.idle_passes > 2 or self.times.asleep
         return rest and not self.running and self.times.idle and idle
 
     @property
     def running(self) -> bool:
-        """Somebody runs."""
+        """A job runs."""
         return bool(self.state.running)
 
     def _on_world(self, time: float, what: tuple[str, Any]) -> None:

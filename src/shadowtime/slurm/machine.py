@@ -88,7 +88,7 @@ class Machine:
     """True where the nodes with the largest share of free cpus come first (CR_LLN)."""
 
     def counted(self, node: Hardware, cpus: int) -> int:
-        """Cpus that a job with so many on a node is counted and charged with.
+        """Cpus that a job is counted and charged with for its cpus on a node.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class Machine:
         return len(kinds) == 1 and not special
 
     def mask(self, names: Iterable[str]) -> int:
-        """The nodes of these names; unknown names are left aside."""
+        """The nodes of these names; unknown names are ignored."""
         place = {node.name: at for at, node in enumerate(self.nodes)}
         found = 0
         for name in names:

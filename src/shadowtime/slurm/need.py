@@ -134,7 +134,7 @@ class Need:
 
 
 def enough(have: int, nodes: int, ask: Ask) -> bool:
-    """So many nodes do, where a range is content with fewer than it aims at."""
+    """Whether this many nodes suffice, as a range accepts fewer than it aims at."""
     if ask.wanted_nodes > ask.min_nodes:
         return have >= nodes + ask.min_nodes - ask.wanted_nodes
     return have >= nodes

@@ -41,7 +41,7 @@ class Outcome:
     skipped: dict[int, str] = field(default_factory=dict)
     """Why jobs were passed over."""
     no_start: bool = False
-    """True where no waiting job could have started, so that nothing was looked at."""
+    """True if no waiting job could have started, so that none was considered."""
     valid_until: int = field(default=0, compare=False)
     """Before then another pass starts nothing either, where this one did not and nothing happens
     in between; 0 where that is not known."""

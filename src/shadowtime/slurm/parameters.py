@@ -76,7 +76,7 @@ class Parameters:
 
     @staticmethod
     def parse(text: str) -> Parameters:
-        """From the value of SchedulerParameters; what is not modelled is left aside."""
+        """From the value of SchedulerParameters; what is not modelled is ignored."""
         types = {one.name: one.type for one in fields(Parameters)}
         given: dict[str, int | bool] = {}
         for word in re.split(r"[,\s]+", text.strip()):

@@ -20,7 +20,7 @@ class PassTimes:
     -----
     The main pass runs at the next tick of the second after there is work for it, no sooner than
     batch_sched_delay after the last one, and every sched_interval in any case. The backfill thread
-    looks every bf_interval; one that found nothing new sleeps and looks again every second.
+    wakes every bf_interval; if it finds nothing new, it sleeps and checks again every second.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class PassTimes:
     """When the main pass runs in any case: sched_interval after the last such one."""
     next_backfill: float = field(init=False)
     fresh: bool = field(default=True, init=False)
-    """Something happened since a main pass that looked at everything started nothing."""
+    """Something happened since a main pass over the whole queue started nothing."""
     changed: bool = field(default=True, init=False)
     """Something happened since a backfill pass found that no waiting job could start."""
     news: bool = field(default=True, init=False)
@@ -83,12 +83,12 @@ class PassTimes:
         self.main_due = time
 
     def note(self, time: float) -> None:
-        """Something changed: passes have something to look at."""
+        """Something changed: passes have work to do."""
         self.changed = self.fresh = True
         self.wake(time)
 
     def wake(self, time: float) -> None:
-        """The backfill thread that found nothing new looks again every second (1.5)."""
+        """A backfill thread that found nothing new checks again every second (1.5)."""
         self.news = True
         if self.asleep:
             self.next_backfill = self.asleep_since + max(0, math.ceil(time - self.asleep_since))
@@ -103,7 +103,7 @@ class PassTimes:
         return work, full
 
     def begin_backfill(self, time: float, *, waiting: bool) -> bool:
-        """The backfill thread looks; False where it goes to sleep instead, as nothing is new.
+        """The backfill thread wakes; False if it goes back to sleep because nothing is new.
 
         While jobs wait, the passes themselves change what is noted about them.
         """
@@ -115,6 +115,6 @@ class PassTimes:
         return True
 
     def started(self, time: float) -> None:
-        """A pass started jobs: everything is to be looked at anew."""
+        """A pass started jobs: everything must be reconsidered."""
         self.fresh, self.quiet_until = True, 0
         self.wake(time)

@@ -1,4 +1,4 @@
-"""Who may evict whom, in which order, and by which mode (SLURM.md 7, SLURM_2 20)."""
+"""Which jobs may preempt which, in which order and mode (SLURM.md 7, SLURM_2 20)."""
 
 from __future__ import annotations
 

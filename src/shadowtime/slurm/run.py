@@ -40,12 +40,11 @@ def run_slurm(
     Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
     that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
     order of submission) or multifactor, with the site's own weights and ticks.
-    Plans are rounded to bf_resolution and to half minutes of the wall clock, which the log's epoch
-    tells, not to those since the first submission.
-    ``shortcuts`` False makes every pass whole, for tests of the shortcuts. ``compiled`` says
-    whether compiled code makes backfill passes wherever it can; by default it does in long logs,
-    where most of the queue is for it.
-    What a run gives depends on neither.
+    Plans are rounded to bf_resolution and to half minutes of the wall clock, known from the log's
+    epoch, not to those since the first submission.
+    ``shortcuts`` False runs every pass in full, for tests of the shortcuts. ``compiled``: whether
+    compiled code runs the backfill passes where it can; by default it does in long logs, if it can
+    plan most of the queue. The result of a run depends on neither.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
@@ -59,7 +58,7 @@ def run_slurm(
 
 
 def _later(workload: Workload, requests: Requests, seconds: int) -> tuple[Workload, Requests]:
-    """The same jobs on a clock that reads 0 so much earlier."""
+    """The same jobs on a clock whose zero is this much earlier."""
     begin, cancel = (
         np.where(column >= 0, column + seconds, column)
         for column in (requests.begin, requests.cancel_at)

@@ -42,7 +42,7 @@ class Standing:
 
 
 def has_factors(site: Site) -> bool:
-    """True where priorities are worked out from factors (priority/multifactor)."""
+    """True if priorities are computed from factors (priority/multifactor)."""
     return "multifactor" in setting(site.config, "PriorityType")
 
 
@@ -77,7 +77,7 @@ def standing(
 
 
 class _Queue:
-    """Jobs as Slurm's records, made when they are looked at."""
+    """Jobs as Slurm's records, created on first use."""
 
     def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
         self.workload, self.site, self.schedule = workload, site, schedule
@@ -121,7 +121,7 @@ class _Queue:
         return priority_of(self._parts(job), job.nice)
 
     def _parts(self, job: Job) -> dict[str, float]:
-        """As it was worked out last: at the last tick, or before that when it came (5.2)."""
+        """As computed last: at the last tick, or at its arrival before that (5.2)."""
         last = self.factors.last
         if last is None or last <= job.eligible:
             return self.factors.parts(job, job.eligible, tested=False)

@@ -112,7 +112,7 @@ def leave_weights(state: State, job: Job) -> None:
 
 
 def take_out(waiting: list[Job], job: Job) -> None:
-    """A job waits no longer, if it did. Jobs mostly wait in the order of their records."""
+    """Remove a job from the waiting ones, which are mostly in the order of their records."""
     place = bisect_left(waiting, job.record, key=_record)
     if place < len(waiting) and waiting[place] is job:
         del waiting[place]

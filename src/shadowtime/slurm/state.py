@@ -34,7 +34,7 @@ class Window:
 
 @dataclass(slots=True)
 class State:
-    """Nodes, running jobs in record order, and the jobs that wait and may be looked at.
+    """Nodes, running jobs in record order, and the waiting jobs that may be considered.
 
     ``waiting`` holds what the passes may consider: not held, begun, dependencies met.
     """
@@ -56,7 +56,7 @@ class State:
     records: int = 0
     """The next place in the job list."""
     queue: KeptQueue | None = None
-    """The records of ``waiting`` in order, where whoever holds this state keeps them."""
+    """The records of ``waiting`` in order, if the owner of this state maintains them."""
     compiled: CompiledPasses | None = None
     """Makes backfill passes on arrays where it can; None: all of them in Python."""
 
@@ -109,7 +109,7 @@ class State:
         return Rows(self.chooser, self.preemption, self.machine, self.running)
 
     def release(self, job: Job) -> None:
-        """A job holds nothing any more; cores that it shared stay with the other."""
+        """Release what a job holds; cores that it shared stay with the other job."""
         self.running = [one for one in self.running if one is not job]
         if self.preemption.gang:
             self.usage = usage_of(self.machine, self.running)

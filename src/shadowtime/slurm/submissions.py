@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shadowtime.workload.request import Dependency, Request, Requests
 
 FIRST_PRIORITY = 4_294_901_759
-"""What priority/basic gives the first job; every further one gets one less."""
+"""The priority of the first job under priority/basic; every further one gets one less."""
 SUBMIT_STEP = 0.4142
 """Parts of seconds of submissions, from row to row."""
 
@@ -134,7 +134,7 @@ class Held(NamedTuple):
 
 
 class Dependencies:
-    """Which rows wait for which, and what has become of those.
+    """Which rows wait for which, and the state of those.
 
     Rules
     -----
@@ -157,7 +157,7 @@ class Dependencies:
         self._holder: dict[int, Held] = {}
         """The held job that a row belongs to."""
         self._news: set[int] = set()
-        """Places of held jobs for which something has changed since they were last looked at."""
+        """Places of held jobs for which something has changed since the last check."""
         self._places: dict[int, Held] = {}
         self._count = 0
         self.started: set[int] = set()
@@ -195,7 +195,7 @@ class Dependencies:
         self._note(row)
 
     def _note(self, row: int) -> None:
-        """Something has become of a row: held jobs that wait for it are looked at again."""
+        """A row has changed: held jobs that wait for it are checked again."""
         for other in self.dependents.get(row, ()):
             if other in self._holder:
                 self._news.add(self._holder[other].place)
@@ -225,8 +225,8 @@ class Dependencies:
         """Held jobs whose dependencies are met by now; they are held no longer.
 
         With ``kill_invalid`` a job whose dependency can no longer be met is cancelled, which
-        others may have waited for. Jobs are looked at in the order in which they came, again and
-        again until none is cancelled; only those for which something has changed.
+        others may have waited for. Jobs are checked in the order of their arrival, repeatedly until
+        none is cancelled; only those for which something has changed.
         """
         found = []
         while self._news:
@@ -254,7 +254,7 @@ class Dependencies:
             del self._holder[row]
 
     def met(self, rows: Iterable[int]) -> bool:
-        """True where jobs of these rows may be looked at."""
+        """True if jobs of these rows may be considered."""
         return all(self._met(row) for row in rows if row in self.wishes)
 
     def _met(self, row: int) -> bool:

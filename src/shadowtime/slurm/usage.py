@@ -75,7 +75,7 @@ class Usage:
         self.idle = machine.everything
         self.total = sum(self.cpus)
         self.classes: dict[Floor, tuple[int, int]] = {}
-        """Nodes that have at least that free, and those to be looked at again."""
+        """Nodes that have at least that free, and those to be checked again."""
 
     def copy(self) -> Usage:
         """A copy that can be changed apart."""
@@ -93,8 +93,8 @@ class Usage:
     def able(self, floor: Floor) -> int:
         """The nodes that have at least so many cpus, so much memory and so many GPUs free.
 
-        Memory 0 asks for nodes with none in use. Only nodes that changed since the last question
-        are looked at.
+        Memory 0 requests nodes with none in use. Only nodes that changed since the last query are
+        checked.
         """
         found, stale = self.classes.get(floor, (0, self.machine.everything))
         if stale:
@@ -174,7 +174,7 @@ class Usage:
 
 
 def lowest(mask: int, count: int) -> int:
-    """The lowest so many bits of a mask.
+    """The lowest bits of a mask, this many.
 
     Examples
     --------

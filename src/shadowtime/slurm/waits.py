@@ -59,7 +59,7 @@ class Comparison:
 def compare_waits(folder: Path, *, phases: int) -> Waits:
     """Simulate a folder's jobs with passes at ``phases`` offsets and compare mean waits.
 
-    Jobs that were cancelled while they waited count for nothing.
+    Jobs that were cancelled while they waited do not count.
     """
     return compare_groups(folder, phases=phases, easy=False).all_jobs
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function of another file of this package, loaded when it is called: a log has one format."""
+    """A function of another file here, loaded when it is called: a log has one format."""
     return lambda *given, **named: getattr(import_module(f"shadowtime.trace.{module}"), name)(
         *given, **named
     )

@@ -124,14 +124,14 @@ def parse_sacct(
 
 
 def _expected(text: str | bytes) -> int:
-    """About how many lines there are, from those at the beginning; rather a few too many."""
+    """An estimate of the number of lines from those at the beginning, rather too high."""
     some = min(len(text), 1 << 20)
     ends = text.count(b"\n", 0, some) if isinstance(text, bytes) else text.count("\n", 0, some)
     return 1 + (ends + 1) * len(text) * 11 // (10 * max(some, 1))
 
 
 def _add(jobs: SacctJobs, piece: Piece, path: str | None, bad_lines: BadLines) -> None:
-    """Take a piece in, its bad rows left out; each check finds all rows with its problem."""
+    """Add a piece without its bad rows; each check finds all rows with its problem."""
     while len(piece):
         try:
             return jobs.add(piece)

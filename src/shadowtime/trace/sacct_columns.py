@@ -2,7 +2,7 @@
 
 What one field means is in :mod:`shadowtime.trace.slurm_fields`; here are the quick ways for
 what most fields look like, and everything else goes there, field by field. All functions raise
-:class:`BadRows` if fields make no sense.
+:class:`BadRows` if fields are invalid.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BAD = np.iinfo(np.int64).min
 
 
 class BadRows(ValueError):
-    """Rows with a field that makes no sense, and a sentence on the first of them."""
+    """Rows with an invalid field, and a message about the first of them."""
 
     def __init__(self, rows: Ints, why: str) -> None:
         super().__init__(why)
@@ -51,7 +51,7 @@ def rows_among(at: Ints) -> Iterator[None]:
 
 
 def one_by_one(rows: Iterable[int], value: Callable[[int], int]) -> list[int]:
-    """The value of each row; of all rows for which there is none the first says why.
+    """The value of each row; the error is that of the first row without one.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def one_by_one(rows: Iterable[int], value: Callable[[int], int]) -> list[int]:
 
 
 class Known:
-    """The number behind a field's text, found once for each text that turns up.
+    """The number behind a field's text, computed once per distinct text.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class _Column:
         return len(self._ends) - 1
 
     def parse(self, texts: Texts) -> tuple[AnyArray, AnyArray, Ints, Ints]:
-        """Which are nothing but numbers, and which are understood; their numbers; task, tasks,
+        """Which are plain numbers, and which can be parsed; their numbers; task, tasks,
         component, throttle, is it a step (for all at once where none is more than a number)."""
         number, there = texts.numbers(15)
         plain = there.copy()
@@ -146,7 +146,7 @@ class SacctIds:
 
     @staticmethod
     def _single(ids: Ids, row: int, raw: str, shown: str) -> int:
-        """Put down what one row says."""
+        """Store the id of one row."""
         raw_id, shown_id = raw.strip(), shown.strip()
         job = parse_job_id(raw_id or shown_id)
         other = parse_job_id(shown_id) if shown_id not in ("", raw_id) else job

@@ -92,7 +92,7 @@ def column_places(columns: tuple[str, ...], path: str | None) -> dict[str, int]:
 
 @dataclass
 class _Numbers:
-    """Names as numbers, in the order in which they turn up."""
+    """Names as numbers, in the order of their first appearance."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     known: Known = field(init=False)
@@ -156,7 +156,7 @@ class SacctJobs:
         )  # fmt: skip
 
     def add(self, piece: Piece) -> None:
-        """Take rows in, or count why not; BadRows, and nothing is taken, if some make no sense.
+        """Add rows, or count why not; BadRows, and nothing is added, if some are invalid.
 
         The checks are made in one order, so that the first problem of a row is reported.
         """
@@ -283,7 +283,7 @@ class SacctJobs:
         )  # fmt: skip
         _refuse(self.asked.trouble[found], lambda row: self.asked.each[int(found[row])].trouble)
         priority = counts_of(get("priority"), "Priority") if "priority" in self.place else UNKNOWN
-        # Every check is behind us after this line.
+        # No check fails after this line.
         counts["request_unlimited"] += int(unlimited.sum())
         if not self.zone_told:
             counts["local_times_as_utc"] += int(submits.has("-").sum())
@@ -393,7 +393,7 @@ def _check_bounds(columns: Mapping[str, Ints], exact: Callable[[int], tuple[int,
 
 
 def _refuse(bad: AnyArray, why: Callable[[int], str]) -> None:
-    """BadRows if there are some."""
+    """BadRows if there are any."""
     if bad.any():
         rows = np.flatnonzero(bad)
         raise BadRows(rows, why(int(rows[0])))

@@ -1,4 +1,4 @@
-"""Rows of an sacct export that are looked at together, and their columns by name."""
+"""Rows of an sacct export that are processed together, and their columns by name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BadRow:
 
 
 Row = tuple[int, "list[str] | str"]
-"""The line of a row and its fields, or a sentence where it cannot be split."""
+"""The line of a row and its fields, or a message if it cannot be split."""
 
 
 def pieces_of(rows: Iterator[Row], width: int) -> Iterator[Piece | BadRow]:

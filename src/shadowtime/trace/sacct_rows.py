@@ -3,10 +3,10 @@
 Job names (and comments, constraints ...) may hold the delimiter and line breaks, which sacct
 does not mark. A line that does not start a job belongs to the name before it; a line with too
 many fields had the delimiter in one of the free texts: the reading in which the other fields
-make sense is taken.
+are plausible is used.
 
 An export is read in blocks. The fields of lines that are rows of their own are places in the bytes
-of a block; only the other lines are looked at one by one.
+of a block; only the other lines are processed one by one.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ class _Cut:
 
 
 def _merged(fields: list[str], columns: tuple[str, ...], delimiter: str) -> list[str]:
-    """Put a delimiter back into the free text it came from: the reading that makes most sense."""
+    """Put a delimiter back into the free text it came from: the most plausible reading."""
     extra = len(fields) - len(columns)
     best, best_score = fields, -1
     free = [columns.index(name) for name in _FREE if name in columns] or [len(columns) - 1]

@@ -1,4 +1,4 @@
-"""Which reading of an sacct line makes sense: by the fields that cannot be anything else."""
+"""Which reading of an sacct line is plausible: by the fields with a strict form."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _checks(columns: Sequence[str]) -> Iterator[tuple[int, Check]]:
 
 
 def sense(columns: Sequence[str], fields: Sequence[str]) -> int:
-    """How many of the fields with a strict form have it, if they stand under these columns."""
+    """How many of the fields with a strict form have it, if these are their columns."""
     return sum(check(fields[place], fields) for place, check in _checks(columns))
 
 
 def most(columns: Sequence[str]) -> int:
-    """The sense of a line in which everything fits."""
+    """The score of a line in which every field fits."""
     return sum(1 for _ in _checks(columns))
 
 

@@ -1,4 +1,4 @@
-"""The commands that make the files of a site's folder: run by `pull`, named by `doctor`."""
+"""The commands that create the files of a site's folder: run by `pull`, printed by `doctor`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QOS = (
 
 @dataclass(frozen=True, kw_only=True)
 class SiteCommand:
-    """A command, the file it makes, and what its output must hold to be what was asked for."""
+    """A command, the file it creates, and what its output must contain to be valid."""
 
     file: str
     argv: tuple[str, ...]
@@ -55,7 +55,7 @@ class SiteCommand:
 def site_commands(since: date) -> tuple[SiteCommand, ...]:
     """One command for each file besides the jobs, in the order in which they are run.
 
-    Associations come first: they tell which names are people's.
+    Associations come first: they show which names are those of users and accounts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a log and its site tell together: whole nodes, release times, nodes of reservations.
+"""What a log and its site imply together: whole nodes, release times, nodes of reservations.
 
 Each is a named rule; the jobs it touched are counted in ``Requests.inferred``.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def fit_to_site(
     site: Site, workload: Workload, *, release: str, known: AnyArray | None = None
 ) -> tuple[Site, Workload]:
-    """The site and the workload with what each reveals of the other.
+    """The site and the workload, each completed by the other.
 
     ``known`` marks jobs whose options are all known: nothing is inferred about those.
     """

@@ -1,4 +1,4 @@
-"""A folder in which a site has put what Slurm says of it: jobs, nodes, limits, outages."""
+"""A folder with Slurm's output about a site: jobs, nodes, limits, outages."""
 
 from __future__ import annotations
 

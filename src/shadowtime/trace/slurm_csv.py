@@ -1,6 +1,6 @@
 """A Slurm site's month as CSV: JobName,ReqMem,ReqCPUs,ReqGPUs,ReqDuration,ActualDuration,Submit.
 
-Published by sites that do not want to hand out accounting records: memory is KB of the whole job,
+Published by sites that do not want to release accounting records: memory is KB of the whole job,
 durations are seconds, the submission is an epoch; there are no users and no recorded starts.
 """
 

@@ -1,6 +1,6 @@
 """The values in Slurm's accounting output, one function per kind of field.
 
-All of them raise ValueError with a sentence on what is wrong; the reader adds file and line.
+All of them raise ValueError with a message; the reader adds file and line.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def gpus_of(tres: Mapping[str, int]) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def parse_reqmem(text: str, cpus: int, nodes: int) -> int:
-    """KB of the whole job from ReqMem, whatever Slurm's version meant by it.
+    """KB of the whole job from ReqMem, in the notation of any version of Slurm.
 
     Up to 21.07 ``4000Mc`` is per CPU and ``4Gn`` per node, and ``0n`` means all of each node
     (unknown here: -1); later versions give the whole job without a letter.

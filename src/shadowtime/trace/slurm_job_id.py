@@ -10,7 +10,7 @@ from shadowtime.types import UNKNOWN
 
 @dataclass(frozen=True)
 class JobId:
-    """What a job id says: ``123``, ``123_7``, ``123_[1-9%5]``, ``123+1``, ``123.batch``."""
+    """The parts of a job id: ``123``, ``123_7``, ``123_[1-9%5]``, ``123+1``, ``123.batch``."""
 
     number: int
     task: int = UNKNOWN
@@ -31,7 +31,7 @@ _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 
 def parse_job_id(text: str) -> JobId:
-    """Take a job id apart.
+    """Split a job id.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
     Rules
     -----
     ``-N k`` is both bounds, ``-N k-m`` one each. Tasks are -n, else the nodes. A number of tasks
-    per node lifts the least number of nodes. A value that makes no sense leaves what was there.
+    per node raises the minimum number of nodes. An invalid value is ignored.
 
     Examples
     --------

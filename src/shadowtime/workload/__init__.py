@@ -34,7 +34,7 @@ _LATER = {
     "time_window": "slicing",
     "tsafrir_estimates": "tsafrir",
 }
-"""Loaded when first asked for: most runs draw and scale nothing."""
+"""Loaded on first use: most runs generate and scale nothing."""
 
 __all__ = [
     "LublinModel",

@@ -1,8 +1,8 @@
 """From the lines of a log to jobs that can be scheduled: every rule named, switched and counted.
 
-Logs are dirty, and what one does about it changes the answer (Feitelson, Tsafrir & Krakov 2014),
-so nothing is repaired or dropped without a count in ``Workload.cleaning``. A rule that applied
-but found nothing is listed with 0: one sees that it was looked for.
+Logs are dirty, and how they are cleaned affects the results (Feitelson, Tsafrir & Krakov 2014), so
+nothing is repaired or dropped without a count in ``Workload.cleaning``. A rule that was applied and
+found nothing is listed with 0.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def _allowed(name: str, value: str, kind: object) -> None:
 
 
 def _switch(rule: str, choice: str) -> str:
-    """How the command line asks for a rule."""
+    """How a rule is requested on the command line."""
     return f"--cancelled {choice}" if rule == "cancelled" else f"--rule {rule}={choice}"
 
 

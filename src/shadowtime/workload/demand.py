@@ -63,7 +63,7 @@ def draw_bandwidth(
 ) -> Workload:
     """The same jobs with a bandwidth per process in ``extra["bandwidth"]`` (MB/s).
 
-    A job's class hangs on its id and the seed alone, so a job has the same demand in every slice,
+    A job's class depends on its id and the seed alone, so a job has the same demand in every slice,
     order and load: u = splitmix(id + 1000003 x seed) mod 100; high below the share of high, medium
     below that of both, else low. ``scenario`` is HIGH, MED, LOW or percentages of your own.
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 FINEST = 10**9
-"""Work is counted in so many units a second at most; beyond it in COARSE ones, rounded down."""
+"""The most units of work per second; beyond it they are COARSE, and work is rounded down."""
 COARSE = 10**6
 MANY = 200_000
-"""So many different demands on a node are looked at; where there are more, units are COARSE."""
+"""At most this many different demands on a node are considered; beyond that units are COARSE."""
 
 
 def demand_of(workload: Workload, contention: Contention) -> Ints:

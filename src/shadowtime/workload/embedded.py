@@ -39,7 +39,7 @@ def demo_workload() -> Workload:
     job. The load is high enough for a queue and the jobs small enough (half of the machine
     at most) for backfilling to have a choice, so policies differ here by more than chance.
     One job is not drawn but set: it asks for seven eighths of the machine for an hour or two, as
-    every centre has some, and shows what a policy does to the job that fits into no gap.
+    every centre has some, and shows how a policy treats a job that fits into no gap.
 
     Examples
     --------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.workload.workload import Workload
 
 TOLERATED_PERCENT = 1
-"""So many jobs in a hundred may be too wide; beyond it the machine is wrong, not the jobs."""
+"""Percentage of the jobs that may be too wide; beyond it the machine is wrong, not the jobs."""
 
 
 def fit(

@@ -19,9 +19,9 @@ def resubmitted(
 ) -> Workload:
     """The jobs submitted at these times, in (submit, id) order.
 
-    What hangs on the submission moves with it: the moments at which a job may begin, became
+    What depends on the submission moves with it: the moments at which a job may begin, became
     eligible or is cancelled in the queue keep their distance. Recorded starts move along with
-    ``recorded`` (all jobs shifted alike); else they are forgotten, for they belong to the old load.
+    ``recorded`` (all jobs shifted equally); else they are dropped, as they belong to the old load.
     ``run`` are other run times, in the order of the given workload.
 
     Examples

@@ -1,4 +1,4 @@
-"""What jobs ask of a site: nodes, tasks, memory, GRES, features, partitions, times, dependencies.
+"""A job's request to a site: nodes, tasks, memory, GRES, features, partitions, times, dependencies.
 
 Logs hold many jobs and few different requests, so a workload keeps each distinct ``Request`` once
 and an index per job. What differs from job to job (begin, dependency, array, nice, cancellation)
@@ -26,7 +26,7 @@ NEVER = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Gres:
-    """So many of a countable resource, per node, task or job."""
+    """An amount of a countable resource, per node, task or job."""
 
     name: str
     count: int
@@ -71,7 +71,7 @@ class Request:
 
     @property
     def cpus(self) -> int:
-        """The least cpus that do."""
+        """The smallest sufficient number of cpus."""
         return self.tasks * self.cpus_per_task
 
 

@@ -1,4 +1,4 @@
-"""Load: what a workload asks of a machine, and the same jobs arriving faster or slower."""
+"""Load: what a workload demands of a machine, and the same jobs arriving faster or slower."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def offered_load(workload: Workload, cluster: Cluster) -> dict[str, float]:
-    """What the jobs ask of each resource as a share of what the machine has.
+    """The demand for each resource as a share of the machine's capacity.
 
     The demand area, sum of demand x run (cut at the limit), over capacity x (last submission -
     first submission), for every resource that both the workload and the machine count. At 1 and

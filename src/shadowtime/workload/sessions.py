@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shadowtime.workload.workload import Workload
 
 THINK = 20 * 60
-"""The longest think time in seconds: who comes back later begins a new session."""
+"""The longest think time in seconds: a user who returns later begins a new session."""
 
 
 @dataclass(frozen=True, eq=False)

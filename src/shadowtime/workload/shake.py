@@ -1,6 +1,6 @@
-"""Input shaking: many copies of a workload that differ by nothing that matters.
+"""Input shaking: many copies of a workload with insignificant differences.
 
-A result that changes with them is an accident of the input, one that stays is real.
+A result that varies between them is an artefact of the input; one that persists is real.
 """
 
 from __future__ import annotations

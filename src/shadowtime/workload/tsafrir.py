@@ -107,7 +107,7 @@ def draw_ranks(rng: np.random.Generator, given: Mapping[int, int] | None = None)
 
 
 def check_given(given: Mapping[int, int], jobs: int, max_estimate: int) -> None:
-    """Refuse what cannot be: too many estimates, too many jobs, times out of range."""
+    """Reject impossible values: too many estimates, too many jobs, times out of range."""
     if len(set(given) | {max_estimate}) > HEAD:
         raise UsageError(
             f"{len(given)} estimates are given; the head has room for {HEAD} with the maximum"

@@ -23,7 +23,7 @@ COLUMNS = ("user", "group", "executable", "queue", "partition", "status", "recor
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Workload:
-    """What is to be scheduled: one entry per job and column, nothing about any policy.
+    """The jobs to schedule: one entry per job and column, nothing about any policy.
 
     Rules
     -----
@@ -99,7 +99,7 @@ class Workload:
             raise self._impossible_demand()
 
     def _impossible_demand(self) -> InputError:
-        """No kernel may meet such a job: it would give back what it never took."""
+        """No kernel may get such a job: it would release what it never allocated."""
         lowest = np.array([1] + [0] * (len(self.resources) - 1))
         row, k = np.argwhere(self.demand < lowest)[0]
         what = "processors" if k == 0 else self.resources[k]
@@ -125,7 +125,7 @@ class Workload:
         """Run time cut at the kill limit."""
         return np.minimum(self.run, self.limit)
 
-    # What every run asks of its workload is looked up once: columns are never written to.
+    # What every run needs from its workload is computed once: columns are never written to.
 
     @cached_property
     def within_request(self) -> bool:

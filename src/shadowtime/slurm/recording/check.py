@@ -36,7 +36,7 @@ TOGETHER = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that Slurm and the model did not do alike."""
+    """One difference between Slurm and the model."""
 
     time: float
     what: str
@@ -64,7 +64,7 @@ class Tallies:
     extra_plans: int = 0
     differences: list[Difference] = field(default_factory=list)
     lacking: tuple[str, ...] = ()
-    """What the recording does not tell though the passes depend on it."""
+    """What the passes depend on and the recording does not contain."""
     latency: Latency | None = None
     """How long nodes took to answer after an end, where the log shows it."""
 
@@ -368,7 +368,7 @@ def _record(label: str) -> int:
 
 
 def _clock(events: list[Event]) -> Callable[[int], int]:
-    """When each job of a pass was looked at, for passes that run over a full second."""
+    """When each job of a pass was considered, for passes that take more than a second."""
     seen: dict[int, int] = {}
     for event in events:
         if event.kind in ("plan", "backfill"):

@@ -1,4 +1,4 @@
-"""A folder of a recording: which files it holds and what they say of each job."""
+"""A folder of a recording: its files and what they contain about each job."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a job held on a node, as scontrol -d says it."""
+    """What a job held on a node, as scontrol -d reports it."""
 
     node: str
     cpus: tuple[int, ...]
@@ -235,7 +235,7 @@ def _read_details(recording: Recording, path: Path) -> None:
 
 
 def _from_scontrol(line: str) -> Submitted | None:
-    """What scontrol still knows of a submission, where nothing else tells."""
+    """What scontrol still knows about a submission, if nothing else does."""
     shown = dict(re.findall(r"(\S+?)=(\S*)", line))
     if "NumTasks" not in shown or "TimeLimit" not in shown:
         return None

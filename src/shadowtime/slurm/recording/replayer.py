@@ -62,7 +62,7 @@ class Replayer:
     """What the jobs would hold that our own pass started."""
     last_submit: tuple[float, Job] | None = None
     has_priorities: bool = False
-    """The log tells priorities as they change."""
+    """The log records priorities as they change."""
     changes: float = -1e9
     """When nodes or reservations changed last."""
 
@@ -73,7 +73,7 @@ class Replayer:
         return Replayer(recording, state_of(recording.site), has_priorities=logged)
 
     def waiting(self, now: int) -> list[Job]:
-        """Pending jobs that a pass at ``now`` may look at."""
+        """Pending jobs that a pass at ``now`` may consider."""
         found = []
         if self.recording.samples and not self.has_priorities:
             self._sampled_priorities(now)
@@ -86,7 +86,7 @@ class Replayer:
         return found
 
     def _sampled_priorities(self, now: int) -> None:
-        """The priorities that squeue showed last, where the log does not tell them."""
+        """The priorities that squeue showed last, if the log does not record them."""
         for job in self.pending.values():
             for when, value in self.recording.samples.get(job.id, ()):
                 if when > now:
@@ -225,7 +225,7 @@ class Replayer:
         self._list_running(job.start)
 
     def _list_running(self, now: int) -> None:
-        """After a start or an end: who runs, and whom gang scheduling stops or lets go on."""
+        """After a start or an end: which jobs run, and which are suspended or resumed."""
         state = self.state
         state.running = sorted(self.running.values(), key=lambda one: one.record)
         if not state.preemption.gang:
