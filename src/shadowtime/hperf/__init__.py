@@ -1,4 +1,4 @@
-"""Measured demand by tag: the performance store, collectors, and what a scheduler asks of them.
+"""Measured demand by tag: the performance store, collectors, and queries of a scheduler.
 
 C. Fenoy Garcia's thesis (UPC 2014), chapter 2: every finished job leaves a record under the tag
 its user gave it, and the next job of that tag is scheduled by the average of the records.

@@ -1,4 +1,4 @@
-"""How much bandwidth has this node? A small program in the way of STREAM.
+"""The bandwidth of this node, measured by a small program similar to STREAM.
 
 Processes run ``a = b + s * c`` over arrays far larger than any cache, all at once. As
 NumPy needs two steps for it, five arrays are moved where STREAM counts three.
@@ -36,7 +36,7 @@ class Bandwidth:
 
 
 def calibrate(processes: Sequence[int], *, megabytes: int = 64, seconds: float = 1.0) -> Bandwidth:
-    """Measure with so many processes at once; each has three arrays of so many MB."""
+    """Measure with several processes at once; each has three arrays of a given size in MB."""
     if megabytes < 1 or seconds <= 0 or not processes or min(processes) < 1:
         raise UsageError("give at least one process, 1 MB and some time")
     found = {}

@@ -1,4 +1,4 @@
-"""Opening a store: which database a URL means, how to behave towards it, what its errors mean."""
+"""Opening a store: which database a URL means, how it is accessed, what its errors mean."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def url_of(where: str) -> sa.URL:
 def connected(url: sa.URL, patience: float) -> sa.Engine:
     """An engine that waits for locks, but not for ever."""
     kind = url.get_backend_name()
-    options: dict[str, Any] = {"poolclass": pool.NullPool}  # a store is asked now and then
+    options: dict[str, Any] = {"poolclass": pool.NullPool}  # a store is queried now and then
     if kind == "sqlite":
         if file := file_of(url):
             os.makedirs(os.path.dirname(file), exist_ok=True)
@@ -108,12 +108,12 @@ def file_of(url: sa.URL) -> str:
 
 
 def _plain_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.isolation_level = None  # we issue BEGIN ourselves
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A transaction that will write says so at once: then it waits its turn and cannot deadlock.
+    # A transaction that will write locks at once: then it waits its turn and cannot deadlock.
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -127,7 +127,7 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def understood(where: str) -> Iterator[None]:
-    """Turn a database's error into a sentence that says what to do."""
+    """Turn a database's error into a message with what to do."""
     try:
         yield
     except exc.SQLAlchemyError as wrong:
@@ -201,7 +201,7 @@ def version_of(connection: sa.Connection) -> int:
 
 
 def bring_up_to_date(connection: sa.Connection, where: str, *, to: int = VERSION) -> None:
-    """Carry out the missing steps; several may try at once, one of them does it."""
+    """Perform the missing migrations; several processes may try at once, one of them succeeds."""
     alone(connection)
     have = version_of(connection)
     refuse_newer(have, where)
@@ -212,7 +212,7 @@ def bring_up_to_date(connection: sa.Connection, where: str, *, to: int = VERSION
 
 
 def refuse_newer(have: int, where: str) -> None:
-    """Refuse a schema from the future."""
+    """Reject a schema of a later version."""
     if have > VERSION:
         raise StoreError(
             f"the store {where} has schema version {have} and this Shadowtime knows {VERSION}: "
@@ -229,5 +229,5 @@ def alone(connection: sa.Connection) -> None:
     if kind == "postgresql":
         connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({LOCK})"))
     elif kind in ("mysql", "mariadb"):
-        # Not released by hand: others must not look before our last step is committed.
+        # Not released by hand: others must not read before our last step is committed.
         connection.execute(sa.text(f"SELECT GET_LOCK('hperf-{LOCK}', 60)"))

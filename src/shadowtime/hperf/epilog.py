@@ -113,7 +113,7 @@ def _text(path: Path) -> str:
 
 
 def read_pending(path: Path) -> tuple[list[Record], list[bytes]]:
-    """The records that wait, and the lines that are none: a crash in mid-write leaves such."""
+    """The waiting records, and the lines that are not records, as a crash in mid-write leaves."""
     records, broken = [], []
     try:
         with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
@@ -137,7 +137,7 @@ def after_job(
     table: Path | None,
     now: int,
 ) -> str:
-    """Record a finished job; what happened, in a sentence. Raises only for broken measurements."""
+    """Record a finished job; returns what happened. Raises only for invalid measurements."""
     record = record_of(environment, spool, now=now)
     waiting = spool / PENDING
     spool.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Records as files: JSON lines with all that is known of a job, or a CSV from any tool.
 
-A file is read whole before anything is stored: a line that is broken or half written names itself,
-and then nothing was imported.
+A file is read whole before anything is stored: an invalid or incomplete line is reported, and then
+nothing is imported.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ COLUMNS = ("tag", "bandwidth", "elapsed", "width", "key", "finished", "source")
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """The records of a .jsonl or .csv file; refuses the whole file if one line is wrong."""
+    """The records of a .jsonl or .csv file; rejects the whole file if one line is invalid."""
     return list(_readers(path)[0](Path(path)))
 
 
 def write_records(records: Iterable[Record], path: str | Path) -> int:
-    """Write records to a .jsonl or .csv file; how many."""
+    """Write records to a .jsonl or .csv file; returns how many."""
     write = _readers(path)[1]
     count = 0
     with Path(path).open("w", encoding="utf-8", newline="") as file:

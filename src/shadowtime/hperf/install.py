@@ -46,7 +46,7 @@ class Installation:
 
     @property
     def table(self) -> Path:
-        """The file that the plug-in asks."""
+        """The file that the plug-in reads."""
         return self.folder / "hperf.tsv"
 
     @property
@@ -97,7 +97,7 @@ class Installation:
         }
 
     def write(self) -> list[Path]:
-        """Write the files; a submit plug-in that is not ours is refused, and nothing is written."""
+        """Write the files; rejects a submit plug-in that is not ours, and then writes nothing."""
         if not self.folder.is_dir():
             raise UsageError(f"there is no folder {self.folder}: name the one with slurm.conf")
         plugin = self.folder / "job_submit.lua"
@@ -126,7 +126,7 @@ class Installation:
         return [*wanted, self.store_file, self.spool, self.table]
 
     def slurm_user(self) -> tuple[int, int] | None:
-        """User and group of SlurmUser, by slurm.conf; None for who may not give files away."""
+        """User and group of SlurmUser, by slurm.conf; None if this user may not change owners."""
         if os.geteuid() != 0:
             return None
         conf = self.folder / "slurm.conf"
@@ -144,9 +144,9 @@ class Installation:
         return known.pw_uid, known.pw_gid
 
     def fill_table(self) -> int:
-        """Tell the plug-in what the store knows already, as the epilog does; how many tags.
+        """Publish what the store knows already, as the epilog does; returns the number of tags.
 
-        A store that is not there yet is not made: it belongs to the first process that records.
+        A missing store is not created: it belongs to the first process that records.
         """
         store = open_store(self.store, must_exist=True, patience=5.0)
         try:

@@ -32,7 +32,7 @@ def default_store(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def absolute_store(where: str) -> str:
-    """The same store from whatever folder it is asked: a file by its whole path, a server as given.
+    """The same store from any folder: a file by its whole path, a server as given.
 
     Examples
     --------

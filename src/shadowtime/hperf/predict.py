@@ -1,7 +1,7 @@
-"""What a scheduler asks: how much will a job of this tag draw?
+"""A scheduler's query: how much bandwidth will a job of this tag use?
 
-It always gets an answer: without a record, or without a store, the job runs on nodes of its own
-(thesis, section 2.2), and the answer says why.
+There is always an answer: without a record, or without a store, the job runs on exclusive nodes
+(thesis, section 2.2), and the answer contains the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table that the submit plug-in asks: a line per tag, sorted, replaced as a whole."""
+"""The table that the submit plug-in reads: a line per tag, sorted, replaced atomically."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table_text(averages: Mapping[str, Average]) -> bytes:
 
 
 def publish(averages: Mapping[str, Average], path: str | Path) -> int:
-    """Replace the table at once, so that no reader ever sees half of it; how many tags.
+    """Replace the table atomically; returns the number of tags.
 
     Root gives the new table to the old one's owner: the plug-in must be able to open it.
     """

@@ -114,7 +114,7 @@ class Record:
 
 
 def bandwidth_of(misses: int, seconds: float) -> float:
-    """MB/s that so many misses of the last cache level mean.
+    """MB/s that a number of misses of the last cache level mean.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def bandwidth_of(misses: int, seconds: float) -> float:
 
 
 def checked_tag(tag: str) -> str:
-    """A tag as the store keeps it: blanks around it do not count; quotes and any script may.
+    """A tag as the store keeps it: without surrounding blanks; any other characters are allowed.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def checked_tag(tag: str) -> str:
 
 
 def _check_process(process: Process) -> None:
-    """Refuse what the tables cannot hold."""
+    """Reject what the tables cannot hold."""
     _number("elapsed", process.elapsed)
     if len(process.node) > LONGEST_TAG or not process.node.isprintable():
         raise InputError(f"a node's name has at most {LONGEST_TAG} printable characters")

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 TRIES = 20
 CHUNK = 500
-"""Names in one question: SQLite bounds its parameters."""
+"""Names in one query: SQLite bounds its parameters."""
 
 
 class Average(NamedTuple):
-    """What is known of a tag: MB/s per process on average, over so many records."""
+    """What is known about a tag: mean MB/s per process, and the number of records."""
 
     mean: float
     records: int
 
 
 class Added(NamedTuple):
-    """What became of records: new ones, and jobs that were already known by their key."""
+    """What happened to records: new ones, and jobs already known by their key."""
 
     new: int
     known: int
@@ -62,12 +62,12 @@ class Store:
         self._engine, self.where = engine, where
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
     # ------------------------------------------------------------------ asking
     def average(self, tag: str) -> Average | None:
-        """The average demand by tag: one look-up by the indexed name; None if nothing is known."""
+        """The mean demand of a tag: one look-up by the indexed name; None if nothing is known."""
         tag = tag.strip()
         if len(tag) > LONGEST_TAG:
             return None
@@ -112,7 +112,7 @@ class Store:
         raise StoreError(f"the store {self.where} is too busy: try again")
 
     def forget(self, tag: str | None = None, *, before: int | None = None) -> int:
-        """Delete records, of one tag and older than an instant where given; how many."""
+        """Delete records, of one tag and older than an instant if given; returns how many."""
         gone = 0
         for name in [tag.strip()] if tag is not None else list(self.averages()):
             with understood(self.where), writing(self._engine) as connection:
@@ -122,7 +122,7 @@ class Store:
         return gone
 
     def _make_tags(self, names: Sequence[str]) -> None:
-        """Rows for tags that have none; another writer may be quicker."""
+        """Create rows for tags that have none; another writer may be quicker."""
         rows = [{"name": name, "records": 0, "total": 0.0} for name in names]
         with writing(self._engine) as connection:
             connection.execute(sa.insert(tables.tag), rows)
@@ -186,20 +186,20 @@ def _forget(connection: sa.Connection, place: int, before: int | None) -> int:
 
 
 def _worth_another_try(wrong: exc.OperationalError) -> bool:
-    """Databases break a circle of waiting writers by refusing one: it only has to come again."""
+    """Databases resolve a deadlock of writers by rejecting one, which only has to retry."""
     raw = wrong.orig
     code = getattr(raw, "sqlstate", None) or (raw.args[0] if raw and raw.args else None)
     return code in (1213, "40P01", "40001")
 
 
 BLOCK = 2000
-"""Jobs read at a time with all that hangs below them."""
+"""Jobs read at a time with their processes, threads and counters."""
 
 
 def insert_records(
     connection: sa.Connection, records: Sequence[Record], places: Mapping[str, int]
 ) -> None:
-    """Insert jobs, then what hangs below those that have anything below them."""
+    """Insert jobs, then their processes, threads and counters."""
     plain = [_job_row(r, places[r.tag]) for r in records if not r.processes]
     if plain:
         connection.execute(sa.insert(tables.job), plain)
@@ -319,7 +319,7 @@ def open_store(
     -----
     ``where`` is a path (SQLite) or a URL: ``sqlite:///file``, ``mariadb://user:word@host/base``,
     ``postgresql://user:word@host/base``. ``patience`` is how long to wait for others' locks.
-    ``must_exist`` is for those who only read: a file that is not there is refused, not made.
+    ``must_exist`` is for readers: a missing file is an error, and is not created.
 
     Examples
     --------

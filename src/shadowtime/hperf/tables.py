@@ -1,6 +1,6 @@
 """The tables of the store, the same on SQLite, MariaDB and PostgreSQL.
 
-A job belongs to a tag; its processes, their threads and the threads' counters hang below it (the
+A job belongs to a tag; it has processes, these have threads, and the threads have counters (the
 thesis' PerfMiner has a table per counter; one table with the counter's name holds the same and
 needs no new table for a new counter). The tag's own row keeps the sum and the number of its
 records, so the average is one look-up by an indexed name, however many records there are.

@@ -1,4 +1,4 @@
-"""Starts that a reservation ahead forbids: a scheduler goes by time limits, not by predictions.
+"""Starts that a later reservation forbids: a scheduler uses time limits, not predictions.
 
 A policy that predicts run times may place a job on a node whose reservation begins after the
 predicted end and before the job's time limit. In a simulation that is a start like any other; Slurm

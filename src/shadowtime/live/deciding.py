@@ -279,7 +279,7 @@ def _reservation(
 def _and_alike(
     failed: Mapping[str, str], seen: Snapshot, found: Sequence[Decision]
 ) -> dict[str, str]:
-    """With every job that asks for the very same: an array of thousands costs one pass.
+    """With every job that has the same request: an array of thousands costs one pass.
 
     One of them that has found the last hosts keeps them.
     """

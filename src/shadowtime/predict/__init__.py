@@ -58,7 +58,7 @@ def news_before(workload: Workload) -> Iterator[tuple[int, Ints]]:
 
 
 def from_column(workload: Workload, name: str) -> Floats:
-    """A column of the log; a negative number says nothing.
+    """A column of the log; a negative number is unknown.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def from_column(workload: Workload, name: str) -> Floats:
 
 
 def from_file(workload: Workload, path: str) -> Floats:
-    """A CSV file with a line per job: job_id and estimate in seconds; negative says nothing."""
+    """A CSV file with a line per job: job_id and estimate in seconds; negative is unknown."""
     found: dict[int, float] = {}
     try:
         with Path(path).open(newline="", encoding="utf-8") as lines:
@@ -185,7 +185,7 @@ def user_quantile(
 def _of_last(
     workload: Workload, values: Floats, *, jobs: int, least: int, quantile: float
 ) -> Floats:
-    """A quantile of a value over the user's last ended jobs; jobs without a user know nothing."""
+    """A quantile of a value over the user's last ended jobs; nan for jobs without a user."""
     past: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=jobs))
     found = np.full(len(workload), np.nan)
     user, value = workload.user.tolist(), values.tolist()

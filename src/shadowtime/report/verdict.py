@@ -235,7 +235,7 @@ def _alone(run: PolicyRun, contests: Sequence[Contest]) -> tuple[str, str]:
 
 
 def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) -> str:
-    """What the winner's first metric says, and who takes the metrics it does not win."""
+    """What the winner's first metric shows, and which policies win the other metrics."""
     first = next(c for c in decided if c.sure == winner)
     rivals = dict.fromkeys([runner_up(first, winner), *([0] if winner else [])])
     against = [

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Files written by an export. ``left_out`` counts jobs, ``note`` says why they are missing."""
+    """Files written by an export. ``left_out`` counts jobs, ``note`` gives the reason."""
 
     paths: tuple[Path, ...]
     records: int

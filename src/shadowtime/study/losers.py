@@ -1,4 +1,4 @@
-"""Who pays: the classes of jobs that wait longer under one policy than under another.
+"""Which jobs pay: the classes that wait longer under one policy than under another.
 
 One metric (mean wait), one set of classes and one rule of which lose, for the terminal, the page,
 the figure and the results.

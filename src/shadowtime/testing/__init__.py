@@ -1,8 +1,8 @@
-"""Conformance checks that every policy gets for free, a user's own included.
+"""Conformance checks for any policy, a user's own included.
 
 Each check raises AssertionError with the world and the job that broke the rule. A test suite
 takes them one by one from CHECKS, or all at once with check_policy. The worlds are small workloads
-that have caught schedulers out before: on a pool, on hosts, and on nodes that share bandwidth.
+that have exposed errors in schedulers: on a pool, on hosts, and on nodes that share bandwidth.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def small_worlds() -> list[World]:
 
 
 def random_world(seed: int) -> World:
-    """A seeded crowd of jobs on a small pool, some of them worth waiting for."""
+    """Many random jobs on a small pool, some of them worth waiting for."""
     draw = np.random.default_rng(seed)
     n, procs = int(draw.integers(5, 40)), int(draw.integers(1, 17))
     request = draw.integers(1, 60, n)
@@ -161,7 +161,7 @@ def _jobs(
 
 
 def _crowd(seed: int, above: int, short: int) -> Workload:
-    """A seeded crowd, a third of it large, a third of the rest long."""
+    """Many random jobs, a third of them large, a third of the rest long."""
     draw = np.random.default_rng(seed)
     n = int(draw.integers(10, 40))
     large = draw.random(n) < 1 / 3

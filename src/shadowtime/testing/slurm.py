@@ -33,9 +33,9 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")
 CLUSTER = "shadowtime"
 SECONDS = 300.0
-"""How long anything may take to come up, on a slow and busy machine too."""
+"""Seconds that a daemon may take to start, even on a slow and busy machine."""
 TO_END = 30.0
-"""How long a cluster that is to end waits for its jobs to be gone: all daemons end anyway."""
+"""Seconds that a cluster which is stopped waits for its jobs to end: all daemons end anyway."""
 
 
 def missing_programs() -> list[str]:
@@ -54,8 +54,8 @@ class SlurmCluster:
     """A cluster in a folder; :func:`slurm_cluster` starts and stops one.
 
     ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none);
-    with ``accounting`` sacct works; ``owner`` is SlurmUser (left out: slurm, or whoever is not
-    root). ``kinds`` describes nodes that differ, instead of ``nodes``, ``cpus``, ``memory`` and
+    with ``accounting`` sacct works; ``owner`` is SlurmUser (default: slurm, or the caller if not
+    root). ``kinds`` describes different nodes, instead of ``nodes``, ``cpus``, ``memory`` and
     ``gres``.
     """
 
@@ -199,7 +199,7 @@ class SlurmCluster:
         wait_for(lambda: (d / "run" / "munge.sock").exists(), "munged")
 
     def _start_accounting(self) -> None:
-        """Start MariaDB and slurmdbd, and tell them of this cluster."""
+        """Start MariaDB and slurmdbd, and register this cluster."""
         made = self._accounting()
         self._spawn("mariadbd", made.database())
         made.let_slurm_in(wait_for)
@@ -368,7 +368,7 @@ def slurm_cluster(
 
 
 def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> float:
-    """Wait until something is so; returns how long it took."""
+    """Wait until a condition holds; returns how long it took."""
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > seconds:
@@ -378,7 +378,7 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS)
 
 
 def free_ports(count: int) -> int:
-    """The first of so many ports in a row that are free on loopback.
+    """The first of several consecutive ports that are free on loopback.
 
     Below those that the system gives to outgoing connections: one of these could take a port
     between this look and the daemon's start.

@@ -31,7 +31,7 @@ def missing_programs() -> list[str]:
 
 @dataclass(frozen=True)
 class Accounting:
-    """Where it lives; ``port`` is slurmdbd's, the next one MariaDB's."""
+    """Its folder and ports: ``port`` is slurmdbd's, the next one MariaDB's."""
 
     folder: Path
     port: int
@@ -86,7 +86,7 @@ class Accounting:
         )
 
     def database(self) -> list[str]:
-        """The command of MariaDB: quick, and careless about crashes."""
+        """The command of MariaDB: fast, without protection against crashes."""
         return [
             shutil.which("mariadbd") or "/usr/sbin/mariadbd",
             "--no-defaults",

@@ -1,4 +1,4 @@
-"""Nodes of several kinds for a private Slurm: what slurm.conf and gres.conf say of them."""
+"""Nodes of several kinds for a private Slurm: their lines of slurm.conf and gres.conf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeKind:
-    """So many nodes that are alike; ``memory`` in MB, generic resources by name.
+    """A number of equal nodes; ``memory`` in MB, generic resources by name.
 
     A resource called ``gpu`` gets a file for each device, as Slurm demands; all others are only
     counted.

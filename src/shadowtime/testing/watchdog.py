@@ -1,4 +1,4 @@
-"""Ends what a test cluster left behind, should the process that started it be killed.
+"""Ends the processes of a test cluster if the process that started it is killed.
 
 Run as a program with a setting (``SHADOWTIME_TEST_CLUSTER=`` and a random word): it waits until its
 standard input ends, which the kernel sees to when the parent dies of whatever cause, and then kills
@@ -39,7 +39,7 @@ def processes_with(setting: str) -> list[int]:
     wanted = setting.encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
-            # A process may end while it is looked at, or belong to another user.
+            # A process may end while it is read, or belong to another user.
             with contextlib.suppress(OSError):
                 if wanted in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))

@@ -23,13 +23,13 @@ UNSUPPORTED = ("<not supported>", "<not counted>")
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """Misses of all processes together, over so many seconds."""
+    """Misses of all processes together, over a number of seconds."""
 
     misses: int
     seconds: float
 
     def record(self, tag: str, *, processes: int = 1, **others: Any) -> Record:
-        """The record of a job with so many processes, the misses shared evenly.
+        """The record of a job with several processes, which share the misses evenly.
 
         Examples
         --------

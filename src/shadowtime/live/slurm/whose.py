@@ -1,4 +1,4 @@
-"""Whose a pending job is: the loop's to start, Slurm's, or its user's to let go."""
+"""Who may start a pending job: the loop, Slurm, or its user, by a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a paper says in words, and whether it holds here."""
+"""The claims of a paper's text, and whether they hold here."""
 
 from __future__ import annotations
 

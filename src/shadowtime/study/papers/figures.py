@@ -1,4 +1,4 @@
-"""A published figure as data: what we measured, and what the paper's text says of it."""
+"""A published figure as data: what we measured, and what the paper's text states about it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def kept(
 ) -> Plan:
     """The same plan, whose tasks take what the folder has and keep what it has not.
 
-    A file appears whole or not at all: Ctrl-C and kill -9 lose the tasks in hand only.
+    Files are written atomically: Ctrl-C and kill -9 lose only the tasks in progress.
     """
     root = Path(folder) / FOLDER
     try:
@@ -97,7 +97,7 @@ def sources() -> str:
 
 
 def read_result(path: Path) -> Any:
-    """What a task found; a file that holds anything else is refused.
+    """What a task found; a file that contains anything else is rejected.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class _Values(pickle.Unpickler):
 
 
 def names() -> list[str]:
-    """The papers that can be carried out: a folder each.
+    """The papers that can be reproduced: a folder each.
 
     Examples
     --------

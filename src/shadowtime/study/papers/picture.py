@@ -24,7 +24,7 @@ FONT = 11
 LETTER = 0.65
 """About how wide a letter is, in sizes of the font."""
 MOST_TICKS = 14
-"""So many numbers have room below a line."""
+"""The most numbers that fit below a line."""
 HEAD, LEGEND = 30, 18
 """Heights of the title and of a line of the legend."""
 

@@ -1,4 +1,4 @@
-"""A paper as something that can be carried out: its tasks, and what they are put together to."""
+"""A paper that can be reproduced: its tasks, and how their results are combined."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SubjectRun:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reproduction:
-    """What came of it: the paper's tables, figures and claims with our numbers, and what to know.
+    """The result: the paper's tables, figures and claims with our numbers, and notes.
 
     ``notes`` say what does not reproduce and the evidence, ``choices`` what the text left open.
     ``runs`` are the schedules to look at, by the label of their subject; ``more`` is further data
@@ -132,7 +132,7 @@ class Paper:
 def carry_out(
     plan: Plan, *, threads: int | None = None, progress: Callable[[str], None] = lambda name: None
 ) -> Reproduction:
-    """Run a plan's tasks on all cores; ``progress`` hears the name of each that is done."""
+    """Run a plan's tasks on all cores; ``progress`` gets the name of each finished one."""
 
     def counted(task: Task) -> Callable[[], Any]:
         def work() -> Any:

@@ -57,7 +57,7 @@ def _cell(values: Sequence[float], *, scale: float = 1.0) -> Cell:
 
 
 def _fitted(values: Sequence[float], paper: float) -> Cell:
-    """What every draw was fitted to: there is no spread worth telling."""
+    """What every draw was fitted to: there is no spread worth reporting."""
     return Cell(ours=float(np.mean(values)), paper=paper)
 
 

@@ -1,4 +1,4 @@
-"""One run and what the paper asks of it: waits and slowdowns of all jobs and of classes of them."""
+"""One run and its measures in the paper: waits and slowdowns of all jobs and of classes of them."""
 
 from __future__ import annotations
 

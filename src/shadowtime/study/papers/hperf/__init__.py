@@ -42,7 +42,7 @@ def subjects() -> list[Subject]:
 
 
 def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Plan:
-    """Every run of the study for so many draws; ``quick`` leaves the readings out."""
+    """Every run of the study for a number of draws; ``quick`` omits the readings."""
     runs = Runs(
         seeds=tuple(range(1, (min(seeds, 5) if quick else seeds) + 1)),
         subjects=tuple(subjects),

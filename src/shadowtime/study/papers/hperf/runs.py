@@ -79,7 +79,7 @@ class Findings:
 
 
 def label_of(workload: str, rule: str) -> str:
-    """How a subject is called."""
+    """The label of a subject."""
     return f"{workload}, {rule}"
 
 

@@ -103,7 +103,7 @@ def _why(found: Findings, pure: Case) -> str:
 
 
 def _bound(found: Findings, pure: Case) -> str:
-    """What would it bring to let every job overtake?"""
+    """What would be gained if every job could overtake?"""
     best = {
         name: max(max(found.gains(pure, (name, "BB"), metric)) for metric in ("wait", "response"))
         for name in ("EASY", "BB*", "Best-fit")
@@ -168,7 +168,7 @@ def _cerit(found: Findings, cerit: Case) -> str:
 
 
 def _signs(found: Findings) -> str:
-    """Do the signs hang on single jobs?"""
+    """Do the signs depend on single jobs?"""
     flips, cells = [], 0
     for case in found.main():
         for load in shaken_loads(case):

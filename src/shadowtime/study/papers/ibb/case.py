@@ -35,8 +35,8 @@ GB = 1 << 20
 class Case:
     """What is simulated: the jobs, the machine, the relative loads.
 
-    ``main`` cases have a table and a figure of their own, are shaken, and their resources are
-    looked at. A ``reading`` is a main case read in another way.
+    ``main`` cases have a separate table and figure, are shaken, and their resources are
+    analysed. A ``reading`` is a main case read in another way.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Case:
 
 
 def pool(procs: int, memory_each: int) -> Cluster:
-    """A pool with so many KB of memory a processor.
+    """A pool with this many KB of memory per processor.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def condor_jobs(seed: int = SEED) -> Workload:
 
 
 def condor_runs() -> Mapping[str, Jobs]:
-    """What becomes of the 54 jobs under HTCondor's two ways and IBB."""
+    """The schedules of the 54 jobs under HTCondor's two modes and IBB."""
     pool = Cluster.pool(NODES * CORES, memory=NODES * NODE_MEMORY)
     jobs = condor_jobs()
     made = {name: simulate(jobs, pool, parse_policy(text)) for name, text in POLICIES.items()}

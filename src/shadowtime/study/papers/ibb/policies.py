@@ -1,10 +1,10 @@
-"""Who is compared with whom."""
+"""The policies, and which are compared."""
 
 from __future__ import annotations
 
 ONE_RESOURCE = "EASY, processors"
-"""EASY that does not look at memory: where memory binds it promises what is not there, so it is
-a bound and no competitor."""
+"""EASY that ignores memory: where memory is scarce it promises what is not there, so it is a bound,
+not a competitor."""
 
 POLICIES = {
     "FCFS": "fcfs",
@@ -23,10 +23,10 @@ SHAKEN = ("EASY", "BB", "BB*", "IBB")
 """Those that are run on shaken inputs too."""
 
 DRAWN = ("Best-fit", "EASY", "BB", "BB*", "BL", "IBB", "IBB frozen")
-"""Those that the figures show: FCFS would press all others to the floor."""
+"""Those that the figures show: on the scale of FCFS the others could not be distinguished."""
 
 KEPT = ("EASY", "BB", "IBB")
-"""Schedules that are worth a look, in the report and in the result folder."""
+"""Schedules that are kept for the report and the result folder."""
 
 PAIRS = (
     ("IBB", "BB"),
@@ -52,7 +52,7 @@ METRICS = {
 
 
 def over(pair: tuple[str, str]) -> str:
-    """How a column calls a gain.
+    """The column heading of a gain.
 
     Examples
     --------

@@ -159,7 +159,7 @@ def _slowdowns(found: Findings) -> str:
 
 
 def _logs(tables: Mapping[str, PaperTable]) -> str:
-    """What Table 3 tells about the logs."""
+    """What Table 3 shows about the logs."""
     cells = [
         f"{column} {cell.ours:,.0f} ({cell.difference:+.1%})"
         for row, column, cell in tables["Table 3"].compared()

@@ -1,4 +1,4 @@
-"""One run and all that the paper asks of it."""
+"""One run and its measures in the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAIR = ("strictly-fair", "sunny-absorbing", "no-reservation-violation", "head-ne
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
-    """What is measured of one run; only what the policy is asked about is there."""
+    """The measures of one run; only those that apply to the policy are set."""
 
     metrics: Mapping[str, float]
     sizes: BlockedBySize | None = None
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
-    """Simulate a policy and measure what the paper asks of it; ``keep`` the schedule too."""
+    """Simulate a policy and compute the paper's measures; ``keep`` the schedule too."""
     jobs, cluster, policy = subject.workload, subject.cluster, parse_policy(text)
     schedule = simulate(jobs, cluster, policy)
     metrics = measure(schedule, jobs, cluster)

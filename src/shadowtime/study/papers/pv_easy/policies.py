@@ -33,7 +33,7 @@ PREDICTORS = {
     "virtual, 10 %": "pv-easy(estimate=noisy(x=0.1, seed=1))",
     "virtual, 40 %": "pv-easy(estimate=noisy(x=0.4, seed=1))",
 }
-"""PV-EASY with every predictor: strict fairness must not hang on any of them."""
+"""PV-EASY with every predictor: strict fairness must not depend on any of them."""
 
 ACCURACY = {
     "user estimates": "easy",

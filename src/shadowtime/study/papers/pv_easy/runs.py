@@ -30,7 +30,7 @@ OVERRUN: tuple[Overrun, ...] = ("cut", "extend", "keep")
 """Rules for jobs that ran longer than requested; the first is the default."""
 
 KEPT = ("easy", "easy-last", p.PV)
-"""Schedules that are worth a look, in the report and in the result folder."""
+"""Schedules that are kept for the report and the result folder."""
 
 RECLEANED = ("easy", "easy-last", p.PV)
 """Policies run again under the other rules for overrunning jobs."""

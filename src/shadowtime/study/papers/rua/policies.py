@@ -20,7 +20,7 @@ LIMIT = {
     "RUA, limit = request": "rua(limit=req)",
     "FF, limit = request x factor": "easy-sjbf(place=first-fit(limit=pf))",
 }
-"""The ablation: who profits from the better places, who from the longer limit."""
+"""The ablation: which policies profit from the better places, which from the longer limit."""
 
 BEYOND = {
     "thresholds by load": "rua(by=load)",
@@ -36,4 +36,4 @@ READINGS = ("FF", "LCT=1.15", RUA)
 """Run again where a choice of ours is turned round: the stretch, the size of CTC."""
 
 KEPT = ("FF", "LCT=1.15", RUA)
-"""Schedules that are worth a look, in the report and in the result folder."""
+"""Schedules that are kept for the report and the result folder."""
