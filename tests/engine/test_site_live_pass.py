@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from engine.site_worlds import sites, workloads
+from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.site.live_pass import Freed, Run, SiteJobs, decide_site
 from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
 
 
 def tasks_of(schedule, site, row: int) -> dict[str, int]:
@@ -176,3 +178,23 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
             break
     else:
         raise AssertionError("the sweep does not end")
+
+
+def test_a_bounded_sweep_leaves_no_room_idle() -> None:
+    """The last of sixty jobs fits into what has come free; the sweep ends behind the first one."""
+    site = Site(nodes=(Node(name="a", amounts=(4,)),))
+    count = 60
+    jobs = Workload.build(
+        submit=range(count + 2), run=[200, *[10] * count, 50], procs=[3, *[4] * count, 1]
+    )
+    plans = {row: Run(start=190 + 10 * row, tasks={"a": 4}) for row in range(1, count + 1)}
+    seen = SiteJobs(
+        now=100,
+        jobs=jobs,
+        running={0: Run(start=0, tasks={"a": 3})},
+        promises={**plans, count + 1: Run(start=900, tasks={"a": 1})},
+        freed=[Freed(nodes=("a",), begin=100, end=200)],
+    )
+    found = decide_site(parse_policy("conservative"), site, seen, effort=1)
+    assert found.unfinished
+    assert found.starts == {count + 1: Run(start=100, tasks={"a": 1})}

@@ -6,7 +6,9 @@ Readers build this value (a site folder, TOML, Slurm's own output); every policy
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import zlib
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
@@ -260,6 +262,23 @@ class Site:
             name=self.name,
         )
 
+    @cached_property
+    def checksum(self) -> int:
+        """A number that distinguishes two sites on which jobs may get different things.
+
+        Examples
+        --------
+        >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
+        >>> site.checksum == site.replace(config={"bf_x": "1"}).checksum
+        True
+        >>> site.checksum == site.replace(licences={"matlab": 2}).checksum
+        False
+        """
+        nodes = [(node.name, node.amounts, sorted(node.features)) for node in self.nodes]
+        rules = (self.partitions, self.qos, self.associations, self.reservations, self.outages)
+        more = (sorted(self.licences.items()), self.resources, self.enforce)
+        return zlib.crc32(repr((nodes, _in_one_order(rules), _in_one_order(more))).encode())
+
     def setting(self, name: str, default: str = "") -> str:
         """A setting of Slurm by its name in any case: slurm.conf spells some otherwise.
 
@@ -275,3 +294,12 @@ class Site:
     def replace(self, **changes: Any) -> Site:
         """A variant of this site."""
         return replace(self, **changes)
+
+
+def _in_one_order(value: Any) -> Any:
+    """The same values as lists, whatever the order in which a set gives its members."""
+    if is_dataclass(value):
+        return [_in_one_order(one) for one in vars(value).values()]
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [_in_one_order(one) for one in value] if isinstance(value, tuple) else value

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
+from shadowtime.engine.live_pass.compression import Compression
 from shadowtime.engine.live_pass.notes import Note, Notes
 from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.errors import InputError
@@ -50,6 +51,8 @@ class Memory:
     """What functions of the user's own remember: numbers by ``user:NAME``, ``account:NAME``, ..."""
     promises: Mapping[str, Promise] = field(default_factory=dict)
     """By job, what a policy with kept promises has promised on a site."""
+    compression: Compression | None = None
+    """How far such a policy has come in moving these promises to earlier starts."""
 
     @cached_property
     def notes(self) -> Notes:
@@ -74,11 +77,14 @@ class Memory:
         }
         if self.promises:
             values["promises"] = self.kept.to_lists()
+        if self.compression is not None:
+            values["compression"] = self.compression.to_json()
         return values
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Memory:
         """The memory that :meth:`to_json` wrote; InputError names the first value that is wrong."""
+        compression = values.get("compression")
         return Memory(
             now=plain.whole(plain.entry(values, "now"), "now", low=-1),
             jobs={
@@ -106,6 +112,7 @@ class Memory:
                 plain.text(job, "a job"): _promise(job, value)
                 for job, value in plain.mapping(values.get("promises", {}), "promises").items()
             },
+            compression=None if compression is None else Compression.from_json(compression),
         )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.live_pass.on_site import Tables, refuse_on_site
+from shadowtime.engine.live_pass.on_site import refuse_on_site
 from shadowtime.engine.live_pass.site_rows import rows_of, site_now, with_ends
+from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.policy.estimate import Last, Requested
 from shadowtime.policy.policy import Policy

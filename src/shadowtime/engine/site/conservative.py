@@ -48,6 +48,7 @@ from shadowtime.kernel.site.fields import (
     LEVEL,
     NEGATIVE,
     NEXT,
+    RELEASED,
     REPAIR,
     SOONEST,
     TIME,
@@ -58,10 +59,12 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, in_mask
 from shadowtime.kernel.site.start import (
     ask_earliest,
+    ask_start,
     begin_here,
     count_plan,
     extend_overdue,
     hold_plan,
+    may_start,
     might_start,
     note_gain,
 )
@@ -195,6 +198,7 @@ def sweep(state: Any, ground: Any, f: Any, count: int) -> None:
             continue
         if f.par[EFFORT] > 0 and spent >= f.par[EFFORT]:
             f.par[UNFINISHED] = 1
+            fill_idle(state, ground, f, i, count)
             return  # the log of gains stays as it is: the others have not been asked
         ground.job[job, ASKED] = ground.mark[GAINS]
         since, until = gain_for(state, ground, job, due, asked)
@@ -208,6 +212,29 @@ def sweep(state: Any, ground: Any, f: Any, count: int) -> None:
         for k in range(3):
             ground.gain[row - shift, k] = ground.gain[row, k]
     ground.mark[GAINS_FROM] = begin
+
+
+@routine
+def fill_idle(state: Any, ground: Any, f: Any, first: int, count: int) -> None:
+    """Jobs that the sweep has not reached start now if they fit beside all plans, their own too.
+
+    Otherwise nodes would stay idle until the sweep has come to a job that can use them.
+    """
+    now = state.reg[NOW]
+    ground.mark[RELEASED] += 1  # with the plans as they are nothing has been refused yet
+    for i in range(first, count):
+        job = f.line[i]
+        due = ground.job[job, DUE]
+        if due <= now or due == NEVER or not may_start(state, ground, job):
+            continue
+        alt = ask_start(state, ground, job)
+        if alt < 0:
+            continue
+        end = due + state.job[job, ESTIMATE]
+        hold_plan(ground, job, now, due, end, number(1))
+        note_gain(ground, job, due, end)
+        promise(state, ground, job, now, alt)
+        ground.mark[RELEASED] += 1
 
 
 @kernel

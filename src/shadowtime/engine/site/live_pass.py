@@ -120,7 +120,8 @@ def decide_site(
     -----
     ``effort`` bounds the sweep of kept promises, which otherwise takes seconds with 10,000 of them:
     so many entries of ``freed`` are looked at (a search for an earlier start counts as 1,000), in
-    queue order. The next decision, to be made a second later, goes on where this one stopped.
+    queue order. Jobs behind start now if they fit beside all plans; the next decision, to be made a
+    second later, goes on where this one stopped.
     ``by`` decides in place of the policy's parts (a policy written in Python), of which the order
     of the queue, the estimates and the place rule are taken then.
 
