@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from shadowtime.engine.live_pass import Snapshot
 
-JUST_ENDED = 10
 WAITING, NODES, CORES = 10_000, 1_000, 16
 MEMORY = 64
 BANDWIDTH = 25_000
 DRAWS = 8
+JUST_ENDED = 10
+"""Runs that end between two passes on a site."""
 
 
 def live(folder: Path) -> Iterator[Row]:
@@ -82,8 +83,8 @@ def on_site() -> Iterator[Row]:
         yield Row(
             what=f"one live decision of {name} on a site: {WAITING:,} waiting, {NODES:,} nodes",
             value=seconds, unit="s", bar=0.1,
-            note=f"{len(later.running)} running, {JUST_ENDED} have ended since the pass before; four "
-            "partitions that overlap, memory, GPUs",
+            note=f"{len(later.running)} running, {JUST_ENDED} have ended since the last pass; "
+            "four partitions that overlap, memory, GPUs",
         )  # fmt: skip
 
 
