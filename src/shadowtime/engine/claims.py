@@ -72,9 +72,9 @@ def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
 def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
     """One planned reservation on nodes: its start never moves later, whatever slows down.
 
-    The table holds every job until its limit, stretched or not, and there it is killed; who
-    overtakes is placed around the reservation. So promises hold where limits are no longer than
-    what is planned. A reservation that is only counted may be met by a stretched limit.
+    The table holds every job until its limit, stretched or not, and there it is killed; jobs
+    that overtake are placed around the reservation. So promises hold where limits are no longer
+    than what is planned. A reservation that is only counted may be met by a stretched limit.
     """
     if not policy.order.by_arrival:
         return

@@ -44,7 +44,7 @@ def class_one_hosts(part: ByClass, cluster: Cluster) -> list[int]:
 
 
 def widest(capacities: Sequence[Sequence[int]], count: int) -> list[int]:
-    """The places of so many of the widest, those with most of each further resource first.
+    """The places of the ``count`` widest, those with most of each further resource first.
 
     Examples
     --------

@@ -60,7 +60,6 @@ class Alike(NamedTuple):
     procs: Any  # int32[n]: their widths
     length: Any  # int32[n]: their estimates
     lines: Any  # int64[n]: those with waiting jobs
-    submit: Any  # int64[n]: when their first jobs were submitted
     job: Any  # int64[n]: the job of each whose turn it is in this pass, -1 if none is left
     key: Any  # float64[n]: its priority
     heap: Any  # int64[n]: places
@@ -98,7 +97,6 @@ def make_alike(
         procs=np.empty(room, np.int32),
         length=np.empty(room, np.int32),
         lines=numbers(),
-        submit=numbers(),
         job=numbers(),
         key=np.empty(room, np.float64),
         heap=numbers(),
@@ -136,7 +134,6 @@ def let_in(state: Any, alike: Any) -> None:
                 alike.mark[WAITING_LINES] = place + 1
                 alike.line[PLACE, line] = place
                 alike.lines[place] = line
-                alike.submit[place] = state.job[job, SUBMIT]
     alike.mark[SINCE] = state.reg[ARRIVED]
 
 
@@ -231,14 +228,11 @@ def let_out(state: Any, alike: Any) -> None:
         place = alike.line[PLACE, line]
         if place < 0:
             continue
-        job = first_of(state, alike, alike.line, LINE_ROW, line)
-        if job >= 0:
-            alike.submit[place] = state.job[job, SUBMIT]
+        if first_of(state, alike, alike.line, LINE_ROW, line) >= 0:
             continue
         last = alike.mark[WAITING_LINES] - 1
         alike.mark[WAITING_LINES] = last
         alike.lines[place] = alike.lines[last]
-        alike.submit[place] = alike.submit[last]
         alike.line[PLACE, alike.lines[last]] = place
         alike.line[PLACE, line] = -1
 

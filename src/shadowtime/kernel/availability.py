@@ -1,8 +1,8 @@
-"""The book of promises: what will be free on the pool from now on, kept between passes.
+"""The availability profile: what will be free on the pool from now on, kept between passes.
 
 A step function like the profile's, but it lives as long as the run: the past falls off its front
-and equal neighbours are merged. A step knows the jobs that are due at its begin. So who must be
-asked again when processors come free is known at once: a job that had no earlier start can have
+and equal neighbours are merged. A step knows the jobs that are due at its begin. So the jobs to
+check again when processors come free are known at once: a job that had no earlier start can have
 one now only if it is due in or right behind the steps that were raised, or if they are part of a
 hole that is wide and long enough for it (holes.py).
 """

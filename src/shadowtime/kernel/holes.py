@@ -1,12 +1,12 @@
-"""Holes in the book of promises: which waiting jobs may start earlier since processors came free.
+"""Holes in the availability profile: which waiting jobs may start earlier after an early end.
 
-A job can move earlier in two ways. It slides: so many processors are free right before its promise,
-and where it ends may already be its own; then that very step was raised, and whoever raises a step
-asks the jobs that are due at its end. Or it jumps into a hole, a rectangle of free processors that
-is wide and long enough and ends before the promise. The longest hole is kept by width and time, so
-that a job for which there is none is known by one comparison. It is an upper bound: where it is
-rough, or shows what has been booked since, a job is asked in vain, and after some of that it is
-made anew.
+A job can move earlier in two ways. It slides: enough processors are free right before its promise,
+and where it ends may already be its own; then that very step was raised, and the jobs that are due
+at the end of a raised step are checked. Or it jumps into a hole, a rectangle of free processors
+that is wide and long enough and ends before the promise. The longest hole is kept by width and
+time, so that a job for which there is none is known by one comparison. It is an upper bound: where
+it is rough, or shows what has been booked since, a job is checked needlessly, and after some such
+checks it is recomputed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from shadowtime.kernel.vector import ONE, add_to
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
 IN_VAIN = 64
-"""The bound is made anew after so many questions in vain."""
+"""The bound is recomputed after this many needless checks."""
 
 
 @routine
 def release(b: Any, need: Any, begin: int, end: int, holes: bool) -> None:
-    """Give needs back during [begin, end), and note who must be asked; new holes if wanted."""
+    """Give needs back during [begin, end), and note the jobs to check; new holes if wanted."""
     make_room(b)
     first = cut(b, begin)
     beyond = cut(b, end)
@@ -137,7 +137,7 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     first = part_of(b, begin)
     kind = class_of(procs)
     lasts = min(lasts, BIG)  # no job is longer
-    # Narrower classes and later times have holes at least as long: whoever knows one knows them.
+    # Narrower classes and later times have holes at least as long: one implies them.
     while kind >= 0 and b.longest[kind, first] < lasts:
         part = first
         while part < PARTS and b.longest[kind, part] < lasts:

@@ -46,7 +46,7 @@ _open: list[Notice] = []
 
 
 def numba_is_here() -> None:
-    """Called by whoever imports Numba in order to compile."""
+    """Called after Numba was imported in order to compile."""
     for notice in _open:
         notice.listen()
 

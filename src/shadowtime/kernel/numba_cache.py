@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def refuse_foreign(folder: Path) -> None:
     """Make the folder for compiled code, or refuse one that others can write to.
 
-    What lies there is loaded and run: whoever can write to it runs code as its user. A folder that
-    cannot be made is Numba's affair: it does without a cache.
+    What is in it is loaded and run: anyone who can write to it can run code as its user. If the
+    folder cannot be created, Numba works without a cache.
     """
     try:
         os.makedirs(folder, mode=0o755, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Who is next: keys of the waiting jobs, higher first, and a heap that yields them in order.
+"""Which job is next: keys of the waiting jobs, higher first, and a heap that yields them in order.
 
 Every order ends in (submit, id), which is the job's index.
 """

@@ -89,7 +89,7 @@ def holds_until(state: Any, p: Any, job: int, h: int, until: int) -> bool:
 def earliest_on(state: Any, p: Any, job: int, h: int, length: int, latest: int) -> int:
     """The earliest instant from which the job fits on the host for ``length``.
 
-    NEVER if there is none up to ``latest``: who looks for the best of several hosts need not know.
+    NEVER if there is none up to ``latest``, beyond which a search over several hosts need not know.
     """
     if p.since[h] > latest and needs_no_less(state, p, job, h):
         return NEVER

@@ -1,9 +1,9 @@
-"""Waiting jobs by width, the shortest of each width on top: who overtakes next, shortest first?
+"""Waiting jobs by width, the shortest of each width on top: which job overtakes next?
 
-Among those who may overtake the shortest is next, so two questions are enough, whatever the queue's
-length: the shortest job within what is free, which may start if it is done by the shadow time, and
-else the shortest one within the extra processors. Both ask for the least (estimate, arrival) of all
-widths up to a bound: a tree of minima over the widths answers.
+Of the jobs that may overtake the shortest is next, so two questions are enough, whatever the
+queue's length: the shortest job within what is free, which may start if it is done by the shadow
+time, and else the shortest one within the extra processors. Both ask for the least (estimate,
+arrival) of all widths up to a bound: a tree of minima over the widths answers.
 
 Jobs enter when they are first asked for, and leave when they come out on top and wait no more, so a
 queue that stays short never pays. A job whose estimate changes, or which comes back, enters once
@@ -43,7 +43,7 @@ class Shortest(NamedTuple):
 
 
 def make_shortest(*, n: int, procs: int, used: bool, changes: bool = False) -> Shortest:
-    """Room for ``n`` jobs on a machine of so many processors; next to none if it is not used.
+    """Room for ``n`` jobs on a machine of this many processors; next to none if it is not used.
 
     ``changes``: estimates of waiting jobs may change, and jobs may come back (``follow``).
     """

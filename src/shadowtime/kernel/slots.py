@@ -10,7 +10,7 @@ from shadowtime.kernel.registers import FAILED, NOW
 ORDER = 0
 """A key for each candidate, higher first."""
 BACKFILL_KEY = 1
-"""The same among those who may overtake."""
+"""The same among the jobs that may overtake."""
 BACKFILL_TEST = 2
 """Not 0: the candidate may overtake."""
 RESERVE = 3

@@ -66,8 +66,8 @@ def build(
 ) -> tuple[State, World]:
     """Fresh tables for one run; ``estimate`` is what is known of each run time at submission.
 
-    ``learner`` says how estimates learn (estimates.py); 0 keeps them as they are given.
-    ``compiled``: fill them with compiled code, for who is about to run a compiled pass anyway.
+    ``learner`` selects how estimates learn (estimates.py); 0 keeps them as they are given.
+    ``compiled``: fill them with compiled code, for a caller that will run a compiled pass anyway.
     """
     n = len(workload)
     held = [host.capacity for host in cluster.hosts]

@@ -1,8 +1,8 @@
 """What will be free of a pool of processors, as two rows of steps: the profile of one number.
 
 The general profile is written for hosts and K resources, so its loops run over both and each value
-costs a product of indices. Here a step is a place in two rows. Whoever looks for room comes by the
-steps where it begins and ends, so cutting a job out needs no second search.
+costs a product of indices. Here a step is a place in two rows. A search for room passes the steps
+where it begins and ends, so cutting a job out needs no second search.
 """
 
 from __future__ import annotations

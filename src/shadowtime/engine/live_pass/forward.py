@@ -48,8 +48,8 @@ def forward(
     """When every waiting job starts if no other job is submitted.
 
     ``runs`` is how long each job will run, from its start; a job that is not named runs as long as
-    the policy expects. Running jobs that should have ended already end in the next second. Who
-    would not even start on the empty machine is not in the answer.
+    the policy expects. Running jobs that should have ended already end in the next second. A job
+    that would not even start on the empty machine is not in the answer.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def decide(state: Any, f: Any, custom: Any) -> None:
 
 @kernel
 def free_up(state: Any, f: Any, head: int, custom: Any) -> bool:
-    """Stop jobs that the head outranks so that it fits; none, and False, if in vain."""
+    """Stop jobs that the head outranks so that it fits; False, and none stopped, if it cannot."""
     if asks(f, VICTIM):
         return make_chosen_room(state, f, head, f.par[PRUNE] != 0, custom)
     return make_room(state, head, f.par[PRUNE] != 0)

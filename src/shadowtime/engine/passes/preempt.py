@@ -17,7 +17,7 @@ from shadowtime.kernel.slots import VICTIM, ask
 
 @routine
 def make_room(state: Any, head: int, prune: bool) -> bool:
-    """Kill shadow jobs so that the head fits on the pool; none, and False, if in vain."""
+    """Kill shadow jobs so that the head fits on the pool; False, and none killed, if it cannot."""
     if not enough_above(state, head, head):
         return False
     if prune:

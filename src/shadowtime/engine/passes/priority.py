@@ -79,7 +79,7 @@ from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take
 DEPTH = 1
 """Place in the parameters of the general pass, which this one takes over."""
 SOME_REFUSED = 8
-"""After so many lines in vain all are asked whether the caps refuse them too; then after twice as
+"""After this many refused lines, all are checked against the caps at once; then after twice as
 many."""
 
 

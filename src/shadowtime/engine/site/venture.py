@@ -162,7 +162,7 @@ class Pass:
         return ranked[: ranked.index(head) : -1]
 
     def victims(self, head: int) -> list[int]:
-        """What to stop so that the head starts now; nothing if that would be in vain."""
+        """What to stop so that the head starts now; nothing if it would still not fit."""
         usable = self.nodes_of(head)
         near = [row for row in self.shadow(head) if usable[self.places(row)].any()]
         if near and self.own.bits & 1 << VICTIM:

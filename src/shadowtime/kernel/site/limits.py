@@ -1,8 +1,8 @@
 """Bounds of QOS, accounts and licences: what a start would add, and whether that is allowed.
 
-A bucket is who shares a bound (a QOS, a user in it, an account); its columns are what is counted:
-jobs, amounts in use (and nodes), amounts times limits of the running jobs, amounts times seconds
-used so far, wall time used so far, licences.
+A bucket is a group that shares a bound (a QOS, a user in it, an account); its columns are what is
+counted: jobs, amounts in use (and nodes), amounts times limits of the running jobs, amounts times
+seconds used so far, wall time used so far, licences.
 """
 
 from __future__ import annotations

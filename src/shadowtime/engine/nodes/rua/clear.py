@@ -1,8 +1,8 @@
 """How many processes of a kind cost nothing, now and from every end ahead on (spec 4.4, 4.6).
 
-Without the reservation the demand of a node only falls, so whether a process is penalised hangs on
-the moment it begins, not on how long it stays. One walk along the lines of all nodes then answers
-for every start ahead; the answers hold until a job starts or ends.
+Without the reservation the demand of a node only falls, so whether a process is penalised depends
+on the moment it begins, not on how long it stays. One walk along the lines of all nodes then
+answers for every start ahead; the answers hold until a job starts or ends.
 """
 
 from __future__ import annotations

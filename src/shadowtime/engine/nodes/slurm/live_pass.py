@@ -45,9 +45,9 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     -----
     A start names its nodes with the processors on each, whether it shares them, and what a process
     of it is counted with. Where the nodes that the pass found are not what the job asks for (a
-    number of nodes, certain ones, tasks of several processors) it names none: whoever carries the
-    start out looks for them. Jobs that the machine as it is could not hold even when empty wait
-    without a plan.
+    number of nodes, certain ones, tasks of several processors) it names none: the caller, which
+    carries the start out, looks for them. Jobs that the machine as it is could not hold even when
+    empty wait without a plan.
 
     Examples
     --------

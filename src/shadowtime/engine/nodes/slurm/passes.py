@@ -75,8 +75,8 @@ BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 FEW = 4
 """To plan more jobs than this is not worth it where none behind them may start any more."""
 AHEAD = 3
-"""A job that is put off is looked for so many times further than it would have to be: the later it
-is known to start, the fewer plans might meet it."""
+"""A job that is postponed is searched this many times further ahead than necessary: the later its
+known start, the fewer plans can conflict with it."""
 
 
 @entry
@@ -128,7 +128,7 @@ def decide(state: Any, b: Any, now: int) -> None:
         plan_all(b)
     ask = par[NEXT] + 1
     step = 1
-    unasked = 0  # jobs that were put off since it was asked who may start
+    unasked = 0  # jobs that were postponed since the last check which may start
     while par[NEXT] < par[LISTED]:
         i = par[NEXT]
         job = b.found[i]
@@ -181,7 +181,7 @@ def decide(state: Any, b: Any, now: int) -> None:
 
 @kernel
 def ask_again(b: Any, first: int, last: int) -> int:
-    """Who may still start, of those that might when it was asked before?"""
+    """The last job that may still start, of those that might at the last check."""
     horizon = b.par[HORIZON]
     return last_that_may_start(b, first, last, max(1, place_of(b, horizon)), horizon)
 
