@@ -20,23 +20,17 @@ def calls(name: str):
         table[RNG.random(table.shape) < 0.2] = BIG
         block, row = int(RNG.integers(4)), int(RNG.integers(8))
         a, b, c = (int(one) for one in RNG.integers(-1, 45, 3))
-        first = int(RNG.integers(0, 60))
-        last = int(RNG.integers(first - 1, 120)) if first else int(RNG.integers(0, 120))
         yield {
             "least_in_block": (table, row, block),
             "any_fits": (table, block, a, b, c),
             "least_of_width": (table, block, min(a, b), max(a, b)),
             "least_in_group": (table, row, block),
-            "first_at_least": (table[row], first, last, a),
-            "last_below": (np.sort(table[row]), first, max(first, last), a),
-            "shift_up": (table[row], first, last),
-            "shift_down": (table[row], first, last),
         }[name]
 
 
 @pytest.mark.parametrize("name", numpy_vector.NAMES)
 def test_the_same_result_and_the_same_row(name: str) -> None:
-    """Also for empty stretches, and with the values that stand for nothing."""
+    """Also with the values that stand for nothing."""
     loop = inspect.unwrap(getattr(vector, name))
     for table, *rest in calls(name):
         plain, quick = table.copy(), table.copy()

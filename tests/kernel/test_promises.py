@@ -7,31 +7,51 @@ from hypothesis import strategies as st
 from shadowtime.kernel.availability import (
     AFTER,
     DUE,
+    EDGE,
     FIRST,
-    LAST_STEP,
+    KNOWN,
+    LENGTH_OF,
     LEVEL,
     LISTED_AT,
+    NEXT,
+    PREVIOUS,
+    STEPS,
     TIME,
-    book,
-    last_step_before,
+    WIDEST,
+    class_of,
+    insert,
     make_availability,
-    make_room,
+    step_before,
     tidy,
 )
-from shadowtime.kernel.promises import move, note_due
+from shadowtime.kernel.holes import find_holes, part_of
+from shadowtime.kernel.line import stand_in_line
+from shadowtime.kernel.promises import move, promise
 
 PROCS, MEMORY, END = 8, 20, 200
 """Of the pool; no promise lasts until the end."""
 
-promise = st.tuples(
+described = st.tuples(
     st.integers(1, 3), st.integers(0, 4), st.integers(1, 12), st.integers(0, 40)
 )  # procs, memory, length, due
+
+
+def steps(b):
+    """The steps in order of time; the list leads back the same way."""
+    found, at = [], b.mark[FIRST]
+    while at != EDGE:
+        assert b.step[NEXT, b.step[PREVIOUS, at]] == at
+        found.append(int(at))
+        at = b.step[NEXT, at]
+    assert b.step[PREVIOUS, EDGE] == found[-1]
+    assert (np.diff(b.step[TIME, found]) > 0).all()
+    return found
 
 
 def free_over_time(b):
     """What is free in every second, from the book."""
     free = np.empty((b.step.shape[0] - LEVEL, END), np.int64)
-    for at in range(b.mark[FIRST], b.mark[LAST_STEP] + 1):
+    for at in steps(b):
         free[:, b.step[TIME, at] :] = b.step[LEVEL:, at, None]
     return free
 
@@ -39,7 +59,7 @@ def free_over_time(b):
 def listed(b):
     """Which job is due when, from the lists of the steps."""
     found = {}
-    for at in range(b.mark[FIRST], b.mark[LAST_STEP] + 1):
+    for at in steps(b):
         job = b.step[LISTED_AT, at]
         while job >= 0:
             found[int(job)] = int(b.step[TIME, at])
@@ -47,26 +67,40 @@ def listed(b):
     return found
 
 
+def promised(promises, capacity):
+    """A book with promises, and what each of them needs."""
+    b = make_availability(n=len(promises), capacity=capacity, compress=True)
+    needs = [np.array(described[:2]) for described in promises]
+    b.near[:] = b.mark[FIRST]
+    for job, (_, _, length, due) in enumerate(promises):
+        b.job[job, LENGTH_OF] = length
+        at = step_before(b, due)
+        promise(b, job, needs[job], at if b.step[TIME, at] == due else insert(b, at, due))
+        stand_in_line(b, job)
+    return b, needs
+
+
+def moved(b, needs, moves):
+    """Carry out those moves that lead to the begin of an earlier step."""
+    for job, earlier in moves:
+        if job < len(needs) and 0 < earlier <= b.job[job, DUE]:
+            start = int(b.job[job, DUE]) - earlier
+            for at in steps(b):
+                if b.step[TIME, at] == start:
+                    move(b, job, needs[job], at)
+                    break
+
+
 @settings(max_examples=60, deadline=None)
 @given(
-    promises=st.lists(promise, min_size=1, max_size=8),
+    promises=st.lists(described, min_size=1, max_size=8),
     moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
 )
 def test_moving_is_taking_out_and_putting_in(promises, moves):
     """A promise that moves leaves the book as if it had been made at its new start."""
     capacity = np.array([[PROCS * 8, MEMORY * 8]])
-    b = make_availability(n=len(promises), capacity=capacity, compress=True)
-    needs = [np.array(promise[:2]) for promise in promises]
-    for job, (_, _, length, due) in enumerate(promises):
-        note_due(b, job, due)
-        book(b, needs[job], due, due + length, job)
-    for job, earlier in moves:
-        if job < len(promises) and 0 < earlier <= b.job[job, DUE]:
-            make_room(b)
-            start = int(b.job[job, DUE]) - earlier
-            if start in b.step[TIME, b.mark[FIRST] : b.mark[LAST_STEP] + 1]:
-                own = last_step_before(b, b.job[job, DUE] + 1)
-                move(b, job, needs[job], promises[job][2], start, own, False)
+    b, needs = promised(promises, capacity)
+    moved(b, needs, moves)
     expected = np.repeat(capacity.T, END, axis=1)
     for job, (_, _, length, _) in enumerate(promises):
         due = int(b.job[job, DUE])
@@ -75,7 +109,34 @@ def test_moving_is_taking_out_and_putting_in(promises, moves):
     assert listed(b) == {job: int(b.job[job, DUE]) for job in range(len(promises))}
     tidy(b)
     assert (free_over_time(b) == expected).all()
-    changes = 1 + np.count_nonzero((np.diff(expected) != 0).any(axis=0))
-    dues = {due for due in listed(b).values() if due > 0}
-    silent = [due for due in dues if (expected[:, due] == expected[:, due - 1]).all()]
-    assert b.mark[LAST_STEP] - b.mark[FIRST] + 1 == changes + len(silent)
+    begins = {int(b.job[job, DUE]) for job in range(len(promises))}
+    ends = {int(b.job[job, DUE]) + promises[job][2] for job in range(len(promises))}
+    assert [b.step[TIME, at] for at in steps(b)] == sorted({0} | begins | ends)
+    assert b.mark[STEPS] == len(steps(b))
+    for part in range(len(b.near)):
+        near = b.near[part]
+        assert near == b.mark[FIRST] or part_of(b, b.step[TIME, near]) < part
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    promises=st.lists(described, min_size=1, max_size=8),
+    moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
+)
+def test_no_hole_is_longer_than_the_bound(promises, moves):
+    """However promises move, the bound that was made before knows of every hole."""
+    b, needs = promised(promises, np.array([[PROCS * 8, MEMORY * 8]]))
+    find_holes(b)
+    moved(b, needs, moves)
+    assert b.mark[KNOWN] == 1
+    free = free_over_time(b)[0]
+    for kind in range(1, b.mark[WIDEST] + 1):
+        wide = free >= 1 << (kind - 1)
+        for begin in np.flatnonzero(wide & ~np.r_[False, wide[:-1]]):
+            lasts = np.argmin(np.r_[wide[begin:], False])
+            assert b.longest[kind, part_of(b, begin)] >= lasts
+
+
+def test_classes_of_width():
+    """A class holds the widths between two powers of two."""
+    assert [class_of(procs) for procs in (1, 2, 3, 4, 7, 8)] == [1, 2, 2, 3, 3, 4]

@@ -1,10 +1,15 @@
 """The availability profile: what will be free on the pool from now on, kept between passes.
 
-A step function like the profile's, but it lives as long as the run: the past falls off its front
-and equal neighbours are merged. A step knows the jobs that are due at its begin. So the jobs to
-check again when processors come free are known at once: a job that had no earlier start can have
-one now only if it is due in or right behind the steps that were raised, or if they are part of a
-hole that is wide and long enough for it (holes.py).
+A step function like the profile's, but it lives as long as the run. Its steps are a linked list in
+order of time, closed by an edge on which nothing is free, and a job with a promise knows the steps
+at which it begins and ends: most promises that move earlier move by one step, which then needs no
+search and shifts nothing. A step at which no job begins or ends any more stays in the list, where
+it changes nothing, until ``tidy`` removes all of them at once.
+
+A step knows the jobs that are due at its begin. So the jobs to check again when processors come
+free are known at once: a job that had no earlier start can have one now only if it is due in or
+right behind the steps that were raised, or if they are part of a hole that is wide and long enough
+for it (holes.py).
 """
 
 from __future__ import annotations
@@ -14,31 +19,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import NEVER
-from shadowtime.kernel.vector import ONE, add_to, first_at_least, last_below, shift_down, shift_up
+from shadowtime.kernel.registers import BIG, NEVER, SHIFT
 
-FIRST, LAST_STEP, COMPRESS, SOONEST, LISTED, SCALE, WIDEST, ASK_ALL = 0, 1, 2, 3, 4, 5, 6, 7
-"""Places in ``mark``: the first step in force and the last; compress promises?; no promise falls
-due before; jobs in LINE; seconds in a part of ``longest``, as a power of two; the class of the
-whole pool's width; so many waiting jobs are all asked."""
+(FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, PAST, IDLE, STEPS) = range(9)
+"""Places in ``mark``: the first step in force; compress promises?; no promise falls due before; so
+many waiting jobs are all asked; places of ``step`` ever used; the first that may be used again;
+the first step that has passed since ``tidy``; steps without a begin or an end, at most; the steps
+that ``tidy`` left."""
+(LISTED, GAPS, SCALE, WIDEST, BASE, LAST_BEGIN, KNOWN, RISES, WASTED, SOUGHT) = range(9, 19)
+"""Places in ``line``; those whose job has started; seconds in a part of time, as a power of two;
+the class of the whole pool's width; when the first part begins; when the last step began; is
+``longest`` valid?; how often it has risen; steps looked at in vain since it was made, and steps
+looked at to make it."""
+MARKS = 19
 FEW = 128
 """To ask so few jobs is quicker than to look for holes (measured on the archive's logs)."""
 PARTS, CLASSES = 64, 34
 """Parts of time and classes of width in ``longest``."""
 
-
-TIME, LISTED_AT, LEVEL = 0, 1, 2
-"""Rows of ``step``: when a step begins; a job that is due then, -1 if none is; and from here on
-what is free of each resource."""
-DUE, AFTER, BEFORE = 0, 1, 2
+EDGE = 0
+"""The place in ``step`` that closes the list at both ends."""
+TIME, NEXT, PREVIOUS, LISTED_AT, ENDS, LEVEL = 0, 1, 2, 3, 4, 5
+"""Rows of ``step``: when a step begins; the steps beside it; a job that is due then, -1 if none
+is; how many jobs end then; and from here on what is free of each resource."""
+DUE, AFTER, BEFORE, BEGINS_AT, ENDS_AT, PLACE, LENGTH_OF, CLASS_OF = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of ``job``: when it is due; the next job that is due at the same time and the one before,
--1 if none is."""
-ASK, GONE = 1, 2
-"""In ``ask``: the job may start right before its promise; it has started."""
-LINE, DUE_OF, LENGTH_OF, CLASS_OF, STARTS, BEGINS, HEIGHT = 0, 1, 2, 3, 4, 4, 5
-"""Rows of ``listed``: the jobs with promises in submit order, of which some may have started since,
-and when each is due, its length and its class of width, side by side for the sweep; the jobs that
-start in a pass; the holes that have begun while all are sought, each higher than the one before."""
+-1 if none is; the steps at which it begins and ends; its place in ``line``; its length and its
+class of width."""
+LINE, STARTS, BEGINS, HEIGHT = 0, 1, 2, 3
+"""Rows of ``listed``: the jobs with promises in submit order, -1 for one that has started; the jobs
+that start in a pass; the holes that have begun while all are sought, each higher than the one
+before."""
 
 
 class Availability(NamedTuple):
@@ -47,12 +58,15 @@ class Availability(NamedTuple):
     Few arrays: a call that is not inlined passes each of them field by field.
     """
 
-    step: Any  # int64[2 + K, cap]
-    job: Any  # int64[n, 4]: a row does not cross the lines of the cache
-    ask: Any  # int8[n]
-    listed: Any  # int64[6, n]
+    step: Any  # int64[5 + K, cap]
+    job: Any  # int64[n, 8]: a row is a line of the cache
+    ask: Any  # int8[n]: by place in the line
+    listed: Any  # int64[4, n]
+    least: Any  # int64[blocks of the line, CLASSES]: no job of that width is shorter
+    latest: Any  # int64[blocks, CLASSES]: none would have to begin later to end before its promise
     longest: Any  # int32[CLASSES, PARTS]: the longest hole so wide that begins up to then
-    mark: Any  # int64[8]
+    near: Any  # int64[PARTS]: a step that begins no later than the part of time
+    mark: Any  # int64[MARKS]
 
     @property
     def due(self) -> Any:
@@ -62,23 +76,26 @@ class Availability(NamedTuple):
 
 def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = FEW) -> Availability:
     """A book for a run of ``n`` jobs: nothing is promised yet."""
-    room = 4 * n + 64
-    resources = capacity.shape[1]
+    # Each job begins at one step and ends at another. A sweep makes one more for each job at most,
+    # and what is idle before it is an eighth of the others.
+    room, blocks = 4 * n + 64, (n >> SHIFT) + 1
     availability = Availability(
-        step=np.zeros((LEVEL + resources, room), np.int64),
-        job=np.zeros((n + 1, 4), np.int64),
+        step=np.zeros((LEVEL + capacity.shape[1], room), np.int64),
+        job=np.zeros((n + 1, 8), np.int64),
         ask=np.zeros(n + 1, np.int8),
-        listed=np.zeros((6, n + 1), np.int64),
+        listed=np.zeros((4, n + 1), np.int64),
+        least=np.full((blocks, CLASSES), BIG + 1, np.int64),
+        latest=np.zeros((blocks, CLASSES), np.int64),
         longest=np.zeros((CLASSES, PARTS), np.int32),
-        mark=np.zeros(8, np.int64),
+        near=np.zeros(PARTS, np.int64),
+        mark=np.zeros(MARKS, np.int64),
     )
-    availability.step[LISTED_AT, 0] = -1
-    availability.step[LEVEL:, 0] = capacity[0]
     availability.job[:, DUE] = NEVER
     availability.mark[WIDEST] = class_of(int(capacity[0, 0]))
     availability.mark[COMPRESS] = compress
     availability.mark[ASK_ALL] = ask_all
-    availability.mark[SOONEST] = NEVER
+    empty(availability, 0)
+    availability.step[LEVEL:, availability.mark[FIRST]] = capacity[0]
     return availability
 
 
@@ -106,177 +123,223 @@ def class_of(procs: int) -> int:
 
 
 @kernel
+def empty(b: Any, now: int) -> None:
+    """Leave one step that begins now; the caller fills in what is free."""
+    mark, first = b.mark, EDGE + 1
+    mark[FIRST] = mark[PAST] = first
+    mark[USED], mark[SPARE], mark[IDLE], mark[STEPS] = first + 1, EDGE, 0, 1
+    mark[LISTED] = mark[GAPS] = mark[KNOWN] = 0
+    mark[SOONEST] = NEVER
+    for at in (EDGE, first):
+        b.step[NEXT, at] = b.step[PREVIOUS, at] = EDGE + first - at
+        b.step[LISTED_AT, at], b.step[ENDS, at] = -1, 0
+    b.step[TIME, EDGE], b.step[TIME, first] = NEVER, now
+    for k in range(LEVEL, b.step.shape[0]):
+        b.step[k, EDGE] = -1
+
+
+@kernel
 def forget_past(b: Any, now: int) -> None:
     """Let the function begin now."""
-    mark = b.mark
-    while mark[FIRST] < mark[LAST_STEP] and b.step[TIME, mark[FIRST] + 1] <= now:
-        mark[FIRST] += 1
-    b.step[TIME, mark[FIRST]] = now
+    step, mark = b.step, b.mark
+    first = mark[FIRST]
+    while step[TIME, step[NEXT, first]] <= now:
+        first = step[NEXT, first]
+        mark[IDLE] += 1
+    mark[FIRST] = first
+    step[TIME, first], step[PREVIOUS, first], step[NEXT, EDGE] = now, EDGE, first
 
 
 @kernel
-def move_to_front(b: Any) -> None:
-    """Make room at the end of the arrays."""
-    mark = b.mark
-    shift = mark[FIRST]
-    for i in range(shift, mark[LAST_STEP] + 1):
-        for k in range(b.step.shape[0]):
-            b.step[k, i - shift] = b.step[k, i]
-    mark[FIRST] = 0
-    mark[LAST_STEP] -= shift
-
-
-@kernel
-def last_step_before(b: Any, when: int) -> int:
-    """The last step that begins before an instant (the first step if none does)."""
-    return last_below(b.step[TIME], b.mark[FIRST], b.mark[LAST_STEP], when)
-
-
-@kernel
-def cut(b: Any, when: int) -> int:
-    """Index of the step that begins at an instant, which is now or later; made if needed."""
-    mark = b.mark
-    if b.step[TIME, mark[FIRST]] >= when:
-        return mark[FIRST]
-    before = last_step_before(b, when)
-    at = before + 1
-    if at <= mark[LAST_STEP] and b.step[TIME, at] == when:
-        return at
-    for k in range(b.step.shape[0]):
-        shift_up(b.step[k], at, mark[LAST_STEP])
-        b.step[k, at] = b.step[k, before]
-    b.step[TIME, at] = when
-    b.step[LISTED_AT, at] = -1
-    mark[LAST_STEP] += 1
-    return at
-
-
-@kernel
-def changes_nothing(step: Any, at: Any, before: Any) -> bool:
-    """True if a step is as free as one before it and no job is due at its begin."""
-    if step[LISTED_AT, at] >= 0:
-        return False
-    for k in range(LEVEL, step.shape[0]):
-        if step[k, at] != step[k, before]:
-            return False
-    return True
-
-
-@kernel
-def merge(b: Any, at: int) -> None:
-    """Drop a step if it changes nothing."""
-    mark = b.mark
-    if at <= mark[FIRST] or at > mark[LAST_STEP] or not changes_nothing(b.step, at, at - 1):
-        return
-    for k in range(b.step.shape[0]):
-        shift_down(b.step[k], at, mark[LAST_STEP])
-    mark[LAST_STEP] -= 1
+def part_of(b: Any, when: int) -> int:
+    """The part of time that an instant lies in; the last one holds all that follow."""
+    return min((when - b.mark[BASE]) >> b.mark[SCALE], PARTS - 1)
 
 
 @routine
 def tidy(b: Any) -> None:
-    """Drop all steps that change nothing."""
-    step, mark = b.step, b.mark
-    kept = np.uint64(mark[FIRST])
-    at, end = kept + ONE, np.uint64(mark[LAST_STEP] + 1)
-    while at < end:
-        if not changes_nothing(step, at, kept):
-            kept += ONE
-            for k in range(step.shape[0]):
-                step[k, kept] = step[k, at]
-        at += ONE
-    mark[LAST_STEP] = kept
+    """Take out all steps at which nothing happens, and note steps near the parts of time."""
+    step, mark, near = b.step, b.mark, b.near
+    first = mark[FIRST]
+    at = mark[PAST]
+    while at != first:
+        after = step[NEXT, at]
+        spare(b, at)
+        at = after
+    mark[PAST] = first
+    part, before, count = 0, first, 0
+    while at != EDGE:
+        after = step[NEXT, at]
+        if at != first and step[LISTED_AT, at] < 0 and step[ENDS, at] == 0:
+            step[NEXT, before], step[PREVIOUS, after] = after, before
+            spare(b, at)
+        else:
+            here = part_of(b, step[TIME, at])
+            while part <= here:  # the first step of a part is not near it: one may come before it
+                near[part] = before
+                part += 1
+            before = at
+            count += 1
+        at = after
+    while part < PARTS:
+        near[part] = before
+        part += 1
+    mark[STEPS], mark[IDLE] = count, 0
 
 
 @kernel
-def make_room(b: Any) -> None:
-    """See to it that two steps more have a place."""
-    if b.mark[LAST_STEP] + 3 >= b.step.shape[1]:
-        move_to_front(b)
-        tidy(b)
+def spare(b: Any, at: int) -> None:
+    """Keep the place of a step for a new one."""
+    b.step[NEXT, at] = b.mark[SPARE]
+    b.mark[SPARE] = at
+
+
+@kernel
+def near_to(b: Any, part: int) -> int:
+    """A step in force that begins no later than a part of time."""
+    at = b.near[part]
+    return b.mark[FIRST] if b.step[TIME, at] < b.step[TIME, b.mark[FIRST]] else at
+
+
+@kernel
+def insert(b: Any, before: int, when: int) -> int:
+    """A new step behind another one, as free as that."""
+    step, mark = b.step, b.mark
+    at = mark[SPARE]
+    if at != EDGE:
+        mark[SPARE] = step[NEXT, at]
+    else:
+        at = mark[USED]
+        mark[USED] = at + 1
+    after = step[NEXT, before]
+    step[TIME, at], step[NEXT, at], step[PREVIOUS, at] = when, after, before
+    step[LISTED_AT, at], step[ENDS, at] = -1, 0
+    step[NEXT, before] = step[PREVIOUS, after] = at
+    for k in range(LEVEL, step.shape[0]):
+        step[k, at] = step[k, before]
+    return at
+
+
+@kernel
+def add(step: Any, at: int, need: Any, sign: int) -> None:
+    """Add needs to what is free in a step, or take them out of it."""
+    for k in range(LEVEL, step.shape[0]):
+        step[k, at] += sign * need[k - LEVEL]
 
 
 @routine
-def book(b: Any, need: Any, begin: int, end: int, job: int) -> None:
-    """Take needs out of what is free during [begin, end), for a job that is due then if not -1."""
-    make_room(b)
-    first = cut(b, begin)
-    beyond = cut(b, end)
-    for k in range(LEVEL, b.step.shape[0]):
-        add_to(b.step[k], first, beyond, -need[k - LEVEL])
-    if job >= 0:
-        link(b, job, first)
-    merge(b, beyond)
-    merge(b, first)
+def book(b: Any, need: Any, at: int, end: int, job: int) -> None:
+    """Take the needs of a job out of what is free from a step up to an instant."""
+    step = b.step
+    before = at
+    while step[TIME, at] < end:
+        add(step, at, need, -1)
+        before = at
+        at = step[NEXT, at]
+    if step[TIME, at] != end:
+        at = insert(b, before, end)
+        add(step, at, need, 1)
+    step[ENDS, at] += 1
+    b.job[job, ENDS_AT] = at
 
 
 @kernel
-def link(b: Any, job: int, step: int) -> None:
+def link(b: Any, job: int, at: int) -> None:
     """Add a job to those that are due at the begin of a step."""
-    other = b.step[LISTED_AT, step]
+    other = b.step[LISTED_AT, at]
     b.job[job, BEFORE], b.job[job, AFTER] = -1, other
     if other >= 0:
         b.job[other, BEFORE] = job
-    b.step[LISTED_AT, step] = job
+    b.step[LISTED_AT, at] = job
+    b.job[job, BEGINS_AT] = at
 
 
 @kernel
-def unlink(b: Any, job: int, step: int) -> None:
+def unlink(b: Any, job: int) -> None:
     """Take a job out of them."""
-    before, after = b.job[job, BEFORE], b.job[job, AFTER]
+    before, after, at = b.job[job, BEFORE], b.job[job, AFTER], b.job[job, BEGINS_AT]
     if before >= 0:
         b.job[before, AFTER] = after
     else:
-        b.step[LISTED_AT, step] = after
+        b.step[LISTED_AT, at] = after
+        if after < 0 and b.step[ENDS, at] == 0:
+            b.mark[IDLE] += 1
     if after >= 0:
         b.job[after, BEFORE] = before
 
 
 @kernel
+def end_no_more(b: Any, at: int) -> None:
+    """One job less ends at a step."""
+    b.step[ENDS, at] -= 1
+    if b.step[ENDS, at] == 0 and b.step[LISTED_AT, at] < 0:
+        b.mark[IDLE] += 1
+
+
+@kernel
 def roomy(step: Any, need: Any, at: int) -> bool:
     """True if needs fit into a step."""
-    for k in range(need.shape[0]):
-        if step[LEVEL + k, at] < need[k]:
+    if step[LEVEL, at] < need[0]:
+        return False
+    for k in range(LEVEL + 1, step.shape[0]):
+        if step[k, at] < need[k - LEVEL]:
             return False
     return True
 
 
-@kernel
-def find_start(b: Any, need: Any, length: int, before: int, own_from: int) -> int:
-    """The earliest start before an instant, the job's own promise left out; NEVER if none.
-
-    ``before`` is at most ``own_from``: from there on the job's own promise keeps the room.
-    """
-    needs = need[: b.step.shape[0] - LEVEL]
-    return seek_start(b.step, b.mark[FIRST], b.mark[LAST_STEP], needs, length, before, own_from)
-
-
 @routine
-def seek_start(
-    step: Any, at: int, last: int, need: Any, length: int, before: int, own_from: int
-) -> int:
-    """The same from a step on."""
-    while at <= last and step[TIME, at] < before:
+def seek_start(step: Any, at: int, need: Any, length: int, before: int, own_from: int) -> Any:
+    """The step of the earliest start before an instant, from a step on; EDGE if there is none.
+
+    ``before`` is at most ``own_from``: from there on the job's own promise keeps the room. Also
+    how many steps were looked at.
+    """
+    count = 0
+    while step[TIME, at] < before:
+        count += 1
         if not roomy(step, need, at):
-            at = first_at_least(step[LEVEL], at + 1, last, need[0])
+            at = step[NEXT, at]
             continue
-        begin = step[TIME, at]
-        until = min(begin + length, own_from)
-        at += 1
-        while at <= last and step[TIME, at] < until and roomy(step, need, at):
-            at += 1
-        if at > last or step[TIME, at] >= until:
-            return begin
-    return NEVER
+        begin = at
+        until = min(step[TIME, at] + length, own_from)
+        at = step[NEXT, at]
+        while step[TIME, at] < until and roomy(step, need, at):
+            at = step[NEXT, at]
+            count += 1
+        if step[TIME, at] >= until:
+            return begin, count
+    return EDGE, count
 
 
 @kernel
-def holds_at(b: Any, need: Any, length: int, start: int) -> bool:
-    """True if needs fit from a start on for their whole length."""
-    needs = need[: b.step.shape[0] - LEVEL]
-    step = last_step_before(b, start + 1)
-    while step <= b.mark[LAST_STEP] and b.step[TIME, step] < start + length:
-        if not roomy(b.step, needs, step):
+def find_start(b: Any, need: Any, length: int) -> int:
+    """The step of the earliest start of a job without a promise."""
+    at, _ = seek_start(b.step, b.mark[FIRST], need, length, NEVER, NEVER)
+    return at
+
+
+@kernel
+def step_before(b: Any, when: int) -> int:
+    """The last step that begins up to an instant, while promises are only added.
+
+    The steps near the parts of time come closer to them with every search.
+    """
+    part = part_of(b, when)
+    begin = b.mark[BASE] + (part << b.mark[SCALE])
+    at = b.near[part]
+    while b.step[TIME, b.step[NEXT, at]] <= begin:
+        at = b.step[NEXT, at]
+    b.near[part] = at
+    while b.step[TIME, b.step[NEXT, at]] <= when:
+        at = b.step[NEXT, at]
+    return at
+
+
+@kernel
+def holds_from(b: Any, need: Any, at: int, until: int) -> bool:
+    """True if needs fit from a step on up to an instant."""
+    while b.step[TIME, at] < until:
+        if not roomy(b.step, need, at):
             return False
-        step += 1
+        at = b.step[NEXT, at]
     return True

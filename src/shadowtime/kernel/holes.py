@@ -5,8 +5,8 @@ and where it ends may already be its own; then that very step was raised, and th
 at the end of a raised step are checked. Or it jumps into a hole, a rectangle of free processors
 that is wide and long enough and ends before the promise. The longest hole is kept by width and
 time, so that a job for which there is none is known by one comparison. It is an upper bound: where
-it is rough, or shows what has been booked since, a job is checked needlessly, and after some such
-checks it is recomputed.
+it is rough, or shows what has been booked since, a job is checked needlessly. Each such check
+lowers the bound, which is recomputed once they have cost more than that.
 """
 
 from __future__ import annotations
@@ -16,92 +16,84 @@ from typing import Any
 import numpy as np
 
 from shadowtime.kernel.availability import (
-    AFTER,
-    ASK,
+    BASE,
     BEGINS,
+    EDGE,
     FIRST,
     HEIGHT,
-    LAST_STEP,
+    KNOWN,
+    LAST_BEGIN,
     LEVEL,
-    LISTED_AT,
+    NEXT,
     PARTS,
+    PREVIOUS,
+    RISES,
     SCALE,
+    SOUGHT,
     TIME,
+    WASTED,
     WIDEST,
     class_of,
-    cut,
-    last_step_before,
-    make_room,
-    merge,
+    near_to,
+    part_of,
+    tidy,
 )
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import BIG, NEVER
-from shadowtime.kernel.vector import ONE, add_to
+from shadowtime.kernel.registers import BIG
+from shadowtime.kernel.vector import ONE
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
-IN_VAIN = 64
-"""The bound is recomputed after this many needless checks."""
-
-
-@routine
-def release(b: Any, need: Any, begin: int, end: int, holes: bool) -> None:
-    """Give needs back during [begin, end), and note the jobs to check; new holes if wanted."""
-    make_room(b)
-    first = cut(b, begin)
-    beyond = cut(b, end)
-    for k in range(LEVEL, b.step.shape[0]):
-        add_to(b.step[k], first, beyond, need[k - LEVEL])
-    ask_behind(b, first, beyond)
-    if holes:
-        add_holes(b, first, beyond)
-    merge(b, beyond)
-    merge(b, first)
+SEARCH = 16
+"""A needless check costs as much as this many steps, and those that it looks at."""
 
 
 @kernel
-def ask_behind(b: Any, first: int, beyond: int) -> None:
-    """Mark the jobs that are due in or right behind steps that were raised."""
-    for step in range(first + 1, min(beyond, b.mark[LAST_STEP]) + 1):
-        job = b.step[LISTED_AT, step]
-        while job >= 0:
-            b.ask[job] = ASK
-            job = b.job[job, AFTER]
+def bound_is_stale(b: Any) -> bool:
+    """True if the bound on holes is unknown, has cost more than a new one would, or is too old."""
+    mark = b.mark
+    passed = (b.step[TIME, mark[FIRST]] - mark[BASE]) >> mark[SCALE]
+    return mark[KNOWN] == 0 or mark[WASTED] > 2 * mark[SOUGHT] or passed >= PARTS >> 2
+
+
+@kernel
+def divide_time(b: Any, begin: int, end: int) -> None:
+    """Let the parts of time begin at an instant and reach to another."""
+    mark = b.mark
+    mark[BASE] = begin
+    while (end - begin) >> mark[SCALE] >= PARTS:
+        mark[SCALE] += 1
+    while mark[SCALE] > 0 and (end - begin) >> (mark[SCALE] - 1) < PARTS:
+        mark[SCALE] -= 1
 
 
 @routine
 def find_holes(b: Any) -> None:
     """Note all holes."""
-    mark = b.mark
-    first, last = mark[FIRST], mark[LAST_STEP]
-    spread = b.step[TIME, last] - b.step[TIME, first]
-    while spread >> mark[SCALE] >= PARTS:
-        mark[SCALE] += 1
-    while mark[SCALE] > 0 and spread >> (mark[SCALE] - 1) < PARTS:
-        mark[SCALE] -= 1
+    step, mark = b.step, b.mark
+    at = mark[FIRST]
+    divide_time(b, step[TIME, at], max(step[TIME, at], mark[LAST_BEGIN]))
     b.longest[: mark[WIDEST] + 1] = 0
-    times, levels = b.step[TIME], b.step[LEVEL]
     begins, heights = b.listed[BEGINS], b.listed[HEIGHT]
-    count = NOTHING
-    step, end = np.uint64(first), np.uint64(last + 1)
-    while step <= end:
-        height = levels[step] if step < end else 0
-        now = times[step] if step < end else NEVER
-        begin = now
+    count, sought = NOTHING, 0
+    while True:
+        height, begin = step[LEVEL, at], step[TIME, at]  # -1 at the edge
+        now = begin
         while count > NOTHING and heights[count - ONE] > height:
             count -= ONE
             begin = begins[count]
             put_hole(b, begin, now - begin, heights[count])
+        if at == EDGE:
+            break
         if height > 0 and (count == NOTHING or heights[count - ONE] < height):
             begins[count], heights[count] = begin, height
             count += ONE
-        step += ONE
+        sought += 1
+        at = step[NEXT, at]
     spread_holes(b)
-
-
-@kernel
-def part_of(b: Any, when: int) -> int:
-    """The part of time that an instant lies in; the last one holds all that follow."""
-    return min((when - b.step[TIME, b.mark[FIRST]]) >> b.mark[SCALE], PARTS - 1)
+    mark[LAST_BEGIN] = step[TIME, step[PREVIOUS, EDGE]]
+    mark[KNOWN], mark[WASTED], mark[SOUGHT] = 1, 0, sought
+    mark[RISES] += 1
+    tidy(b)
 
 
 @kernel
@@ -137,6 +129,9 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     first = part_of(b, begin)
     kind = class_of(procs)
     lasts = min(lasts, BIG)  # no job is longer
+    if b.longest[kind, first] >= lasts:
+        return
+    b.mark[RISES] += 1
     # Narrower classes and later times have holes at least as long: one implies them.
     while kind >= 0 and b.longest[kind, first] < lasts:
         part = first
@@ -147,46 +142,38 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
 
 
 @kernel
-def add_holes(b: Any, first: int, beyond: int) -> None:
-    """Note the holes that steps which were just raised are part of."""
-    times, levels = b.step[TIME], b.step[LEVEL]
-    start, last = np.uint64(b.mark[FIRST]), np.uint64(b.mark[LAST_STEP])
-    step, end = np.uint64(first), np.uint64(beyond)
-    while step < end:
-        left = right = step
-        height = levels[step]
-        while height > 0:
-            while left > start and levels[left - ONE] >= height:
-                left -= ONE
-            while right < last and levels[right + ONE] >= height:
-                right += ONE
-            until = times[right + ONE] if right < last else NEVER
-            note_hole(b, times[left], until - times[left], height)
-            height = 0
-            if left > start:
-                height = levels[left - ONE]
-            if right < last:
-                height = max(height, levels[right + ONE])
-        step += ONE
+def add_holes(b: Any, at: int, beyond: int, procs: int) -> None:
+    """Note the holes that are there since steps were raised by so many processors."""
+    step = b.step
+    while at != beyond:
+        left = right = at
+        height = step[LEVEL, at]
+        before = height - procs  # lower holes were there before
+        while height > before:
+            while step[LEVEL, step[PREVIOUS, left]] >= height:
+                left = step[PREVIOUS, left]
+            while step[LEVEL, step[NEXT, right]] >= height:
+                right = step[NEXT, right]
+            outer = step[NEXT, right]
+            note_hole(b, step[TIME, left], step[TIME, outer] - step[TIME, left], height)
+            height = max(step[LEVEL, step[PREVIOUS, left]], step[LEVEL, outer])
+        at = step[NEXT, at]
 
 
 @kernel
-def may_jump(b: Any, kind: int, latest: int, length: int, unknown: bool) -> bool:
+def may_jump(b: Any, kind: int, latest: int, length: int) -> bool:
     """False if no hole that begins up to ``latest`` is wide and long enough.
 
-    That is when a job would have to begin to end before its promise. ``unknown``: the holes have
-    not been sought.
+    That is when a job would have to begin to end before its promise.
     """
     if latest <= b.step[TIME, b.mark[FIRST]]:
         return False
-    return unknown or b.longest[kind, part_of(b, latest)] >= length
+    return b.longest[kind, part_of(b, latest)] >= length
 
 
 @kernel
-def first_hole(b: Any, kind: int, latest: int, length: int, unknown: bool) -> int:
+def first_hole(b: Any, kind: int, latest: int, length: int) -> int:
     """The step before which no hole begins that a job which may jump could take."""
-    if unknown:
-        return b.mark[FIRST]
     low, high = 0, part_of(b, latest)
     while low < high:
         middle = (low + high) >> 1
@@ -194,4 +181,19 @@ def first_hole(b: Any, kind: int, latest: int, length: int, unknown: bool) -> in
             high = middle
         else:
             low = middle + 1
-    return last_step_before(b, b.step[TIME, b.mark[FIRST]] + (low << b.mark[SCALE]) + 1)
+    return near_to(b, low)
+
+
+@kernel
+def lower_bound(b: Any, procs: int, kind: int, latest: int, length: int, looked_at: int) -> None:
+    """Learn that no hole which begins up to ``latest`` is so wide and long."""
+    b.mark[WASTED] += looked_at + SEARCH
+    if procs > (1 << kind) >> 1:
+        kind += 1  # there may be holes of this class that are narrower
+    whole = part_of(b, latest) - 1  # in the part itself a hole may begin later
+    while kind <= b.mark[WIDEST]:
+        part = whole
+        while part >= 0 and b.longest[kind, part] >= length:
+            b.longest[kind, part] = length - 1
+            part -= 1
+        kind += 1

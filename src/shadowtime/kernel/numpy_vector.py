@@ -1,7 +1,7 @@
 """The loops of ``vector`` as NumPy calls, for runs in which nothing is compiled.
 
-As plain Python these loops are half of an uncompiled run of ``conservative``. Compiled they are
-faster than NumPy, so the kernels keep theirs. Sums are left as they are: there a result that
+As plain Python these loops are slow. Compiled they are faster than NumPy, so the kernels keep
+theirs. Sums are left as they are: there a result that
 leaves its type must be an error (``engine.uncompiled``), which NumPy reports for scalars alone.
 """
 
@@ -15,8 +15,7 @@ from shadowtime.kernel import vector
 from shadowtime.kernel.fields import LENGTH, PROCS
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP
 
-NAMES = ("least_in_block", "any_fits", "least_of_width", "least_in_group", "first_at_least",
-         "last_below", "shift_up", "shift_down")  # fmt: skip
+NAMES = ("least_in_block", "any_fits", "least_of_width", "least_in_group")
 
 
 def replace_loops() -> None:
@@ -58,52 +57,3 @@ def least_in_group(least: Any, row: int, group: int) -> Any:
     """As in ``vector``."""
     first = int(group) * GROUP
     return least[row, first : first + GROUP].min()
-
-
-def first_at_least(row: Any, first: int, last: int, least: int) -> Any:
-    """As in ``vector``.
-
-    Examples
-    --------
-    >>> row = np.array([3, 5, 4, 9])
-    >>> [int(first_at_least(row, 1, last, 6)) for last in (0, 1, 3)]
-    [1, 2, 3]
-    """
-    if last < first:
-        return np.int64(first)
-    enough = row[int(first) : int(last) + 1] >= least
-    place = enough.argmax()
-    return np.int64(int(first) + place) if enough[place] else np.int64(int(last) + 1)
-
-
-def last_below(row: Any, first: int, last: int, value: int) -> Any:
-    """As in ``vector``.
-
-    Examples
-    --------
-    >>> row = np.array([3, 5, 7, 9])
-    >>> [int(last_below(row, 1, 3, value)) for value in (2, 6, 7, 10)]
-    [1, 1, 1, 3]
-    """
-    below = row[int(first) : int(last) + 1].searchsorted(value)
-    return np.int64(int(first) + max(int(below) - 1, 0))
-
-
-def shift_up(row: Any, first: int, last: int) -> None:
-    """As in ``vector``.
-
-    Examples
-    --------
-    >>> row = np.array([1, 2, 3, 0])
-    >>> shift_up(row, 1, 2)
-    >>> row.tolist()
-    [1, 2, 2, 3]
-    """
-    if last >= first:
-        row[int(first) + 1 : int(last) + 2] = row[int(first) : int(last) + 1]
-
-
-def shift_down(row: Any, first: int, last: int) -> None:
-    """As in ``vector``."""
-    if last > first:
-        row[int(first) : int(last)] = row[int(first) + 1 : int(last) + 1]

@@ -1,9 +1,7 @@
 """Promises in the book: when a job is due, how early it can be, and how its promise moves there.
 
 Most promises that move slide by a few steps: what they give up at their end lies close to what they
-take at their begin, and the steps between are all that changes place. A step that such a move
-leaves without a change stays in the book until the next sweep, which drops them all at once; to the
-searches it is the same as the step before it.
+take at their begin.
 """
 
 from __future__ import annotations
@@ -11,125 +9,123 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.availability import (
+    BEGINS_AT,
+    CLASS_OF,
     DUE,
+    EDGE,
+    ENDS,
+    ENDS_AT,
     FIRST,
-    LAST_STEP,
-    LEVEL,
+    KNOWN,
+    LENGTH_OF,
     LISTED_AT,
+    NEXT,
+    PREVIOUS,
     SOONEST,
     TIME,
+    add,
     book,
-    changes_nothing,
-    last_step_before,
+    end_no_more,
+    insert,
     link,
     roomy,
     seek_start,
     unlink,
 )
-from shadowtime.kernel.holes import add_holes, ask_behind, first_hole, release
-from shadowtime.kernel.jit import kernel
-from shadowtime.kernel.vector import add_to, shift_down, shift_up
+from shadowtime.kernel.holes import add_holes, first_hole, lower_bound
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.line import ask_at
 
 
 @kernel
-def note_due(b: Any, job: int, start: int) -> None:
-    """Remember when a job is due; it has no earlier start now."""
+def promise(b: Any, job: int, need: Any, at: int) -> None:
+    """Let a job be due at the begin of a step."""
+    due = b.step[TIME, at]
+    b.job[job, DUE] = due
+    b.mark[SOONEST] = min(b.mark[SOONEST], due)
+    link(b, job, at)
+    book(b, need, at, due + b.job[job, LENGTH_OF], job)
+
+
+@kernel
+def slide(b: Any, job: int, need: Any) -> int:
+    """The step at which a promise can begin if it moves over free steps."""
+    at = b.job[job, BEGINS_AT]
+    before = b.step[PREVIOUS, at]
+    while roomy(b.step, need, before):
+        at = before
+        before = b.step[PREVIOUS, at]
+    return at
+
+
+@kernel
+def jump(b: Any, job: int, need: Any, before: int) -> int:
+    """The step of the earliest start in a hole that ends up to the promise; EDGE if none.
+
+    It begins before a step to which the promise can slide.
+    """
+    due, length, kind = b.job[job, DUE], b.job[job, LENGTH_OF], b.job[job, CLASS_OF]
+    latest = due - length
+    known = b.mark[KNOWN] != 0
+    at = first_hole(b, kind, latest, length) if known else b.mark[FIRST]
+    until = min(b.step[TIME, before], latest + 1)
+    found, looked_at = seek_start(b.step, at, need, length, until, due)
+    if known and found == EDGE and b.step[TIME, before] == due:
+        lower_bound(b, need[0], kind, latest, length, looked_at)
+    return found
+
+
+@kernel
+def move(b: Any, job: int, need: Any, to: int) -> None:
+    """Move the promise of a job to the begin of an earlier step."""
+    own, end = b.job[job, BEGINS_AT], b.job[job, ENDS_AT]
+    due, start = b.step[TIME, own], b.step[TIME, to]
+    unlink(b, job)
+    if start + b.job[job, LENGTH_OF] < due:
+        promise(b, job, need, to)
+        release(b, need, own, end)
+        return
     b.job[job, DUE] = start
-    b.ask[job] = 0
     b.mark[SOONEST] = min(b.mark[SOONEST], start)
-
-
-@kernel
-def slide(b: Any, need: Any, own: int) -> int:
-    """The step at which a promise that is due at ``own`` can begin if it moves over free steps."""
-    needs = need[: b.step.shape[0] - LEVEL]
-    while own > b.mark[FIRST] and roomy(b.step, needs, own - 1):
-        own -= 1
-    return own
-
-
-@kernel
-def jump(b: Any, kind: int, need: Any, length: int, due: int, before: int, unknown: bool) -> int:
-    """The earliest start in a hole that ends up to the promise; NEVER if none lies before one.
-
-    ``unknown``: the holes have not been sought.
-    """
-    needs = need[: b.step.shape[0] - LEVEL]
-    at = first_hole(b, kind, due - length, length, unknown)
-    until = min(before, due - length + 1)
-    return seek_start(b.step, at, b.mark[LAST_STEP], needs, length, until, due)
-
-
-@kernel
-def move(b: Any, job: int, need: Any, length: int, start: int, own: int, holes: bool) -> None:
-    """Move the promise of a job, due at the step ``own``, to an earlier start.
-
-    New holes are noted if wanted.
-    """
-    due = b.job[job, DUE]
-    to = own
-    unlink(b, job, own)
-    note_due(b, job, start)
-    if start + length < due:
-        book(b, need, start, start + length, job)
-        release(b, need, due, due + length, holes)
-        return
-    while b.step[TIME, to] > start:
-        to -= 1
-    for k in range(LEVEL, b.step.shape[0]):
-        add_to(b.step[k], to, own, -need[k - LEVEL])
     link(b, job, to)
-    release_end(b, need, start + length, due + length, own, holes)
+    while to != own:
+        add(b.step, to, need, -1)
+        to = b.step[NEXT, to]
+    end_earlier(b, job, need, end, start + b.job[job, LENGTH_OF])
 
 
 @kernel
-def release_end(b: Any, need: Any, begin: int, end: int, own: int, holes: bool) -> None:
-    """Give back what a promise leaves at its end; it was due at the step ``own`` before."""
+def end_earlier(b: Any, job: int, need: Any, end: int, when: int) -> None:
+    """Let a promise end at an earlier instant, no earlier than its begin before it moved."""
     step = b.step
-    beyond = last_step_before(b, end + 1)
-    if step[TIME, beyond] != end:  # another need began there, as large
-        release(b, need, begin, end, holes)
+    before = step[PREVIOUS, end]
+    if step[TIME, before] < when and step[ENDS, end] == 1 and step[LISTED_AT, end] < 0:
+        step[TIME, end] = when  # the step is the job's own, and none lies between
+        if b.mark[KNOWN] != 0:
+            add_holes(b, end, step[NEXT, end], need[0])
         return
-    first = beyond
-    while step[TIME, first] > begin:
-        first -= 1
-    found = step[TIME, first] == begin
-    for k in range(LEVEL, step.shape[0]):
-        add_to(step[k], first if found else first + 1, beyond, need[k - LEVEL])
-    if not found:
-        rows, last = step.shape[0], b.mark[LAST_STEP]
-        if ends_level(step, need, first, beyond):
-            for k in range(rows):
-                shift_up(step[k], first + 1, beyond - 1)
-            first += 1
-            beyond += 1
-        elif changes_nothing(step, own, own - 1):
-            for k in range(rows):
-                shift_down(step[k], own, first)
-        else:
-            for k in range(rows):
-                shift_up(step[k], first + 1, last)
-            b.mark[LAST_STEP] = last + 1
-            first += 1
-            beyond += 1
-        step[TIME, first], step[LISTED_AT, first] = begin, -1
-        for k in range(LEVEL, rows):
-            step[k, first] = step[k, first - 1] + need[k - LEVEL]
-    ask_behind(b, first, beyond)
-    if holes:
-        add_holes(b, first, beyond)
+    ask_at(b, end)
+    end_no_more(b, end)
+    while step[TIME, before] > when:
+        add(step, before, need, 1)
+        ask_at(b, before)
+        before = step[PREVIOUS, before]
+    at = before if step[TIME, before] == when else insert(b, before, when)
+    add(step, at, need, 1)
+    step[ENDS, at] += 1
+    b.job[job, ENDS_AT] = at
+    if b.mark[KNOWN] != 0:
+        add_holes(b, at, end, need[0])
 
 
-@kernel
-def ends_level(step: Any, need: Any, first: int, beyond: int) -> bool:
-    """True if a step changes nothing once needs are given back from within ``first`` up to it.
-
-    They were given back behind ``first`` already.
-    """
-    if step[LISTED_AT, beyond] >= 0:
-        return False
-    for k in range(LEVEL, step.shape[0]):
-        more = need[k - LEVEL] if beyond - 1 == first else 0
-        if step[k, beyond] != step[k, beyond - 1] + more:
-            return False
-    return True
+@routine
+def release(b: Any, need: Any, at: int, end: int) -> None:
+    """Give needs back from a step up to another, at which their job was to end."""
+    end_no_more(b, end)
+    first = at
+    while at != end:
+        add(b.step, at, need, 1)
+        at = b.step[NEXT, at]
+        ask_at(b, at)
+    if b.mark[KNOWN] != 0:
+        add_holes(b, first, end, need[0])

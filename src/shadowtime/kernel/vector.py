@@ -15,7 +15,6 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP
 
 ONE, WHOLE, ALL = np.uint64(1), np.uint64(BLOCK), np.uint64(GROUP)
-CHUNK = np.uint64(16)
 NONE = np.int32(BIG)
 
 
@@ -74,63 +73,3 @@ def least_in_group(least: Any, row: int, group: int) -> Any:
         found = min(found, least[line, at])
         at += ONE
     return found
-
-
-@kernel
-def first_at_least(row: Any, first: int, last: int, least: int) -> Any:
-    """The first place from ``first`` to ``last`` with so large a value; behind ``last`` if none."""
-    at, end = np.uint64(first), np.uint64(last + 1)
-    while at + CHUNK <= end:
-        there = at
-        stop = at + CHUNK
-        hit = False
-        while there < stop:
-            hit |= row[there] >= least
-            there += ONE
-        if hit:
-            break
-        at = stop
-    while at < end and row[at] < least:
-        at += ONE
-    return np.int64(at)
-
-
-@kernel
-def last_below(row: Any, first: int, last: int, value: int) -> Any:
-    """The last place from ``first`` to ``last`` of a row that rises with a smaller value.
-
-    ``first`` if there is none.
-    """
-    at, count = np.uint64(first), np.uint64(last + 1 - first)
-    while count > ONE:  # no branch depends on the values
-        half = count >> ONE
-        at = at + half if row[at + half] < value else at
-        count -= half
-    return np.int64(at)
-
-
-@kernel
-def shift_up(row: Any, first: int, last: int) -> None:
-    """Move the values from ``first`` to ``last`` one place up."""
-    at, stop = np.uint64(last + 1), np.uint64(first)
-    while at > stop:
-        row[at] = row[at - ONE]
-        at -= ONE
-
-
-@kernel
-def shift_down(row: Any, first: int, last: int) -> None:
-    """Move the values behind ``first`` up to ``last`` one place down."""
-    at, stop = np.uint64(first), np.uint64(last)
-    while at < stop:
-        row[at] = row[at + ONE]
-        at += ONE
-
-
-@kernel
-def add_to(row: Any, first: int, beyond: int, amount: int) -> None:
-    """Add to the values from ``first`` up to ``beyond``."""
-    at, stop = np.uint64(first), np.uint64(beyond)
-    while at < stop:
-        row[at] += amount
-        at += ONE

@@ -19,32 +19,40 @@ from shadowtime.engine.events import (
 )
 from shadowtime.kernel.availability import (
     AFTER,
-    ASK,
     ASK_ALL,
+    BEGINS_AT,
     CLASS_OF,
     COMPRESS,
     DUE,
-    DUE_OF,
+    EDGE,
+    ENDS_AT,
     FIRST,
-    GONE,
-    LAST_STEP,
+    GAPS,
+    IDLE,
+    KNOWN,
     LENGTH_OF,
     LEVEL,
     LINE,
     LISTED,
     LISTED_AT,
+    NEXT,
+    RISES,
     SOONEST,
     STARTS,
+    STEPS,
     TIME,
     book,
     class_of,
+    empty,
     find_start,
     forget_past,
-    holds_at,
-    last_step_before,
+    holds_from,
+    insert,
     make_availability,
-    make_room,
+    seek_start,
+    step_before,
     tidy,
+    unlink,
 )
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
@@ -55,9 +63,18 @@ from shadowtime.kernel.fields import (
     PROCS,
     PROMISED,
 )
-from shadowtime.kernel.holes import IN_VAIN, find_holes, may_jump, release
+from shadowtime.kernel.holes import bound_is_stale, divide_time, find_holes, may_jump
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.promises import jump, move, note_due, slide
+from shadowtime.kernel.line import (
+    JUMP,
+    SLIDE,
+    close_gaps,
+    leave_line,
+    mark_jumps,
+    note_latest,
+    stand_in_line,
+)
+from shadowtime.kernel.promises import jump, move, promise, release, slide
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -85,6 +102,9 @@ from shadowtime.kernel.running import (
     job_at,
 )
 
+SOME = 16
+"""So many steps without a begin or an end may always stay."""
+
 
 @entry
 def run(state: Any, world: Any, b: Any) -> int:
@@ -106,13 +126,16 @@ def decide(state: Any, b: Any) -> None:
     if state.reg[VOLATILE] != 0:
         forget_overdue(state)
         rebuild(state, b)
+    if b.mark[IDLE] > SOME + (b.mark[STEPS] >> 3):
+        tidy(b)
     if early and b.mark[COMPRESS] != 0:
         compress(state, b)
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
-        start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
-        stand_in_line(state, b, job, start)
-        promise(state, b, job, start)
-        state.job[job, PROMISED] = start
+        describe(state, b, job)
+        need = state.job[job, NEED:]
+        promise(b, job, need, find_start(b, need, b.job[job, LENGTH_OF]))
+        stand_in_line(b, job)
+        state.job[job, PROMISED] = b.job[job, DUE]
     if b.mark[COMPRESS] != 0:
         start_due(state, b, now)
     else:
@@ -126,70 +149,60 @@ def book_out_ended(state: Any, b: Any, now: int) -> bool:
     early = False
     for i in range(state.reg[ENDED]):
         job = state.ended[i]
-        end = state.job[job, EXPECTED]
-        if end > now:
-            release(b, state.job[job, NEED:], now, end, False)
+        if state.job[job, EXPECTED] > now:
             early = True
+            if state.reg[VOLATILE] == 0:  # else the book is made anew
+                release(b, state.job[job, NEED:], b.mark[FIRST], b.job[job, ENDS_AT])
     return early
 
 
 @kernel
-def promise(state: Any, b: Any, job: int, start: int) -> None:
-    """Book a waiting job in."""
-    note_due(b, job, start)
-    listed = job if b.mark[COMPRESS] != 0 else -1
-    book(b, state.job[job, NEED:], start, start + state.job[job, ESTIMATE], listed)
-
-
-@kernel
-def stand_in_line(state: Any, b: Any, job: int, due: int) -> None:
-    """Put a job behind all that have a promise."""
-    last = b.mark[LISTED]
-    b.listed[LINE, last], b.listed[DUE_OF, last] = job, due
-    b.listed[LENGTH_OF, last] = state.job[job, ESTIMATE]
-    b.listed[CLASS_OF, last] = class_of(state.job[job, NEED])
-    b.mark[LISTED] = last + 1
+def describe(state: Any, b: Any, job: int) -> None:
+    """Note what the book must know of a job."""
+    b.job[job, LENGTH_OF] = state.job[job, ESTIMATE]
+    b.job[job, CLASS_OF] = class_of(state.job[job, NEED])
 
 
 @routine
 def compress(state: Any, b: Any) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
-    tidy(b)
+    if b.mark[GAPS] > b.mark[LISTED] >> 2:
+        close_gaps(b)
     few = state.reg[WAITING] <= b.mark[ASK_ALL]
-    if not few:
-        find_holes(b)
-    vain = kept = 0
-    for at in range(b.mark[LISTED]):
-        job, due = b.listed[LINE, at], b.listed[DUE_OF, at]
-        length, kind = b.listed[LENGTH_OF, at], b.listed[CLASS_OF, at]
-        ask = b.ask[job]
-        if ask == GONE:
+    if few:
+        b.mark[KNOWN] = 0
+    now = b.step[TIME, b.mark[FIRST]]
+    rises = -1
+    for place in range(b.mark[LISTED]):
+        if not few and (place & (BLOCK - 1) == 0 or b.mark[RISES] != rises):
+            if bound_is_stale(b):
+                find_holes(b)
+            mark_jumps(b, place)
+            rises = b.mark[RISES]
+        ask = b.ask[place]
+        if ask == 0 and not few:
             continue
-        if at > kept:
-            b.listed[LINE, kept], b.listed[DUE_OF, kept] = job, due
-            b.listed[LENGTH_OF, kept], b.listed[CLASS_OF, kept] = length, kind
-        kept += 1
-        jumps = may_jump(b, kind, due - length, length, few)
-        if ask == 0 and not jumps:
+        job = b.listed[LINE, place]
+        if job < 0:
             continue
-        b.ask[job] = 0
-        make_room(b)
+        b.ask[place] = 0
+        latest = b.job[job, DUE] - b.job[job, LENGTH_OF]
+        if few:
+            jumps = latest > now
+        else:
+            jumps = ask & JUMP != 0 and may_jump(
+                b, b.job[job, CLASS_OF], latest, b.job[job, LENGTH_OF]
+            )
         need = state.job[job, NEED:]
-        own = last_step_before(b, due + 1)
-        start = due
-        if ask != 0:
-            start = b.step[TIME, slide(b, need, own)]
+        to = b.job[job, BEGINS_AT]
+        if ask & SLIDE != 0:
+            to = slide(b, job, need)
         if jumps:
-            start = min(start, jump(b, kind, need, length, due, start, few))
-        if start < due:
-            b.listed[DUE_OF, kept - 1] = start
-            move(b, job, need, length, start, own, not few)
-            continue
-        vain += 1
-        if vain == IN_VAIN and not few:
-            find_holes(b)
-            vain = 0
-    b.mark[LISTED] = kept
+            found = jump(b, job, need, to)
+            if found != EDGE:
+                to = found
+        if to != b.job[job, BEGINS_AT]:
+            move(b, job, need, to)
 
 
 @routine
@@ -210,15 +223,15 @@ def start_due(state: Any, b: Any, now: int) -> None:
         for at in range(count):
             # The reason of a job that starts behind a job that stays is known at once.
             job = b.listed[STARTS, at]
-            b.ask[job] = GONE
+            leave_line(b, job)
             if first_waiting(state) < job:
                 begin(state, job, 0, BACKFILLED)
             else:
                 begin_first(state, job, 0)
-        step = b.mark[FIRST] + 1
-        while step <= b.mark[LAST_STEP] and b.step[LISTED_AT, step] < 0:
-            step += 1
-        b.mark[SOONEST] = b.step[TIME, step] if step <= b.mark[LAST_STEP] else NEVER
+        at = b.step[NEXT, b.mark[FIRST]]
+        while at != EDGE and b.step[LISTED_AT, at] < 0:
+            at = b.step[NEXT, at]
+        b.mark[SOONEST] = b.step[TIME, at]
     head = first_waiting(state)
     if head >= 0:
         block_head(state, head, now)
@@ -245,6 +258,7 @@ def start_around(state: Any, b: Any, now: int) -> None:
             soonest = min(soonest, b.job[job, DUE])
             if head < 0:
                 head = job
+    b.step[LISTED_AT, b.mark[FIRST]] = -1
     b.mark[SOONEST] = soonest
     if head >= 0:
         block_head(state, head, now)
@@ -262,12 +276,15 @@ def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
     """The job fits now for its whole estimate around all promises."""
     if not fits(state, job, 0):
         return False
-    due = b.job[job, DUE]
-    length = state.job[job, ESTIMATE]
-    if find_start(b, state.job[job, NEED:], length, now + 1, due) != now:
+    need, own, first = state.job[job, NEED:], b.job[job, BEGINS_AT], b.mark[FIRST]
+    length = b.job[job, LENGTH_OF]
+    at, _ = seek_start(b.step, first, need, length, now + 1, b.job[job, DUE])
+    if at != first:
         return False
-    release(b, state.job[job, NEED:], due, due + length, False)
-    book(b, state.job[job, NEED:], now, now + length, -1)
+    end = b.job[job, ENDS_AT]
+    unlink(b, job)
+    release(b, need, own, end)
+    promise(b, job, need, first)
     return True
 
 
@@ -279,32 +296,43 @@ def rebuild(state: Any, b: Any) -> None:
     are given again afterwards, in the same order, and counted as slipped.
     """
     now = state.reg[NOW]
-    mark = b.mark
-    mark[FIRST], mark[LAST_STEP], mark[LISTED], mark[SOONEST] = 0, 0, 0, NEVER
-    b.step[TIME, 0], b.step[LISTED_AT, 0] = now, -1
+    empty(b, now)
+    first = b.mark[FIRST]
     for k in range(LEVEL, b.step.shape[0]):
-        b.step[k, 0] = state.host[CAPACITY, 0, k - LEVEL]
+        b.step[k, first] = state.host[CAPACITY, 0, k - LEVEL]
     for at in range(state.reg[RUNNING]):
         job = job_at(state, at)
-        book(b, state.job[job, NEED:], now, max(end_at(state, at), now + 1), -1)
-    fresh = state.reg[FRESH]
+        book(b, state.job[job, NEED:], first, max(end_at(state, at), now + 1), job)
+    fresh, last = state.reg[FRESH], now
     job = first_waiting(state)
     while 0 <= job < fresh:
-        due = b.job[job, DUE]
-        stand_in_line(state, b, job, due)
-        if holds_at(b, state.job[job, NEED:], state.job[job, ESTIMATE], due):
-            promise(state, b, job, due)
+        last = max(last, b.job[job, DUE])
+        job = next_waiting(state, job + 1)
+    divide_time(b, now, last)
+    b.near[:] = first
+    slipped = 0
+    job = first_waiting(state)
+    while 0 <= job < fresh:
+        describe(state, b, job)
+        need, due = state.job[job, NEED:], b.job[job, DUE]
+        at = step_before(b, due)
+        if holds_from(b, need, at, due + b.job[job, LENGTH_OF]):
+            if b.step[TIME, at] != due:
+                at = insert(b, at, due)
+            promise(b, job, need, at)
         else:
             b.job[job, DUE] = -1
+            slipped += 1
+        stand_in_line(b, job)
         job = next_waiting(state, job + 1)
-    for at in range(mark[LISTED]):
-        job = b.listed[LINE, at]
+    for place in range(b.mark[LISTED]):
+        job = b.listed[LINE, place]
         if b.job[job, DUE] < 0:
-            start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
-            promise(state, b, job, start)
-            b.listed[DUE_OF, at] = start
-            state.reg[SLIPPED] += 1
-        b.ask[job] = ASK
+            need = state.job[job, NEED:]
+            promise(b, job, need, find_start(b, need, b.job[job, LENGTH_OF]))
+            note_latest(b, job)
+        b.ask[place] = SLIDE
+    state.reg[SLIPPED] += slipped
 
 
 __all__ = ["decide", "make_availability", "run"]

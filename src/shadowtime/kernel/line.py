@@ -1,0 +1,116 @@
+"""The line of jobs with promises, in submit order: which of them a sweep must ask.
+
+A job is asked if it is marked, as processors came free right before its promise, or if there may be
+a hole for it. Whether there may be one is known for a block of the line and a class of width at
+once, from the shortest job and from the latest instant at which one would have to begin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.availability import (
+    AFTER,
+    CLASS_OF,
+    DUE,
+    FIRST,
+    GAPS,
+    LENGTH_OF,
+    LINE,
+    LISTED,
+    LISTED_AT,
+    PLACE,
+    TIME,
+    WIDEST,
+)
+from shadowtime.kernel.holes import may_jump
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
+
+SLIDE, JUMP = 1, 2
+"""In ``ask``: the job may start right before its promise; there may be a hole for it."""
+
+
+@kernel
+def stand_in_line(b: Any, job: int) -> None:
+    """Put a job with a promise behind all others."""
+    place = b.mark[LISTED]
+    b.mark[LISTED] = place + 1
+    put_in(b, job, place)
+    b.ask[place] = 0
+
+
+@kernel
+def put_in(b: Any, job: int, place: int) -> None:
+    """Write a job to a place of the line, behind which none is taken."""
+    block, kind = place >> SHIFT, b.job[job, CLASS_OF]
+    if place & (BLOCK - 1) == 0:
+        b.least[block], b.latest[block] = BIG + 1, 0
+    b.listed[LINE, place], b.job[job, PLACE] = job, place
+    b.least[block, kind] = min(b.least[block, kind], b.job[job, LENGTH_OF])
+    note_latest(b, job)
+
+
+@kernel
+def note_latest(b: Any, job: int) -> None:
+    """Let the block know a promise that was given later than the place in the line."""
+    block, kind = b.job[job, PLACE] >> SHIFT, b.job[job, CLASS_OF]
+    latest = b.job[job, DUE] - b.job[job, LENGTH_OF]
+    b.latest[block, kind] = max(b.latest[block, kind], latest)
+
+
+@kernel
+def leave_line(b: Any, job: int) -> None:
+    """Leave a gap where a job stood."""
+    place = b.job[job, PLACE]
+    b.listed[LINE, place], b.ask[place] = -1, 0
+    b.mark[GAPS] += 1
+
+
+@routine
+def close_gaps(b: Any) -> None:
+    """Move up."""
+    kept = 0
+    for place in range(b.mark[LISTED]):
+        job = b.listed[LINE, place]
+        if job >= 0:
+            b.ask[kept] = b.ask[place]
+            put_in(b, job, kept)
+            kept += 1
+    b.mark[LISTED], b.mark[GAPS] = kept, 0
+
+
+@kernel
+def ask_at(b: Any, step: int) -> None:
+    """Mark the jobs that are due at a step: what lies before it was raised."""
+    job = b.step[LISTED_AT, step]
+    while job >= 0:
+        b.ask[b.job[job, PLACE]] |= SLIDE
+        job = b.job[job, AFTER]
+
+
+@routine
+def mark_jumps(b: Any, place: int) -> None:
+    """Mark the jobs from a place up to the end of its block for which there may be a hole."""
+    block = place >> SHIFT
+    now = b.step[TIME, b.mark[FIRST]]
+    for kind in range(1, b.mark[WIDEST] + 1):
+        latest, least = b.latest[block, kind], b.least[block, kind]
+        if latest > now and may_jump(b, kind, latest, least):
+            mark_class(b, block, kind, place)
+
+
+@routine
+def mark_class(b: Any, block: int, kind: int, place: int) -> None:
+    """The same for one class of width, job by job; what is known of the class is made exact."""
+    least, latest = BIG + 1, 0
+    for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[LISTED])):
+        job = b.listed[LINE, at]
+        if job < 0 or b.job[job, CLASS_OF] != kind:
+            continue
+        length = b.job[job, LENGTH_OF]
+        begin = b.job[job, DUE] - length
+        least, latest = min(least, length), max(latest, begin)
+        if at >= place and may_jump(b, kind, begin, length):
+            b.ask[at] |= JUMP
+    b.least[block, kind], b.latest[block, kind] = least, latest
