@@ -1,8 +1,8 @@
 """A real HTCondor pool on loopback for the tests: master, collector, negotiator, schedd, startds.
 
 The daemons are those that ``scripts/fetch-condor`` unpacked. Started as root they run as nobody;
-who connects is believed to be nobody too (CLAIMTOBE), which is good for a throw-away pool that
-listens on loopback only and for nothing else.
+any client is taken for nobody too (CLAIMTOBE), which is acceptable only for a throw-away pool that
+listens on loopback.
 """
 
 from __future__ import annotations

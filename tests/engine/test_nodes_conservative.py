@@ -95,8 +95,9 @@ PINNED = ("first-fit", "less-consume", "less-consume(threshold=1.15)", "least-sl
 def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress: str) -> None:
     """Where reservations count processors: conservative on a pool, job by job.
 
-    Where they pin certain ones, which a pool does not know, all placements agree. A pool calls
-    killed who overran its request in the log; nodes, who did not finish the work of its request.
+    Where they pin certain ones, which a pool does not know, all placements agree. On a pool a
+    job is killed if it overran its request in the log; on nodes, if it did not finish the work of
+    its request.
     """
     jobs, machine = world
     jobs = [replace(job, run=naive_nodes.work_of(job)) for job in jobs]

@@ -96,8 +96,9 @@ def test_with_capacity_to_spare_every_placement_is_plain_backfilling(
 ) -> None:
     """Where the reservation counts processors: EASY and SJBF on a pool, job by job.
 
-    A pool calls killed who overran its request in the log; nodes, who did not finish the work of
-    its request. Where it pins certain ones, which EASY does not, all placements still agree.
+    On a pool a job is killed if it overran its request in the log; on nodes, if it did not finish
+    the work of its request. Where it pins certain ones, which EASY does not, all placements still
+    agree.
     """
     jobs, machine = world
     jobs = [replace(job, run=work_of(job)) for job in jobs]

@@ -67,7 +67,7 @@ def test_a_failure_ends_a_simulation(function, capfd):
 
 @pytest.mark.parametrize("function", FAILURES)
 def test_a_failure_ends_a_comparison(function):
-    """Whoever else is compared."""
+    """Whichever other policies are compared."""
     with pytest.raises(PolicyError, match=FAILURES[function]):
         compare(JOBS, POOL, [EASY, own(function)])
 

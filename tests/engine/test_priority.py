@@ -72,7 +72,7 @@ def test_equals_the_general_pass(policy, cluster, overruns, monkeypatch):
     "policy",
     [
         "lxfw(estimate=last)",  # estimates of waiting jobs change: alike today, not tomorrow
-        "lxfw(wait=-1)",  # who came later may come first
+        "lxfw(wait=-1)",  # later submissions may come first
         "lxfw(backfill=sjbf)",
         "wfp3",
         "pv-easy",

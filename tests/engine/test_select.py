@@ -107,7 +107,7 @@ def last_user(now, job):
 
 
 def test_a_plan_rings_the_pass_again():
-    """Somebody planned for 30 starts then, though nothing happens at that instant."""
+    """A job planned for 30 starts then, though nothing happens at that instant."""
 
     def at_thirty(now, jobs, free):
         for i in range(len(jobs.procs)):

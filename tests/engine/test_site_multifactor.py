@@ -195,7 +195,7 @@ def test_what_has_no_meaning_is_refused(policy: str, message: str) -> None:
 
 
 def test_fair_share_needs_users() -> None:
-    """Nobody can be charged where no job has a user."""
+    """No user can be charged if no job has a user."""
     jobs = Workload.build(submit=[0, 1], run=[9, 9], procs=[4, 4])
     with pytest.raises(PolicyError, match="fair_share=0"):
         simulate(jobs, Cluster.pool(4), parse_policy("easy(order=multifactor(fair_share=9))"))

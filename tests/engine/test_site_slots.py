@@ -124,7 +124,7 @@ STOPS = {
 
 @pytest.mark.parametrize("name", STOPS)
 def test_pv_easy(name):
-    """Whom a head stops is for a function to say; so is what a job is expected to run."""
+    """A function chooses the jobs that a head stops, and another predicts run times."""
     parts, twin = STOPS[name]
     estimate = "requested" if "estimate" in parts else "last"
     rules = Rules(

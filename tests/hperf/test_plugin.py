@@ -315,7 +315,7 @@ def test_a_measurement_that_is_none_is_a_sentence(place: Installation, content: 
 
 
 def test_links_in_the_spool_are_not_followed(place: Installation) -> None:
-    """Whoever may write there must not have the epilog read or truncate another file."""
+    """A user who may write there must not make the epilog read or truncate another file."""
     theirs = place.folder / "theirs"
     theirs.write_text("precious")
     (place.spool / ".lock").symlink_to(theirs)

@@ -210,7 +210,7 @@ def test_nodes_that_a_job_asks_for_are_left_to_placing() -> None:
 
 
 def test_a_machine_without_a_usable_node() -> None:
-    """Nobody starts, nothing is forgotten, and nothing is predicted."""
+    """No job starts, nothing is forgotten, and nothing is predicted."""
     none = Cluster(shape="nodes", resources=("procs", "membw"), hosts=(Host("none", (1, 0)),))
     state = Snapshot(now=1, cluster=none, waiting=(waiting("1", 1),))
     made = decide(parse_policy("lessc"), state, shape="nodes")

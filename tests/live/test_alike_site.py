@@ -199,7 +199,7 @@ def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
         return decide(chosen, state, memory, shape="site")
 
     first = look(5, Memory())
-    assert not first.decisions and first.wake == 6  # who else may use its nodes?
+    assert not first.decisions and first.wake == 6  # which other jobs may use its nodes?
     memory = Memory.from_json(json.loads(json.dumps(first.memory.to_json())))
     second = look(6, memory)
     assert not second.decisions and second.wake is None and not second.promises

@@ -33,10 +33,10 @@ def slot(node: int) -> str:
 
 
 def simulated_starts(state: Snapshot, policy: str) -> set[str]:
-    """Whom a simulation starts at the instant of a snapshot.
+    """The jobs that a simulation starts at the instant of a snapshot.
 
-    Who runs was submitted the second before with what is left of its time, which starts all of
-    them at once since they fit; who waits is submitted in this very second, in the same order.
+    Running jobs were submitted the second before with what is left of their time, which starts all
+    of them at once since they fit; waiting ones are submitted in this second, in the same order.
     """
     total = state.cluster.total
     names = state.cluster.resources[1:]

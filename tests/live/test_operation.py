@@ -195,7 +195,7 @@ def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> No
 
 
 def test_the_queue_is_given_back_as_users_wrote_it() -> None:
-    """Everybody at the gate; who holds a job of its own, or an operator's, stays held."""
+    """All jobs at the gate are released; those held by a user or an operator stay held."""
     lines = [
         queue_line("1"),
         queue_line("2", ReqNodes="n1"),

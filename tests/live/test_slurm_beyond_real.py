@@ -207,7 +207,7 @@ def test_memory_by_node_and_by_processor(site: SlurmCluster, tmp_path: Path) -> 
 
 
 def test_a_node_that_still_cleans_up_is_not_free(site: SlurmCluster, tmp_path: Path) -> None:
-    """An epilog that takes its time keeps the node: no job is sent there in vain."""
+    """A slow epilog keeps the node: no job is sent there meanwhile."""
     flag = site.folder / "epilog.wait"
     epilog = site.folder / "slow-epilog.sh"
     epilog.write_text(f"#!/bin/sh\nwhile [ -e {flag} ]; do sleep 0.1; done\n")

@@ -316,7 +316,7 @@ def test_what_a_tag_draws_counts_where_the_pass_names_no_nodes(tmp_path: Path) -
 
 
 def test_the_guard_counts_what_a_tag_draws() -> None:
-    """Somebody took the bandwidth after the decision."""
+    """Another job took the bandwidth after the decision."""
     cluster = node_cluster(1, procs=16, bandwidth=34000)
     job = WaitingJob(id="7", submit=0, need=(2, 0), request=60, tag="cg", bandwidth=3000)
     start = Start(job="7", place=(("n1", 2),), bandwidth=3000)

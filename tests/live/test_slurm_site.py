@@ -175,7 +175,7 @@ def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
 
 
 def test_reservations_are_read_often_while_jobs_wait() -> None:
-    """A start on a node that is reserved since would be in vain."""
+    """A start on a node that was reserved meanwhile would fail."""
     fake = FakeSite(queue_line("7", Partition="cpu", Reason="JobHeldUser", NumCPUs=640))
     loop = a_loop(fake)
     for _ in range(3):

@@ -161,7 +161,7 @@ def test_shapes_of_jobs() -> None:
 
 
 def test_a_job_let_through_counts_as_if_it_ran() -> None:
-    """Nobody else is put on its hosts, and it cannot be stopped before it runs."""
+    """No other job is put on its hosts, and it cannot be stopped before it runs."""
     found = look(queue_line("7", PriorityLong=5, ReqNodes="n[1-2]", Reason="None", NumCPUs=20))
     (job,) = found.state.running
     assert (job.place, job.settled, job.ours) == ((("n1", 10), ("n2", 10)), False, True)

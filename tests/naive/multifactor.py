@@ -126,7 +126,7 @@ class Priority:
         return found
 
     def fair_tree(self) -> dict[Name, float]:
-        """Users in the order of the tree; who is tied with the one before shares its rank."""
+        """Users in the order of the tree; one tied with the user before it shares its rank."""
         walked: list[tuple[Name, bool]] = []
 
         def walk(name: Name, tied: bool) -> None:

@@ -711,12 +711,12 @@ def pv_easy_world(
         # a. its reservation, as if the shadow jobs were not there
         reserved = sunny_reservation(world, head)
         world.block(head, promised=reserved)
-        # b. who should be gone by then, nearest predicted completion first
+        # b. jobs that should have ended by then, nearest predicted completion first
         safe = [job for job in rest if world.now + world.estimate(job) <= reserved]
         for job in sorted(safe, key=world.estimate):  # stable: ties by priority
             if fits(job.need, world.free()):
                 world.start(job, BACKFILLED)
-        # c. anybody else who fits, by priority
+        # c. any other job that fits, by priority
         if venture:
             for job in rest:
                 if job in world.waiting and fits(job.need, world.free()):

@@ -1,7 +1,7 @@
 """The slow reference for policies that choose a set of jobs from the whole queue (1.5).
 
 Written from the specification and the policies' pages, not from the engine: sets are found by
-trying all of them, plans are lists of who holds what and when.
+trying all of them, plans are lists of what each job holds and when.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Ten-job worlds with a picture each, worked out by hand from the specification.
 
 Both the slow reference and the engine are held to this one list. No number here was taken
-from a program: who disagrees with a picture should find the step at which it goes wrong.
+from a program: if a picture seems wrong, find the step at which it goes wrong.
 
 In a picture a row is a job with what it needs, a column one tick of time (a second unless
-``tick`` says otherwise): ``.`` waits, ``#`` runs, ``x`` runs in vain and is killed.
+``tick`` says otherwise): ``.`` waits, ``#`` runs, ``x`` runs and is killed.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_any_small_world(policy: str, world: tuple[tuple[Job, ...], int]) -> Non
 
 @pytest.mark.parametrize("policy", EXPLAINED)
 def test_every_queued_job_gets_a_reason_at_every_pass(policy: str) -> None:
-    """Nobody is passed over in silence, and nothing is given away twice."""
+    """Every job passed over has a reason, and no processor is allocated twice."""
     for moment in lesson(policy):
         assert {one.job for one in moment.outcomes} == set(moment.snapshot.waiting)
         assert all(len(one.why) > 10 for one in moment.outcomes)

@@ -47,7 +47,7 @@ def test_who_thinks_longer_begins_a_session() -> None:
 
 
 def test_unknown_users_and_starts() -> None:
-    """Nobody is assumed to wait for anybody; without any start it is an error."""
+    """No user is assumed to wait for a job; without any start it is an error."""
     assert (sessions_of(jobs(user=[-1] * 5)).after == -1).all()
     with pytest.raises(UsageError, match="records no starts"):
         sessions_of(jobs(recorded_start=[-1] * 5))

@@ -63,7 +63,7 @@ def lost_runs(schedule: Schedule) -> Spans:
 
 
 def lost_parts(schedule: Schedule) -> Spans:
-    """What of the preempted attempts was in vain: all of it, or what came after the last save.
+    """The lost work of the preempted attempts: all of it, or what came after the last save.
 
     An attempt begins with starting again, goes on with the work that counts, and ends with what
     is lost.

@@ -385,7 +385,7 @@ class SlurmPort:
     def _late(self) -> list[str]:
         """Released jobs that have not started for too long."""
         assert self.sorted is not None
-        now = self.clock.steady()  # the machine's own clock may jump, which makes nobody late
+        now = self.clock.steady()  # the machine's own clock may jump, which makes no job late
         cleaning = self._cleaning(self.clock.now())
         released = {
             job: ANSWERED

@@ -1,4 +1,4 @@
-"""On nodes: how long every job had to run, given who shared its nodes (spec 4.5)."""
+"""On nodes: how long every job had to run, given the jobs that shared its nodes (spec 4.5)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def contention_recomputed(case: Case) -> Proof | None:
     Given starts, places and the ends of the others, the demand on each node and with it the rate
     at which its parts work is known at every instant. What follows for each job is compared with
     its end, with ``killed`` and with ``penalised``. A false end would have to be paid for by
-    those who share its nodes: the earliest false one is always found.
+    those that share its nodes: the earliest false one is always found.
     """
     s, w = case.schedule, case.workload
     if case.cluster.shape != "nodes":

@@ -33,7 +33,7 @@ def limits_kept(case: Case) -> Proof:
     The limit is the one of trace and policy; where the policy is not known or stretches limits,
     the schedule's own, which is proved apart (limits-recomputed), else the trace's. A job that
     others slowed down (``penalised`` > 0) may take longer than its run, but not longer than its
-    limit; its work is that of the trace cut at the trace's limit, and who has done that is not
+    limit; its work is that of the trace cut at the trace's limit, and a job that has done it is not
     killed. A second per attempt is let pass where the policy has parts of seconds.
     """
     name, s, w = "limits-kept", case.schedule, case.workload
@@ -88,8 +88,8 @@ class Part:
 def least_and_most(case: Case) -> tuple[Ints, Ints] | None:
     """The shortest and the longest limit each job can have been given; None if unknown.
 
-    Jobs that were first in the order were planned against who ran then: both are the same. For
-    the others the least is without, the most with the reservation and all who started with it.
+    Jobs that were first in the order were planned against the jobs that ran then: both are equal.
+    For the others the least is without, the most with the reservation and all jobs started with it.
     """
     s, rules = case.schedule, case.rules
     contention = contention_of(case.cluster)
@@ -154,7 +154,7 @@ def least_and_most(case: Case) -> tuple[Ints, Ints] | None:
 
 
 def _known(reason: SmallInts, part: Part, others: list[Part], *, most: bool) -> list[Part]:
-    """Who was in the table when a job was planned; of those that overtook with it: all or none."""
+    """The jobs in the table when a job was planned; of those that overtook with it: all or none."""
     overtook = reason[part.row] == Reason.BACKFILLED
     known = []
     for other in others:
@@ -186,7 +186,7 @@ def limits_recomputed(case: Case) -> Proof:
     """The column ``limit`` equals what trace and policy give.
 
     Off nodes no policy changes a limit: it is the trace's. On nodes Slurm's policies add their
-    grace, and limits may be stretched by the planned penalty, which is recomputed from who
+    grace, and limits may be stretched by the planned penalty, which is recomputed from what
     ran on the job's nodes when it started. What the reservation then added is not in a schedule:
     for jobs that overtook, the limit must lie between the penalty without and with it.
     """

@@ -149,7 +149,7 @@ def no_reservation_violation(case: Case) -> Proof:
     for k, found in running_at(runs, s.promised[late]):
         job = int(late[k])
         blocked, promised = int(s.blocked_at[job]), int(s.promised[job])
-        # The state before the pass at the promised moment: who starts just then is not yet there.
+        # The state before the pass at the promised moment: jobs that start then do not count.
         there = found[runs.since[found] < promised]
         culprit = (runs.row[there] > job) & (runs.since[there] >= blocked)
         kept = case.demand[runs.row[there[~culprit]]].sum(axis=0)

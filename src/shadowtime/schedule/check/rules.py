@@ -1,4 +1,4 @@
-"""What a policy says about single jobs: their limits, where they may run, who may be stopped.
+"""A policy's rules about single jobs: their limits, where they may run, which may be stopped.
 
 A schedule's own columns are never taken for these. The engine works the rules out of a policy
 (``engine/rules.py``); here they are values, so that proofs need not know policies.

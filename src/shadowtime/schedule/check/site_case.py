@@ -1,4 +1,4 @@
-"""A schedule on a site, on trial: who held which node with how many tasks, and by which rules."""
+"""A schedule on a site to be checked: which jobs held which nodes, and by which rules."""
 
 from __future__ import annotations
 
