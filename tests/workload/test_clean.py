@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -376,3 +378,38 @@ def test_the_input_is_left_as_it_was() -> None:
     before = lines.table.copy()
     clean(lines, overrun="extend", procs_per_node=3, memory=True, no_run="one-second")
     assert np.array_equal(lines.table, before)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_numbers_and_order_line_by_line(seed: int) -> None:
+    """Repeated lines and numbers, missing numbers, lines out of order or not, one after the other.
+
+    A log in which nothing is to do keeps its columns as they are; it must not show.
+    """
+    draw = random.Random(seed)
+    n = draw.randrange(1, 25)
+    untidy = seed % 4
+    lines = []
+    for k in range(n):
+        number = draw.randrange(-1, n) if untidy > 1 and draw.random() < 0.3 else k + 1
+        submit = draw.randrange(90) if untidy % 2 else 5 * (k // 2)
+        lines.append((number, submit, draw.choice((9, 9, 0 if untidy else 9))))
+        if untidy and draw.random() < 0.2:
+            lines.append(lines[-1])
+    text = "".join(f"{i} {s} 0 {r} 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n" for i, s, r in lines)
+    kept: list[tuple[int, int, int]] = []
+    for line in lines:
+        if line[2] > 0 and not (line[0] >= 0 and line in kept):
+            kept.append(line)
+    top, seen, named = max([0, *(i for i, _, _ in kept)]), set(), []
+    for number, submit, _ in kept:
+        known = number >= 0 and number not in seen
+        top += not known
+        named.append((submit, number if known else top))
+        seen.add(number)
+    found = clean(parse_swf(text.encode(), name="lines")) if kept else None
+    if found is None:
+        return
+    assert list(zip(found.submit.tolist(), found.job_id.tolist(), strict=True)) == sorted(named)
+    late = [s < max(before for _, before, _ in kept[: k + 1]) for k, (_, s, _) in enumerate(kept)]
+    assert found.cleaning["out_of_order_sorted"] == sum(late)

@@ -132,12 +132,20 @@ def _again(values: Ints) -> AnyArray:
     return again
 
 
+def _taken(column: Ints, mask: AnyArray) -> Ints:
+    """The values where the mask is true; the column itself where it is all over."""
+    return column if mask.all() else column[mask]
+
+
 def identical_lines(raw: RawTrace, kept: AnyArray) -> AnyArray:
     """Lines equal to an earlier kept line in all 18 fields, number included."""
     identical = np.zeros(len(raw), bool)
-    at = np.flatnonzero(kept & (raw["job_id"] >= 0))
-    job_id = raw["job_id"][at]
-    suspects = at[np.isin(job_id, job_id[_again(job_id)])]
+    known = kept & (raw["job_id"] >= 0)
+    job_id = _taken(raw["job_id"], known)
+    again = _again(job_id)
+    if not again.any():
+        return identical
+    suspects = np.flatnonzero(known)[np.isin(job_id, job_id[again])]
     seen: set[bytes] = set()
     for line in suspects.tolist():
         text = raw.table[:, line].tobytes()
@@ -153,15 +161,17 @@ def fresh_ids(job_id: Ints, kept: AnyArray) -> tuple[Ints, AnyArray, AnyArray]:
     order of the log.
     """
     missing = kept & (job_id < 0)
-    at = np.flatnonzero(kept & ~missing)
+    known = kept & ~missing
     repeated = np.zeros(len(job_id), bool)
-    repeated[at] = _again(job_id[at])
+    again = _again(_taken(job_id, known))
+    if again.any():
+        repeated[known] = again
     renumber = repeated | missing
     count = int(renumber.sum())
     if count == 0:
         return job_id, repeated, missing
     fresh = job_id.copy()
-    top = int(job_id[at].max()) if len(at) else 0
+    top = int(job_id[known].max(initial=0))
     fresh[renumber] = top + 1 + np.arange(count)
     return fresh, repeated, missing
 
