@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Note, Start, decide
 from shadowtime.engine.python_policy import policy_parts
-from shadowtime.live.closings import kept_clear, reaches_a_closing
 from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import (
     first_fit,
@@ -22,6 +21,7 @@ from shadowtime.live.placing import (
     together,
     with_start,
 )
+from shadowtime.live.reserved_ahead import kept_clear, reaches_a_closing
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:

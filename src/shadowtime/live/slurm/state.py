@@ -23,11 +23,11 @@ from shadowtime.live.slurm.holding import (
     running_job,
     spread,
 )
+from shadowtime.live.slurm.ownership import RELEASED, SLURMS, why_not_ours
 from shadowtime.live.slurm.relabelled import ADMIN, mislabelled
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
 from shadowtime.live.slurm.text import parse_gres
-from shadowtime.live.slurm.whose import RELEASED, SLURMS, why_not_ours
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
