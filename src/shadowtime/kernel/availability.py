@@ -277,7 +277,7 @@ def end_no_more(b: Any, at: int) -> None:
 
 
 @kernel
-def roomy(step: Any, need: Any, at: int) -> bool:
+def roomy(step: Any, need: Any, at: Any) -> bool:
     """True if needs fit into a step."""
     if step[LEVEL, at] < need[0]:
         return False
@@ -295,19 +295,20 @@ def seek_start(step: Any, at: int, need: Any, length: int, before: int, own_from
     how many steps were looked at.
     """
     count = 0
-    while step[TIME, at] < before:
+    here = np.uint64(at)  # a signed place may be negative in Numba's eyes
+    while step[TIME, here] < before:
         count += 1
-        if not roomy(step, need, at):
-            at = step[NEXT, at]
+        if not roomy(step, need, here):
+            here = np.uint64(step[NEXT, here])
             continue
-        begin = at
-        until = min(step[TIME, at] + length, own_from)
-        at = step[NEXT, at]
-        while step[TIME, at] < until and roomy(step, need, at):
-            at = step[NEXT, at]
+        begin = here
+        until = min(step[TIME, here] + length, own_from)
+        here = np.uint64(step[NEXT, here])
+        while step[TIME, here] < until and roomy(step, need, here):
+            here = np.uint64(step[NEXT, here])
             count += 1
-        if step[TIME, at] >= until:
-            return begin, count
+        if step[TIME, here] >= until:
+            return np.int64(begin), count
     return EDGE, count
 
 

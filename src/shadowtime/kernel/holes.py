@@ -146,17 +146,18 @@ def add_holes(b: Any, at: int, beyond: int, procs: int) -> None:
     """Note the holes that are there since steps were raised by so many processors."""
     step = b.step
     while at != beyond:
-        left = right = at
-        height = step[LEVEL, at]
+        left = np.uint64(at)  # a signed place may be negative in Numba's eyes
+        height = step[LEVEL, left]
         before = height - procs  # lower holes were there before
+        outer_left, outer = np.uint64(step[PREVIOUS, left]), np.uint64(step[NEXT, left])
         while height > before:
-            while step[LEVEL, step[PREVIOUS, left]] >= height:
-                left = step[PREVIOUS, left]
-            while step[LEVEL, step[NEXT, right]] >= height:
-                right = step[NEXT, right]
-            outer = step[NEXT, right]
+            while step[LEVEL, outer_left] >= height:
+                left = outer_left
+                outer_left = np.uint64(step[PREVIOUS, left])
+            while step[LEVEL, outer] >= height:
+                outer = np.uint64(step[NEXT, outer])
             note_hole(b, step[TIME, left], step[TIME, outer] - step[TIME, left], height)
-            height = max(step[LEVEL, step[PREVIOUS, left]], step[LEVEL, outer])
+            height = max(step[LEVEL, outer_left], step[LEVEL, outer])
         at = step[NEXT, at]
 
 
