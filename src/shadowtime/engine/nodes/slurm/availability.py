@@ -66,7 +66,11 @@ TAIL = 24
 """the last."""
 BOUND = 25
 """None of them starts before this."""
-REGISTERS = 26
+LISTED_RUNS = 26
+"""Runs of nodes on the list of what is to be written (writing.py)."""
+SERIAL = 27
+"""How many books have been begun: what is known of jobs alike holds for one of them."""
+REGISTERS = 28
 
 # Jobs.
 PROCS = 0
@@ -84,7 +88,9 @@ FROM = 6
 COUNT = 7
 """How many nodes it has."""
 KIND = 8
-JOB_COLUMNS = 9
+ALIKE = 9
+"""The number of its request: processes and time limit."""
+JOB_COLUMNS = 10
 
 ALONE = -1
 SUM, RECORDS = 0, 1
@@ -92,7 +98,8 @@ SUM, RECORDS = 0, 1
 PLACE_BITS = 32
 
 
-MOST_KINDS = 8
+KIND_BITS = 3
+MOST_KINDS = 1 << KIND_BITS
 """Further ones share the last, whose numbers are then too large for most of them."""
 
 
@@ -105,18 +112,23 @@ class Availability(NamedTuple):
     running: Any  # int64[P + 1]: the running jobs
     places: Any  # int64[most nodes of all jobs]: node << 32 | processes
     found: Any  # int64[n + 1]: the waiting jobs of a pass
+    asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
     kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
-    node: Any  # int64[FITS + MOST_KINDS, N]: by node, or by place in a list of nodes
+    alike: Any  # int64[requests, MOST_KINDS, 2]: of a kind of a request, see BOOK
+    node: Any  # int64[FITS + MOST_KINDS, N]: by place in a list of nodes or of runs of them
     least: Any  # int16[N]: the fewest processes that go on a node in the window at hand
     when: Any  # int64[ENOUGH + MOST_KINDS, S]: by place in the line
     cell: Any  # int64[S, N]: by row
     room: Any  # int16[MOST_KINDS, S, N]: by row, how many processes go on a node
 
 
-TAKE, WHERE, DROP, KNOWN, FITS = 0, 1, 2, 3, 4
-"""Processes taken by node; then by place: the node, what is taken from its cells, the cell that was
-met last, and how many processes of each kind go there."""
+TAKE, WHERE, UP_TO, DROP, KNOWN, FITS = 0, 1, 2, 3, 4, 5
+"""Processes on each node of a run, its first node and the one behind its last, what is taken from
+its cells, the cell that was met last, and how many processes of each kind go there."""
+BOOK, EARLIEST = 0, 1
+"""The book in which a job of this request and kind was looked for, and no later one starts before
+this."""
 BEGIN, ROW, FREE, TOTAL = 0, 1, 2, 3
 """Begin and row of a segment, its free cores, its places for processes of each kind."""
 ENOUGH = TOTAL + MOST_KINDS
@@ -145,12 +157,32 @@ def make_book(
         running=np.zeros(min(n, nodes * cores) + 1, np.int64),
         places=np.zeros(most + 1, np.int64),
         found=np.zeros(n + 1, np.int64),
+        asked=np.zeros(n + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),
         kinds=np.zeros(MOST_KINDS, np.int64),
+        alike=np.zeros((number_requests(jobs), MOST_KINDS, 2), np.int64),
         node=np.zeros((FITS + MOST_KINDS, nodes), np.int64),
         least=np.zeros(nodes, count_type(cores)),
         **rows(segments, nodes, cores),
     )
+
+
+def number_requests(jobs: Any) -> int:
+    """Number the requests of the jobs, of as many processes and as long each: how many there are.
+
+    Examples
+    --------
+    >>> jobs = np.zeros((3, JOB_COLUMNS), np.int64)
+    >>> jobs[:, PROCS], jobs[:, LENGTH] = (4, 2, 4), (60, 60, 60)
+    >>> number_requests(jobs), jobs[:, ALIKE].tolist()
+    (2, [1, 0, 1])
+    """
+    order = np.lexsort((jobs[:, LENGTH], jobs[:, PROCS]))
+    procs, length = jobs[order, PROCS], jobs[order, LENGTH]
+    number = np.zeros(len(jobs), np.int64)
+    np.cumsum((procs[1:] != procs[:-1]) | (length[1:] != length[:-1]), out=number[1:])
+    jobs[order, ALIKE] = number
+    return int(number.max(initial=0)) + 1
 
 
 def rows(segments: int, nodes: int, cores: int) -> dict[str, Any]:
@@ -192,7 +224,15 @@ def sort_into_kinds(b: Any) -> None:
         elif kind == b.par[KINDS]:
             b.kinds[kind] = wish
             b.par[KINDS] = kind + 1
-        b.job[job, KIND] = kind
+        set_kind(b, i, kind)
+
+
+@kernel
+def set_kind(b: Any, i: int, kind: int) -> None:
+    """Give the waiting job at a place of the list its kind."""
+    job = b.found[i]
+    b.job[job, KIND] = kind
+    b.asked[i] = b.job[job, PROCS] << KIND_BITS | kind
 
 
 # ---------------------------------------------------------------------------- the line of time
@@ -213,6 +253,7 @@ def clear(b: Any, now: int) -> None:
         b.when[TOTAL + kind, 0] = nodes * some
     par[SEGMENTS] = 1
     par[PLANS] = 0
+    par[SERIAL] += 1
 
 
 @routine
@@ -251,47 +292,6 @@ def place_of(b: Any, time: int) -> int:
         else:
             high = middle
     return low
-
-
-@kernel
-def list_node(b: Any, at: int, node: int, count: int, wish: int) -> None:
-    """Put a node on the list of what is to be written: so many processes go there."""
-    b.node[WHERE, at] = node
-    if wish == ALONE:
-        b.node[DROP, at] = b.par[CORES] << b.par[BITS]
-    else:
-        b.node[DROP, at] = (count << b.par[BITS]) + count * wish
-    b.node[KNOWN, at] = -1
-
-
-@routine
-def write(b: Any, listed: int, first: int, last: int) -> None:
-    """Book the listed nodes in the segments from ``first`` up to ``last``.
-
-    From one segment to the next most cells of a node are the same, and so is what fits there.
-    """
-    when = b.when
-    node = b.node
-    bits = b.par[BITS]
-    kinds = b.par[KINDS]
-    cores = 0
-    for k in range(listed):
-        cores += node[DROP, k] >> bits
-    for i in range(first, last):
-        row = when[ROW, i]
-        when[FREE, i] -= cores
-        for k in range(listed):
-            at = node[WHERE, k]
-            cell = b.cell[row, at] - node[DROP, k]
-            b.cell[row, at] = cell
-            if cell != node[KNOWN, k]:
-                node[KNOWN, k] = cell
-                for kind in range(kinds):
-                    node[FITS + kind, k] = places_in(b, cell, b.kinds[kind])
-            for kind in range(kinds):
-                some = node[FITS + kind, k]
-                when[TOTAL + kind, i] += some - b.room[kind, row, at]
-                b.room[kind, row, at] = some
 
 
 # ---------------------------------------------------------------------------- asking it

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from shadowtime.engine.nodes.slurm.availability import (
+    ALIKE,
     BEGIN,
     BEHIND,
+    BOOK,
+    EARLIEST,
     FITS,
     KIND,
     KNOWN,
@@ -22,13 +25,14 @@ from shadowtime.engine.nodes.slurm.availability import (
     PROCS,
     ROW,
     SEGMENTS,
-    TAKE,
+    SERIAL,
     TOTAL,
     WHERE,
     WISH,
     place_of,
     places_in,
 )
+from shadowtime.engine.nodes.slurm.writing import clear_list, list_node
 from shadowtime.kernel.jit import kernel, routine
 
 ZERO: Any = np.int64(0)
@@ -40,7 +44,7 @@ P_PROCS, P_LENGTH, P_WISH, P_START = 0, 1, 2, 3
 
 @routine
 def earliest_start(b: Any, job: int, until: int) -> int:
-    """Place of the segment at which a job can start first; TAKE holds its processes by node.
+    """Place of the segment at which a job can start first; its nodes are listed.
 
     -1 if that is not before ``until``.
     """
@@ -49,7 +53,7 @@ def earliest_start(b: Any, job: int, until: int) -> int:
     kind = b.job[job, KIND]
     procs = b.job[job, PROCS]
     exact = b.kinds[kind] == b.job[job, WISH]
-    start = with_places(b, job, 0)
+    start = with_places(b, job, place_of(b, earliest_known(b, job)))
     if start == segments or when[BEGIN, start] >= until:
         return -1
     start = max(start, not_before(b, job))
@@ -75,7 +79,7 @@ def earliest_start(b: Any, job: int, until: int) -> int:
             # little.
             start = behind_the_gap(b, kind, procs, last)
         elif exact or has_exactly(b, job, start, last):
-            take(b, procs)
+            take(b, job, when[ROW, start])
             return start
         else:
             start = exactly_behind(b, job, last)
@@ -136,6 +140,31 @@ def remember_plan(b: Any, job: int, start: int) -> None:
         b.par[PLANS] = at + 1
 
 
+# ----------------------------------------------- jobs of equal request: one of them is looked for
+@kernel
+def earliest_known(b: Any, job: int) -> int:
+    """A job does not start before this: one of as much, as long, of the same kind did not either.
+
+    The book only fills up. In a kind of several demands only the least demanding jobs are
+    remembered, and no other starts before they do.
+    """
+    request = b.job[job, ALIKE]
+    kind = b.job[job, KIND]
+    if b.alike[request, kind, BOOK] != b.par[SERIAL]:
+        return b.when[BEGIN, 0]
+    return b.alike[request, kind, EARLIEST]
+
+
+@kernel
+def remember_earliest(b: Any, job: int, start: int) -> None:
+    """Let jobs like this one know that it does not start before ``start``."""
+    kind = b.job[job, KIND]
+    if b.kinds[kind] == b.job[job, WISH]:
+        request = b.job[job, ALIKE]
+        b.alike[request, kind, BOOK] = b.par[SERIAL]
+        b.alike[request, kind, EARLIEST] = start
+
+
 @kernel
 def behind_the_gap(b: Any, kind: int, procs: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
@@ -192,14 +221,19 @@ def narrow_and_count(b: Any, kind: int, row: int) -> int:
 
 
 @kernel
-def take(b: Any, procs: int) -> None:
-    """Fill the nodes of the window in index order; TAKE then holds processes by node."""
-    left = procs
-    for node in range(b.par[NODES]):
+def take(b: Any, job: int, row: int) -> None:
+    """Fill the nodes of the window in index order: they are listed. It begins with a row."""
+    left = b.job[job, PROCS]
+    wish = b.job[job, WISH]
+    clear_list(b)
+    node = 0
+    while left > 0:
         room: Any = np.int64(b.least[node])
-        some = min(left, room)
-        b.node[TAKE, node] = some
-        left -= some
+        if room > 0:
+            some = min(left, room)
+            list_node(b, row, node, some, wish)
+            left -= some
+        node += 1
 
 
 # ------------------------------------------- kinds of several demands: what one job has in cells

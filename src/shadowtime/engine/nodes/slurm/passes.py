@@ -24,21 +24,21 @@ from shadowtime.engine.nodes.slurm.availability import (
     FREE,
     FROM,
     HORIZON,
-    KIND,
     KINDS,
     LATE,
     LENGTH,
     LISTED,
+    LISTED_RUNS,
     LOOKED,
     MEASURED,
     NEXT,
-    NODES,
     OFF,
     PLACE_BITS,
     PLACES,
     PROCS,
     RECORDS,
     RESUME,
+    ROW,
     RUNNING,
     SEGMENTS,
     SUM,
@@ -46,21 +46,27 @@ from shadowtime.engine.nodes.slurm.availability import (
     TAIL,
     TAKE,
     UNTIL,
+    UP_TO,
     VALID,
     WHERE,
     WISH,
     clear,
     cut,
     kind_of,
-    list_node,
     look_up,
     place_of,
+    set_kind,
     share_of,
     sort_into_kinds,
-    write,
 )
-from shadowtime.engine.nodes.slurm.earliest import earliest_start, remember_plan
+from shadowtime.engine.nodes.slurm.earliest import (
+    earliest_known,
+    earliest_start,
+    remember_earliest,
+    remember_plan,
+)
 from shadowtime.engine.nodes.slurm.startable import last_that_may_start
+from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
@@ -144,8 +150,14 @@ def decide(state: Any, b: Any, now: int) -> None:
         until = NEVER
         if par[BLOCKED] != 0:
             until = min(par[BOUND], horizon + AHEAD * (horizon - now))
+            known = earliest_known(b, job)
+            if known >= until:
+                put_off(b, job, until)
+                unasked += 1
+                continue
         at = earliest_start(b, job, until)
         start = until if at < 0 else b.when[BEGIN, at]
+        remember_earliest(b, job, start)
         if par[BLOCKED] != 0 and start >= horizon:
             put_off(b, job, start)
             unasked += 1
@@ -163,11 +175,12 @@ def decide(state: Any, b: Any, now: int) -> None:
             plan_all(b)
             at = earliest_start(b, job, NEVER)
             start = b.when[BEGIN, at]
-        count = book_taken(b, job, at, start + b.job[job, LENGTH])
+            remember_earliest(b, job, start)
+        write(b, at, cut(b, start + b.job[job, LENGTH]))
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
             state.job[job, REASON] = BACKFILLED if par[BLOCKED] != 0 else reason
-            begin(state, b, job, count, now)
+            begin(state, b, job, now)
             while last > i and b.job[b.found[last], PROCS] > b.when[FREE, 0]:
                 last -= 1
             continue
@@ -199,8 +212,8 @@ def goes_on(state: Any, b: Any, now: int) -> bool:
         kind = kind_of(b, b.job[job, WISH])
         if kind == par[KINDS]:
             return False
-        b.job[job, KIND] = kind
         b.found[par[LISTED]] = job
+        set_kind(b, par[LISTED], kind)
         par[LISTED] += 1
     par[ARRIVED] = state.reg[JOBS_ARRIVED]
     b.when[BEGIN, 0] = now
@@ -244,8 +257,9 @@ def plan_all(b: Any) -> None:
     while job >= 0:
         at = earliest_start(b, job, NEVER)
         start = b.when[BEGIN, at]
-        book_taken(b, job, at, start + b.job[job, LENGTH])
+        write(b, at, cut(b, start + b.job[job, LENGTH]))
         remember_plan(b, job, start)
+        remember_earliest(b, job, start)
         job = b.job[job, COUNT]
     b.par[OFF] = -1
     b.par[BOUND] = NEVER
@@ -259,36 +273,25 @@ def fill(b: Any, now: int) -> None:
         job = b.running[i]
         first = b.job[job, FROM]
         count = b.job[job, COUNT]
+        clear_list(b)
         for k in range(count):
             spot = b.places[first + k]
             some = spot & ((1 << PLACE_BITS) - 1)
-            list_node(b, k, spot >> PLACE_BITS, some, b.job[job, WISH])
-        write(b, count, 0, cut(b, max(b.job[job, UNTIL], now + 1)))
+            list_node(b, b.when[ROW, 0], spot >> PLACE_BITS, some, b.job[job, WISH])
+        write(b, 0, cut(b, max(b.job[job, UNTIL], now + 1)))
 
 
 @kernel
-def book_taken(b: Any, job: int, at: int, end: int) -> int:
-    """Write the plan in TAKE into the book; its nodes are listed: how many there are."""
-    count = 0
-    for node in range(b.par[NODES]):
-        if b.node[TAKE, node] > 0:
-            list_node(b, count, node, b.node[TAKE, node], b.job[job, WISH])
-            count += 1
-    write(b, count, at, cut(b, end))
-    return count
-
-
-@kernel
-def begin(state: Any, b: Any, job: int, count: int, now: int) -> None:
-    """Start a job now where TAKE says, on so many listed nodes."""
+def begin(state: Any, b: Any, job: int, now: int) -> None:
+    """Start a job now on the listed nodes."""
     par = b.par
     b.job[job, UNTIL] = now + b.job[job, LENGTH]
     b.job[job, FROM] = par[PLACES]
-    b.job[job, COUNT] = count
-    for k in range(count):
-        node = b.node[WHERE, k]
-        b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, node]
-        par[PLACES] += 1
+    for k in range(par[LISTED_RUNS]):
+        for node in range(b.node[WHERE, k], b.node[UP_TO, k]):
+            b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, k]
+            par[PLACES] += 1
+    b.job[job, COUNT] = par[PLACES] - b.job[job, FROM]
     b.running[par[RUNNING]] = job
     par[RUNNING] += 1
     dequeue(state, job)

@@ -12,10 +12,10 @@ from shadowtime.engine.nodes.slurm.availability import (
     BEGIN,
     ENOUGH,
     HORIZON,
-    KIND,
+    KIND_BITS,
     KINDS,
     LENGTH,
-    PROCS,
+    MOST_KINDS,
     ROW,
     TOTAL,
 )
@@ -36,11 +36,11 @@ def last_that_may_start(b: Any, first: int, last: int, segments: int, until: int
     found = first - 1
     longest = 0
     for i in range(first, last + 1):
-        job = b.found[i]
-        procs = b.job[job, PROCS]
-        enough = ENOUGH + b.job[job, KIND]
+        procs = b.asked[i] >> KIND_BITS
+        enough = ENOUGH + (b.asked[i] & (MOST_KINDS - 1))
         if procs > b.when[enough, 0]:
             continue
+        job = b.found[i]
         end = b.when[BEGIN, 0] + b.job[job, LENGTH]
         if end > until:
             continue
