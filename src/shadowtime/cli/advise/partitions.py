@@ -146,8 +146,8 @@ def _parts(
     )
     yield _demands(advice)
     yield Text(
-        "\nGuidelines: (1) n hosts offer what large jobs need; (2) all who may run there need more "
-        "than that; (3) the first large job waits at most r."
+        "\nGuidelines: (1) n hosts offer what large jobs need; (2) the jobs that may run there "
+        "need more than that; (3) the first large job waits at most r."
     )
     if not best:
         yield Text("No number of hosts has room for the large jobs and leaves any for others.")
