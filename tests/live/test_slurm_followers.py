@@ -64,3 +64,10 @@ def test_a_hold_of_slurms_own_is_not_touched() -> None:
     before = rows(leader(), queue_line("8"))
     after = rows(queue_line("8", Reason="launch failed requeued held"))
     assert relabelled(before, after) == []
+
+
+def test_the_tasks_of_an_array_follow_any_leader() -> None:
+    """Slurm keeps what is left of an array in a new record, behind jobs submitted after it."""
+    before = rows(queue_line("5"), queue_line("6_2"), queue_line("6_3"), leader(), queue_line("9"))
+    after = rows(*(queue_line(job, **ADMIN) for job in ("5", "6_2", "6_3")), queue_line("9"))
+    assert relabelled(before, after) == ["6_2", "6_3"]

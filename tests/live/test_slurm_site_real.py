@@ -119,3 +119,31 @@ def test_a_hold_that_slurm_calls_an_operators_is_the_gates_behind_several_partit
     assert sorted(job.id for job in port.snapshot().waiting) == [behind, later]
     overlapping.run("scontrol", "hold", behind)  # now it is an operator's
     assert [job.id for job in port.snapshot().waiting] == [later]
+
+
+def test_the_rest_of_an_array_follows_a_job_submitted_after_it(overlapping: SlurmCluster) -> None:
+    """Slurm keeps it in a record of its own, behind the jobs of that time: two tasks were stuck."""
+    array = overlapping.sbatch("-p", "a", "-N2", "--array=1-3")
+    several = overlapping.sbatch("-p", "a,b", "-n1")
+    overlapping.run("scontrol", "release", f"{array}_1")
+    left = ("squeue", "-h", "-r", "-j", array, "-o", "%K")
+    wait_for(lambda: "1" not in overlapping.run(*left).split(), "the end of the first task")
+    overlapping.run("scontrol", "update", "NodeName=n[1-2]", "State=DRAIN", "Reason=test")
+    overlapping.run("scontrol", "release", several)  # as a job that is handed to Slurm
+    run = Commands(env={**overlapping.env, **ENVIRONMENT})
+    port = drive.make_port(drive.Where(partition="a,b"), run=run)
+    drive.choose_shape(port, parse_policy("easy"))
+    port.snapshot()
+    overlapping.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+
+    def relabelled() -> bool:
+        overlapping.run("scontrol", "update", "PartitionName=a", "State=UP")  # another pass
+        reasons = overlapping.run("squeue", "-h", "-r", "-j", array, "-o", "%r").split()
+        return reasons == ["JobHeldAdmin"] * 2
+
+    wait_for(relabelled, "Slurm's next pass")
+    overlapping.run("scontrol", "update", "NodeName=n2", "State=RESUME")
+    assert sorted(job.id for job in port.snapshot().waiting) == [f"{array}_2", f"{array}_3"]
+    port.tidy()
+    reasons = overlapping.run("squeue", "-h", "-r", "-j", array, "-o", "%r").split()
+    assert reasons == ["JobHeldUser"] * 2

@@ -139,6 +139,8 @@ class Followers:
     down why that does not start. Its next pass treats that as a hold without a reason, which it
     reports as an operator's (JobHeldAdmin). So if a job was held by the gate while a leader before
     it waited, and no longer is when the leader has left the queue, the hold is still the gate's.
+    Where a task of an array has been let through, Slurm keeps the others in a new record behind all
+    jobs that there are then: they may follow any leader, and what happens to one happens to all.
 
     Examples
     --------
@@ -177,9 +179,10 @@ class Followers:
         if leaders:
             order = sorted(pending, key=_submission)
             gated = [job for job in order if pending[job].reason.startswith(HELD)]
+            tasks = [job for job in gated if "_" in job]
             for leader in leaders:
                 behind = [job for job in gated if _submission(job) > _submission(leader)]
-                self._behind[leader] = behind[:NEXT]
+                self._behind[leader] = list(dict.fromkeys((*behind[:NEXT], *tasks)))
 
     def relabelled(self, row: QueueRow) -> bool:
         """Whether a job's hold is that of the gate, whatever Slurm reports."""
