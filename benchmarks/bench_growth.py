@@ -37,7 +37,7 @@ WIDEST = NODES * (BANDWIDTH // HIGH)
 """Wider jobs with a high demand would not fit on the nodes within their bandwidth."""
 LONG = (10_000, 30_000, 100_000, 300_000)
 OVERLOADED = (10_000, 30_000, 50_000, 100_000)
-LIMIT = 14.0
+LIMIT = 200.0
 """CPU seconds: a row ends before a size that would take longer if cost grew with its power 1.5."""
 
 

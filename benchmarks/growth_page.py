@@ -28,7 +28,7 @@ Written by `scripts/bench growth`. CPU seconds of `simulate()` from arrays, the 
 runs: jobs by Lublin and Feitelson's model with Tsafrir's estimates on a pool of 1,024 processors,
 generated months on 12 hosts of the O2K, and the pool's jobs with a demand for bandwidth on 256
 nodes of 4 processors, narrowed where necessary to fit there. A row ends before a size that would
-take longer than 14 s if the cost grew with the power 1.5 of the size.
+take longer than 200 s if the cost grew with the power 1.5 of the size.
 """
 
 
