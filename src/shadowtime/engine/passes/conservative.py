@@ -133,8 +133,10 @@ def decide(state: Any, b: Any) -> None:
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         describe(state, b, job)
         need = state.job[job, NEED:]
-        promise(b, job, need, find_start(b, need, b.job[job, LENGTH_OF]))
-        stand_in_line(b, job)
+        at = find_start(b, need, b.job[job, LENGTH_OF])
+        if at != EDGE:  # a live pass has set aside what the hosts of now could never hold
+            promise(b, job, need, at)
+            stand_in_line(b, job)
         state.job[job, PROMISED] = b.job[job, DUE]
     if b.mark[COMPRESS] != 0:
         start_due(state, b, now)
