@@ -71,7 +71,7 @@ def growth(folder: Path) -> Iterator[Row]:
     for case in CASES:
         costs[case] = cost_of(case)
         yield row_of(case, costs[case])
-    growth_page.write(costs)
+    growth_page.write(costs, limit=LIMIT)
 
 
 def world_of(case: Case, jobs: int) -> tuple[Workload, Cluster]:

@@ -28,18 +28,18 @@ Written by `scripts/bench growth`. CPU seconds of `simulate()` from arrays, the 
 runs: jobs by Lublin and Feitelson's model with Tsafrir's estimates on a pool of 1,024 processors,
 generated months on 12 hosts of the O2K, and the pool's jobs with a demand for bandwidth on 256
 nodes of 4 processors, narrowed where necessary to fit there. A row ends before a size that would
-take longer than 200 s if the cost grew with the power 1.5 of the size.
+take longer than {limit:g} s if the cost grew with the power 1.5 of the size.
 """
 
 
-def write(costs: Costs, folder: Path = FOLDER) -> None:
-    """Both files."""
+def write(costs: Costs, folder: Path = FOLDER, *, limit: float) -> None:
+    """Both files; ``limit`` is the longest run, in seconds, that is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "growth.md").write_text(page(costs), encoding="utf-8")
+    (folder / "growth.md").write_text(page(costs, limit), encoding="utf-8")
     (folder / "growth.svg").write_text(svg(figure(costs)), encoding="utf-8")
 
 
-def page(costs: Costs) -> str:
+def page(costs: Costs, limit: float) -> str:
     """The table, and what it was measured on."""
     sizes = sizes_of(costs)
     lines = [
@@ -56,7 +56,7 @@ def page(costs: Costs) -> str:
     about = machine.describe()
     measured = datetime.now(UTC).strftime("%Y-%m-%d")
     return (
-        f"{HEAD}\n{markdown_table(head, lines)}\n"
+        f"{HEAD.format(limit=limit)}\n{markdown_table(head, lines)}\n"
         "*Time per job* is that of the longest workload over that of the shortest, which the\n"
         "picture shows at every size.\n\n"
         "![Time per job against that of the shortest workload](growth.svg)\n\n"

@@ -25,11 +25,12 @@ def test_time_per_job_is_held_against_the_shortest_workload() -> None:
 def test_the_page_has_a_line_for_each_case_and_the_picture_one_panel_for_each_load(
     tmp_path: Path,
 ) -> None:
-    growth_page.write(COSTS, tmp_path)
+    growth_page.write(COSTS, tmp_path, limit=30.0)
     page = (tmp_path / "growth.md").read_text()
     assert "| easy-sjbf | pool | 0.9 | 0.010 | - | 0.600 | 2.00 x |" in page
     assert "| conservative | pool | 1.05 | 0.400 | 4.800 | - | 4.00 x |" in page
     assert "(growth.svg)" in page
+    assert "longer than 30 s" in page
     drawn = (tmp_path / "growth.svg").read_text()
     assert "load 0.9" in drawn and "load 1.05" in drawn
     assert drawn.count("<circle") == sum(map(len, COSTS.values()))

@@ -117,7 +117,7 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
                     asked={place_of[row]: count for row, count in asked.items()},
                 ),
             )
-            left = list(found.freed or ())
+            left = list(found.freed)
             asked = {rows[at]: count for at, count in found.asked.items()}
             starts = {rows[at]: run for at, run in found.starts.items()}
             expected = [row for row in rows if made.start[row] == now]
@@ -173,7 +173,7 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
         for row, run in promises.items():
             assert row in found.starts or found.promises[row].start <= run.start
         promises, asked = dict(found.promises), dict(found.asked)
-        freed = list(found.freed or ())
+        freed = list(found.freed)
         if not unfinished:
             break
     else:

@@ -105,7 +105,7 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
         raise ClusterError(f"{path}: there is no host in it")
     twice = [name for name, times in Counter(host.name for host in hosts).items() if times > 1]
     if twice:
-        raise ClusterError(f"{path}: two hosts are called {shown(twice[0])}")
+        raise ClusterError(f"{path}: two hosts are called {shown(twice[0])}; rename one")
     if shape == "pool":
         sums = (sum(column) for column in zip(*(h.capacity for h in hosts), strict=True))
         hosts = [Host("pool", tuple(sums))]

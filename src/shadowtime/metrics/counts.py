@@ -1,4 +1,4 @@
-"""Which jobs are scored, and how many of them were what: backfilled, killed, promised, late."""
+"""Which jobs are scored, and how many of them were backfilled, killed, promised a start or late."""
 
 from __future__ import annotations
 

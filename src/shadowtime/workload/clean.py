@@ -168,7 +168,7 @@ def clean(
     at = sieve.sorted(submit, job_id, refuse=out_of_order == "refuse")
     counts = sieve.counts
 
-    # Of a log that is clean and in order the columns as they are: copies would cost a tenth of it.
+    # A log that is clean and in order keeps its columns: copies would take a tenth of the time.
     rows = slice(None) if len(at) == len(raw) and _ascend(at) else at
     wait = raw["wait"][rows]
     counts["negative_wait_ignored"] = int((wait < UNKNOWN).sum())

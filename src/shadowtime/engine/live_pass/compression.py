@@ -6,12 +6,12 @@ come free since the pass before is the difference between what held the nodes th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
-from shadowtime.engine.site.live_pass import Freed
+from shadowtime.engine.site.live_pass import Freed, everything
 from shadowtime.types import NO_LIMIT
 
 if TYPE_CHECKING:
@@ -88,14 +88,8 @@ class Compression:
         spare = len(self.freed) - (MANY_GAINS + 1)
         if spare <= 0:
             return self
-        return Compression(
-            site=self.site,
-            shut=self.shut,
-            holds=self.holds,
-            freed=self.freed[spare:],
-            asked={job: max(0, count - spare) for job, count in self.asked.items()},
-            unfinished=self.unfinished,
-        )
+        asked = {job: max(0, count - spare) for job, count in self.asked.items()}
+        return replace(self, freed=self.freed[spare:], asked=asked)
 
 
 def came_free(
@@ -126,7 +120,7 @@ def came_free(
     [Freed(nodes=('n1', 'n2'), begin=50, end=1099511627775)]
     """
     if before is None or before.site != site.checksum:
-        return [Freed(nodes=tuple([n.name for n in site.nodes]), begin=now, end=NO_LIMIT)], {}
+        return [everything(site, now)], {}
     found = [Freed(nodes=(node,), begin=begin, end=end) for node, begin, end in before.freed]
     gone = Hold(now, {})
     for job, then in before.holds.items():

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.live_pass.on_site import refuse_on_site
-from shadowtime.engine.live_pass.site_rows import rows_of, site_now, with_ends
+from shadowtime.engine.live_pass.site_rows import live_workload, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.policy.estimate import Last, Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Promise, Start, Stop, Wait, Wake
 from shadowtime.types import MAX_SPAN
-from shadowtime.workload import Workload
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def forward(
     present = {job.id for job in state.waiting} | {run.id for run in state.running}
     users = with_ends(memory, state.ended, present)
     rows = rows_of(state, memory, site)
-    expected = Tables(policy, state, memory, site, rows, users).estimates()
+    expected = Tables(policy, state, memory, site, rows, users).estimates
     assumed = runs or {}
     held = rows.tasks
     order = [*held, *(at for at in range(len(rows.ids)) if at not in held)]
@@ -68,28 +67,12 @@ def forward(
         submit.append(0 if at in held else 1)
         run.append(max(1, length - ran))
         limit.append(max(1, job.request - ran, run[-1]))
-    n = len(rows.ids)
-    request = np.array(limit, np.int64).clip(1, MAX_SPAN)
-    names = sorted({job.user for job in rows.jobs} - {""})
-    number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
-    unknown = np.full(n, -1, np.int64)
-    jobs = Workload(
-        name="live",
-        job_id=np.arange(n),
+    jobs = live_workload(
         submit=np.array(submit, np.int64),
         run=np.array(run, np.int64).clip(1, MAX_SPAN),
-        request=request,
-        limit=request,
-        demand=np.array([ask.cpus for ask in asks], np.int64).reshape(n, 1),
-        user=np.array([number[rows.jobs[at].user] for at in order], np.int64),
-        group=unknown,
-        executable=unknown,
-        queue=unknown,
-        partition=unknown,
-        status=unknown,
-        recorded_start=unknown,
+        request=np.array(limit, np.int64).clip(1, MAX_SPAN),
+        users=[rows.jobs[at].user for at in order],
         requests=Requests.of_jobs(asks),
-        names={"user": ("", *names)},
         epoch=state.now - 1,
     )
     chosen: Any = policy

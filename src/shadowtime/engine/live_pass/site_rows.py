@@ -14,6 +14,7 @@ from shadowtime.engine.live_pass.notes import SINCE
 from shadowtime.engine.live_pass.table import natural_columns
 from shadowtime.policy.snapshot import natural
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         WaitingJob,
     )
     from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload.request import Requests
 
 ELSEWHERE = "(elsewhere)"
 """A partition of all nodes for jobs that run where their own one has no nodes any more."""
@@ -201,6 +203,35 @@ def _without_default(ask: Request, site: Site) -> bool:
         one.default_memory is None
         for one in site.partitions
         if not ask.partitions or one.name in ask.partitions
+    )
+
+
+def live_workload(
+    *, submit: Ints, run: Ints, request: Ints, users: Sequence[str], requests: Requests, epoch: int
+) -> Workload:
+    """Live jobs as columns, in this order; times count from ``epoch``."""
+    names = sorted(set(users) - {""})
+    number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
+    cpus = np.array([ask.cpus for ask in requests.distinct], np.int64)
+    unknown = np.full(len(users), -1, np.int64)
+    return Workload(
+        name="live",
+        job_id=np.arange(len(users)),
+        submit=submit,
+        run=run,
+        request=request,
+        limit=request,
+        demand=cpus[requests.index].reshape(-1, 1),
+        user=np.array([number[name] for name in users], np.int64),
+        group=unknown,
+        executable=unknown,
+        queue=unknown,
+        partition=unknown,
+        status=unknown,
+        recorded_start=unknown,
+        requests=requests,
+        names={"user": ("", *names)},
+        epoch=epoch,
     )
 
 

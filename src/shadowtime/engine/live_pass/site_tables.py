@@ -21,7 +21,13 @@ from shadowtime.engine.live_pass.notes import (
     Notes,
 )
 from shadowtime.engine.live_pass.promises import Promises
-from shadowtime.engine.live_pass.site_rows import Rows, ask_checksum, checksum, last_model
+from shadowtime.engine.live_pass.site_rows import (
+    Rows,
+    ask_checksum,
+    checksum,
+    last_model,
+    live_workload,
+)
 from shadowtime.engine.python_policy import Observer, carry_out
 from shadowtime.engine.site.live_pass import Freed, SiteJobs, Verdict, decide_site
 from shadowtime.engine.site.plans import Run, RunsByRow
@@ -29,7 +35,6 @@ from shadowtime.errors import UsageError
 from shadowtime.policy.estimate import Last
 from shadowtime.policy.snapshot import ask_policy, name_of
 from shadowtime.types import MAX_SPAN
-from shadowtime.workload import Workload
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from shadowtime.policy.policy import Policy
     from shadowtime.policy.snapshot import Snapshot
     from shadowtime.types import Ints
+    from shadowtime.workload import Workload
 
 EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
@@ -127,16 +133,16 @@ class Tables:
             freed=freed,
             asked=asked,
             unfinished=before is not None and before.unfinished,
-            estimates=self.estimates(),
+            estimates=self.estimates,
             blocked=dict(zip(heads.tolist(), blocked.tolist(), strict=True)),
             promised=dict(zip(heads[first].tolist(), promised[first].tolist(), strict=True)),
             withdrawn=self.withdrawn(),
         )
 
     def freed(self) -> tuple[list[Freed] | None, dict[int, int]]:
-        """What came free since the last pass, on the clock of this one, and who was asked about it.
+        """What came free since the last pass, and how much of it each job was asked about.
 
-        None where the policy keeps no promises.
+        On the clock of this pass; None where the policy keeps no promises.
         """
         if not self.policy.keeps_promises:
             return None, {}
@@ -247,40 +253,24 @@ class Tables:
     @cached_property
     def length(self) -> Ints:
         """How long the pass expects each job to run."""
-        guesses = self.estimates()
+        guesses = self.estimates
         if guesses:
             return np.array(list(guesses.values()), np.int64)
         return self.request.clip(1, MAX_SPAN)
 
     def workload(self, base: int) -> Workload:
         """The jobs as columns; the request stands in for the unknown run time."""
-        n, since, requests = len(self.rows.ids), self.rows.since, self.requests
-        request = self.request.clip(1, MAX_SPAN)
-        users = [job.user for job in self.rows.jobs]
-        names = sorted(set(users) - {""})
-        number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
-        cpus = np.array([ask.cpus for ask in requests.distinct], np.int64)
-        unknown = np.full(n, -1, np.int64)
-        return Workload(
-            name="live",
-            job_id=np.arange(n),
+        since, request = self.rows.since, self.request.clip(1, MAX_SPAN)
+        return live_workload(
             submit=np.where(since >= 0, since - base, FOREIGN),
             run=request,
             request=request,
-            limit=request,
-            demand=cpus[requests.index].reshape(n, 1),
-            user=np.array([number[name] for name in users], np.int64),
-            group=unknown,
-            executable=unknown,
-            queue=unknown,
-            partition=unknown,
-            status=unknown,
-            recorded_start=unknown,
-            requests=requests,
-            names={"user": ("", *names)},
+            users=[job.user for job in self.rows.jobs],
+            requests=self.requests,
             epoch=base,
         )
 
+    @cached_property
     def estimates(self) -> dict[int, int]:
         """What the Last Model expects: waiting jobs by the user's last, running ones as then."""
         if not isinstance(self.policy.estimate, Last):
@@ -336,7 +326,7 @@ class Tables:
 
     def compression(self, verdict: Verdict) -> Compression | None:
         """What the next pass must know to go on moving promises to earlier starts."""
-        if not self.policy.keeps_promises or verdict.freed is None:
+        if not self.policy.keeps_promises:
             return None
         ids, base, now = self.rows.ids, self.base, self.state.now
         stopped = {ids[at] for at in verdict.stops}

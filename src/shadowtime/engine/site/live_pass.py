@@ -16,7 +16,6 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
-from shadowtime.engine.site.conservative_parts import MANY_GAINS
 from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
@@ -27,7 +26,7 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
-from shadowtime.types import Reason
+from shadowtime.types import NO_LIMIT, Reason
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
@@ -52,6 +51,11 @@ class Freed:
     end: int
 
 
+def everything(site: Site, now: int) -> Freed:
+    """All nodes from now on: what may have come free where nothing is known."""
+    return Freed(nodes=tuple([node.name for node in site.nodes]), begin=now, end=NO_LIMIT)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SiteJobs:
     """The jobs of a snapshot as the site's tables take them, by their rows in ``jobs``."""
@@ -63,8 +67,8 @@ class SiteJobs:
     """Plans of waiting jobs that a policy with kept promises made before."""
     freed: Sequence[Freed] | None = None
     """What came free early since the promises were made, behind what the verdict before handed
-    over: only jobs that can use it are tried for an earlier start. None: not known, so every
-    promise is compared with every node."""
+    over: only jobs that can use it are tried for an earlier start. None: not known, so anything
+    may have."""
     asked: Mapping[int, int] = field(default_factory=dict)
     """How many entries of ``freed`` each promise has been compared with, if not none."""
     unfinished: bool = False
@@ -84,14 +88,14 @@ class Verdict:
     """What is to be done now: starts in order, with reasons; promises to remember; when to ask.
 
     ``freed``, ``asked`` and ``unfinished`` belong to the next snapshot: what not every promise has
-    been compared with yet. ``freed`` is None where all promises are to be compared with all nodes.
+    been compared with yet.
     """
 
     starts: Mapping[int, Run]
     reasons: Mapping[int, Reason]
     promises: Mapping[int, Run]
     wake: int | None
-    freed: Sequence[Freed] | None = ()
+    freed: Sequence[Freed] = ()
     asked: Mapping[int, int] = field(default_factory=dict)
     unfinished: bool = False
     stops: Mapping[int, int] = field(default_factory=dict)
@@ -279,17 +283,13 @@ def alternatives_of(
 
 
 def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> Ground:
-    """Write down what came free since the promises were made, where that is known."""
+    """Write down what came free since the promises were made."""
     if not ground.mark[f.KEEPS]:
         return ground
-    if snapshot.freed is None:
-        # More gains than can be looked through one by one: every job is asked about every node.
-        ground.mark[[f.GAINS, f.GAINS_FROM]] = MANY_GAINS + 1
-        ground.mark[f.EARLY] = 1
-        return ground
+    freed = [everything(site, snapshot.now)] if snapshot.freed is None else snapshot.freed
     row_of = rows_by_name(site, node_at)
     rows, behind = [], [0]
-    for one in snapshot.freed:
+    for one in freed:
         rows += [(row_of[name], one.begin, one.end) for name in one.nodes if name in row_of]
         behind.append(len(rows))
     for row, count in snapshot.asked.items():
@@ -297,7 +297,7 @@ def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) ->
     gain = np.empty((len(ground.gain) + len(rows), 3), np.int64)
     gain[: len(rows)] = np.array(rows, np.int64).reshape(-1, 3)
     ground.mark[f.GAINS] = len(rows)
-    fresh = len(snapshot.freed) > max(snapshot.asked.values(), default=0)
+    fresh = len(freed) > max(snapshot.asked.values(), default=0)
     ground.mark[f.EARLY] = fresh or snapshot.unfinished
     return ground._replace(gain=gain)
 
@@ -397,12 +397,10 @@ def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteJobs) -> list[int]:
 
 def what_is_left(
     ground: Ground, names: Sequence[str], promised: Ints
-) -> tuple[Sequence[Freed] | None, dict[int, int]]:
+) -> tuple[list[Freed], dict[int, int]]:
     """What not every promise has been compared with: the log of gains, and how far each is."""
     since = int(ground.mark[f.GAINS_FROM])
     asked = ground.job[promised, f.ASKED] - since
-    if asked.min(initial=0) < 0:
-        return None, {}
     rows = ground.gain[: int(ground.mark[f.GAINS]) - since].tolist()
     freed = [Freed(nodes=(names[node],), begin=begin, end=end) for node, begin, end in rows]
     return freed, dict(zip(promised.tolist(), asked.tolist(), strict=True)) if freed else {}
