@@ -83,12 +83,14 @@ def test_workers_make_runs_on_copies(log: str, capsys: pytest.CaptureFixture[str
     assert "add --shake N or --resample N" in capsys.readouterr().err
 
 
-def test_the_table_says_who_wins_and_who_pays(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_shows_the_winner_and_which_jobs_pay(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A star on the best, the winner in words, the classes that lose, the load."""
     assert run(["compare", log, *BOTH]) == 0
     out = printed(capsys)
     assert "log: 500 jobs on a pool of 256 procs" in out and "offered load 0." in out
-    assert "★" in out and "wins" in out and "Who pays:" in out
+    assert "★" in out and "wins" in out and "Which jobs pay:" in out
     assert "Warning" not in out and "Rank by" not in out
     assert max(map(len, out.splitlines())) <= 100
 

@@ -36,13 +36,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_seven_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_seven_policies_a_winner_and_which_jobs_pay(capsys: pytest.CaptureFixture[str]) -> None:
     """The table with a star, the verdict, the losers and where to go next; in 100 columns."""
     assert run(["demo"]) == 0
     out = capsys.readouterr().out
     rows = {line.split()[0] for line in out.splitlines() if line.strip()}
     assert set(POLICIES) <= rows and len(POLICIES) == 7
-    assert "★" in out and "wins" in out and "Who pays:" in out and "Next:" in out
+    assert "★" in out and "wins" in out and "Which jobs pay:" in out and "Next:" in out
     assert max(map(len, out.splitlines())) <= 100
     story = " ".join(out.split())
     assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story

@@ -174,7 +174,7 @@ def test_runs_on_any_executor_give_the_same(
         st.whatif(site, add_nodes="p=1", workers=2)
 
 
-def test_who_gains_and_who_pays_is_shown(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gains_and_losses_are_shown(site: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", site, "--set", "qos.normal.MaxJobsPU=1", "--phases", "3"]) == 0
     out = capsys.readouterr().out
     assert "pays: " in out and "account acc1" in out.partition("pays: ")[2]

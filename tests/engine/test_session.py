@@ -43,7 +43,7 @@ def test_what_is_seen_and_refused():
     session = st.session(JOBS, "pool:4", order="sjf")
     seen = session.observe()
     assert (seen.now, seen.jobs.user.tolist(), session.ids.tolist()) == (0, [7], [11])
-    with pytest.raises(UsageError, match="go on with advance"):
+    with pytest.raises(UsageError, match="call advance"):
         session.schedule()
     with pytest.raises(UsageError, match="no job 1 in a queue of 1 at 0"):
         session.start(1)

@@ -154,7 +154,7 @@ def test_garbage_in_ads_is_no_crash() -> None:
 
 
 def test_who_waits_and_who_does_not() -> None:
-    """Only managed jobs at our own gate; the rest is left alone."""
+    """Only managed jobs at our own gate; the rest is not touched."""
     made, _, lines = port(
         [pslot("a")],
         held(1),
@@ -170,8 +170,8 @@ def test_who_waits_and_who_does_not() -> None:
     made.snapshot()
     assert sorted(lines) == [
         "job 5.0 was released by another user",
-        "job 6.0 is a parallel job, which needs static slots: left alone",
-        "job 7.0 fits on no slots that it accepts: left alone",
+        "job 6.0 is a parallel job, which needs static slots: skipped",
+        "job 7.0 fits on no slots that it accepts: skipped",
     ]
 
 
@@ -318,7 +318,7 @@ def test_disk_that_nobody_can_exhaust_is_not_counted() -> None:
     assert made.snapshot().cluster.resources == ("procs", "memory")
     made, _, lines = port([pslot("a", totalslotdisk=9_000)], held(1, requestdisk=9_999))
     assert made.snapshot().waiting == ()  # more than the slot has when it is empty
-    assert lines == ["job 1.0 fits on no slots that it accepts: left alone"]
+    assert lines == ["job 1.0 fits on no slots that it accepts: skipped"]
 
 
 def test_what_other_schedds_hold_of_the_disk_is_not_free() -> None:

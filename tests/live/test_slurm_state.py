@@ -1,4 +1,4 @@
-"""Which of Slurm's jobs wait, which count, which are left alone: from texts, without a cluster."""
+"""Which of Slurm's jobs wait, which count, which are not touched: from texts, without a cluster."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_the_page_names_the_delayed_and_the_culprits():
     made = report("easy", "pv-easy")
     found = section_of(render(made), "fairness")
     view = fairness_view(made.runs[0].schedule, made.workload, POOL)
-    assert view.delayed > 0 and "Who was delayed by whom" in found
+    assert view.delayed > 0 and "Which jobs delayed which" in found
     worst = view.longest[0]
     assert f"job {worst.job_id}</th>" in found and ", ".join(map(str, worst.by)) in found
     pair = view.by_user[0]

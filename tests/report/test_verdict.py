@@ -15,7 +15,7 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, number, percent, span
 from shadowtime.report.page.html import render
 from shadowtime.report.page.markup import text as escape
-from shadowtime.report.payers import who_pays
+from shadowtime.report.payers import winner_payers
 from shadowtime.report.verdict import contest, judge, verdict_of
 from shadowtime.study.losers import class_rows
 from shadowtime.study.trust import judge as trust_judge
@@ -110,7 +110,7 @@ def test_one_policy_and_no_jobs_still_have_a_sentence():
 def test_the_page_the_terminal_and_the_figure_name_the_same_payers(tmp_path):
     """One sentence, one metric, the first policy as baseline, the same bars."""
     report = report_input(300)
-    found = who_pays(report)
+    found = winner_payers(report)
     assert found.against == "fcfs" == report.baseline.name
     page = render(report)
     assert escape(found.sentence) in page
@@ -127,9 +127,9 @@ def test_the_price_of_the_first_policy_is_that_of_the_best_other():
     """Where the first policy wins, or none does, the others are still held against it."""
     report = report_input(300, policies=("easy-sjbf", "easy", "fcfs"))
     assert judge(report.runs).winner in (0, 1)
-    found = who_pays(report.replace(runs=report.runs[::2]))
+    found = winner_payers(report.replace(runs=report.runs[::2]))
     assert (found.policy, found.against) == ("fcfs", "easy-sjbf")
-    assert who_pays(report.replace(runs=report.runs[:1])) is None
+    assert winner_payers(report.replace(runs=report.runs[:1])) is None
 
 
 def test_a_replay_is_led_by_its_trust_and_no_policy_wins():

@@ -150,7 +150,7 @@ def contention_of(cluster: Cluster) -> Contention | None:
     if not capacity:
         if table:
             raise ClusterError(
-                f"the cluster has a contention table, but no node says its {' or '.join(names)}"
+                f"the cluster has a contention table, but no node gives its {' or '.join(names)}"
             )
         return None
     law = _law(table, capacity)
@@ -170,7 +170,7 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def _capacity(cluster: Cluster, name: str) -> int | None:
-    """What each node has of a shared resource, None if no node says so."""
+    """What each node has of a shared resource, None if no node gives it."""
     if name in cluster.resources:
         found = {host.capacity[cluster.resources.index(name)] for host in cluster.hosts}
     else:

@@ -85,7 +85,7 @@ def parse_events(table: Table, zone: tzinfo) -> tuple[Outage, ...]:
 def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ...]:
     """The reservations of ``sacctmgr show reservation -P``.
 
-    The usual columns do not name the nodes: then ``cpus`` says how many were set aside. Add
+    The usual columns do not name the nodes: then ``cpus`` is the number that was set aside. Add
     ``format=...,NodeNames,Flags`` to have them; Slurm then heads the column NodeName.
 
     Examples
@@ -193,14 +193,14 @@ def parse_associations(
         )
     if not rooted and any(one.parent == "root" and not one.user for one in found):
         note(
-            "the associations do not say which account stands below which: all are put below "
-            "root; add ParentName to their format, or sshare's output"
+            "the associations do not give the parents of accounts: all are put below root; add "
+            "ParentName to their format, or sshare's output"
         )
     return tuple(found)
 
 
 def parse_shares(text: str, *, path: str) -> tuple[Share, ...]:
-    """The lines of ``sshare -a -P -l``; blanks before an account say how deep it stands.
+    """The lines of ``sshare -a -P -l``; leading blanks give the depth of an account.
 
     Samples taken one after another, each line with its moment in front, count as the first.
 

@@ -25,7 +25,7 @@ class Row:
     where: str
 
     def get(self, *columns: str) -> str:
-        """The first of these columns that says something."""
+        """The first of these columns that is not empty."""
         return next((word for word in (self.fields.get(c, "") for c in columns) if word), "")
 
     def count(self, *columns: str) -> int | None:
@@ -64,7 +64,7 @@ class Row:
             raise ClusterError(f"{self.where}: {error}") from None
 
     def words(self, *columns: str) -> tuple[str, ...]:
-        """A comma list; QOS lists may say +name."""
+        """A comma list; QOS lists may contain +name."""
         parts = (word.strip().lstrip("+") for word in self.get(*columns).split(","))
         return tuple(word for word in parts if word and word.lower() != "(null)")
 

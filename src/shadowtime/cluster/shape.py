@@ -284,10 +284,10 @@ def left_out(request: Request) -> bool:
 
 
 def hold_counted(shape: Shape, held: Sequence[int]) -> bool:
-    """True if nodes that hold so many tasks each hold the shape within its counts and bounds.
+    """True if nodes that hold these numbers of tasks hold the shape within its counts and bounds.
 
-    The nodes that hold most are used first, wanted ones before; one is passed over if the nodes
-    that may still be used would not do for the counts.
+    The nodes that hold most are used first, wanted ones before; one is skipped if the nodes that
+    may still be used could not satisfy the counts.
 
     Examples
     --------

@@ -58,11 +58,11 @@ class Partition:
     exclusive: bool = False
     """True where every job gets whole nodes (OverSubscribe=EXCLUSIVE)."""
     default_memory: int | None = None
-    """KB where a job asks for none, per cpu or node as ``default_memory_per`` says."""
+    """KB where a job asks for none, per cpu or node by ``default_memory_per``."""
     default_memory_per: Literal["cpu", "node"] = "cpu"
     qos: str = ""
     preempt: Preempting | None = None
-    """How jobs of this partition are preempted; None: as the site says."""
+    """How jobs of this partition are preempted; None: the site's own setting."""
     up: bool = True
     default: bool = False
     billing: Mapping[str, float] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Reservation:
     known_at: int | None = None
     """When it was created; None: known from the beginning."""
     cpus: int = 0
-    """Cpus set aside, where a record says how many but not on which nodes (``nodes`` is empty)."""
+    """Cpus set aside, where a record has their number but not the nodes (``nodes`` is empty)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +244,7 @@ class Site:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a cluster of an older shape says besides; a site has fields for it."""
+        """The options of a cluster of an older shape; a site has fields for them."""
         return {}
 
     def as_nodes(self) -> Cluster:

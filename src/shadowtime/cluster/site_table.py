@@ -30,7 +30,7 @@ class Group:
         self.inner: list[Group] = []
 
     def get(self, key: str) -> Any:
-        """What the key says, None where it is missing."""
+        """The value of a key, None where it is missing."""
         self.asked.add(key)
         return self.content.get(key)
 
@@ -156,7 +156,7 @@ class Group:
         return self.maybe(key)
 
     def moment(self, key: str) -> int | None:
-        """Seconds since 1970: a number, or a date and time (UTC where it says no offset)."""
+        """Seconds since 1970: a number, or a date and time (UTC where it has no offset)."""
         value = self.get(key)
         if isinstance(value, str):
             try:

@@ -19,7 +19,7 @@ _DEEPEST = 8
 def conf_lines(
     text: str, *, path: str, include: Callable[[str], str] | None = None, depth: int = 0
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each line that says something: where it stands, and its pairs with keys in lower case.
+    """Each line with content: its place, and its pairs with keys in lower case.
 
     ``include`` returns the text of an included file; without it an Include line is an error.
 

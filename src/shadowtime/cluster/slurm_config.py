@@ -1,4 +1,4 @@
-"""Slurm's settings: ``scontrol show config`` and what slurm.conf says besides nodes."""
+"""Slurm's settings: ``scontrol show config`` and the settings in slurm.conf."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def conf_config(lines: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, str
 
 
 def consumes_memory(settings: Mapping[str, str]) -> bool | None:
-    """Do jobs use up memory (CR_..._Memory)? None where the settings do not say.
+    """Do jobs use up memory (CR_..._Memory)? None where the settings do not define it.
 
     Examples
     --------

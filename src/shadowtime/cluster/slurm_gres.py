@@ -45,7 +45,7 @@ def parse_gres(text: str) -> dict[str, int]:
 
 
 def gpus_by_socket(text: str, sockets: int) -> tuple[int, ...]:
-    """GPUs per socket of a node's Gres, where it says to which sockets they are bound.
+    """GPUs per socket of a node's Gres, where it names the sockets that they are bound to.
 
     Several sockets share theirs evenly; a number that does not divide leaves them unbound.
 

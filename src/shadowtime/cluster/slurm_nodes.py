@@ -92,7 +92,7 @@ def _node(host: str, cpus: int, record: Mapping[str, str], where: str) -> NodeRe
     return NodeRecord(
         name=host,
         cpus=cpus,
-        memory=max(real - kept, 0) * 1024,  # Slurm counts MB, and a node that does not say has 1
+        memory=max(real - kept, 0) * 1024,  # Slurm counts MB, and a node without RealMemory has 1
         gres=record.get("gres", ""),
         state=record.get("state", "UNKNOWN").upper(),
         features=tuple(names_of(features)),
@@ -129,7 +129,7 @@ def number(text: str, what: str, where: str) -> int:
 
 
 def hosts_of(text: str, where: str) -> list[str]:
-    """The names of a host list; an error says where it stands."""
+    """The names of a host list; an error names its place."""
     try:
         return expand(text)
     except ClusterError as error:

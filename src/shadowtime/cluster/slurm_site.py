@@ -75,7 +75,7 @@ def site_from_slurm(
     -----
     Nodes, partitions and settings are those of scontrol; slurm.conf is used if one is missing.
     Without either, partitions are those that the nodes name, without bounds. Memory is a resource
-    where SelectTypeParameters says that jobs use it up. Nodes that are down, drained or failing
+    where SelectTypeParameters makes it consumable. Nodes that are down, drained or failing
     are kept, as a log is longer than a repair, and named in ``unusable``.
     Times without an offset are local times of ``zone`` (left out: UTC).
 
@@ -153,7 +153,7 @@ class _Reader:
         )
 
     def _unless(self, shares: Sequence[Share]) -> Callable[[str], None]:
-        """sshare contains the tree: then nothing has to be reported."""
+        """True if sshare contains the tree, so that nothing has to be reported."""
         return (lambda _: None) if shares else self.notes.append
 
     def _table(self, kind: str) -> Table:
@@ -192,7 +192,7 @@ class _Reader:
         names = list(dict.fromkeys(name for each in gres.values() for name in each))
         names.sort(key=lambda name: name.partition(":")[0])  # a family before its types
         if not memory and any(node.memory > 1024 for node in records):
-            why = "does not say" if memory is None else "says that jobs do not use it up"
+            why = "is not set" if memory is None else "does not make it a consumable resource"
             self.notes.append(f"memory is not counted: SelectTypeParameters {why}")
         bound = gres_conf_near(
             self.texts.gres_conf,

@@ -107,7 +107,7 @@ def _from_header(machine: Mapping[str, int]) -> Cluster:
     procs = machine.get("procs") or machine.get("nodes")
     if not procs:
         raise ClusterError(
-            "the log does not say how large its machine is (no MaxProcs in its header): "
+            "the log does not give the size of its machine (no MaxProcs in its header): "
             "give it with --cluster, as in --cluster pool:430"
         )
     return Cluster.pool(procs, name="from the log's header")

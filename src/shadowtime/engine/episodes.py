@@ -23,9 +23,9 @@ class Episodes:
 
     Rules
     -----
-    Windows are drawn once, at the beginning: places in the log, uniformly, with the seed. At a
-    reset each lane draws its windows anew from them. ``step`` takes an action a lane; a lane that
-    was over begins its next window instead.
+    Windows are drawn once, at the beginning: places in the log, uniformly, with the
+    seed. At a reset each lane draws its windows from them again. ``step`` takes one action per
+    lane; a lane that was over begins its next window instead.
 
     Examples
     --------

@@ -33,9 +33,9 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
     Rules
     -----
     The limit is the trace's. Slurm's policies on nodes add the grace to the request, and places
-    with ``limit=pf`` the planned penalty. Of a whole scheduler it is known how finely it gives
-    times, where it says so, and nothing else: None where it does not. On a site only class
-    partitioning says more of a job than the site does.
+    with ``limit=pf`` the planned penalty. For a whole scheduler only the resolution of its times is
+    known, if it declares one; None otherwise. On a site only class partitioning adds rules for a
+    job to those of the site.
 
     Examples
     --------

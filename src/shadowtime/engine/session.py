@@ -130,7 +130,7 @@ class Session:
         jobs.request[place], jobs.estimate[place] = known[REQUEST], known[ESTIMATE]
 
     def start(self, place: int, procs: int | None = None) -> None:
-        """Start a waiting job now; refused if it does not fit into what is free at this instant.
+        """Start a waiting job now; rejected if it does not fit into what is free at this instant.
 
         ``procs`` gives a moldable job another size first.
         """
@@ -187,7 +187,7 @@ class Session:
     def schedule(self) -> Schedule:
         """The schedule, once all jobs have ended."""
         if self.running:
-            raise UsageError("the run is not over: go on with advance() until it returns False")
+            raise UsageError("the run is not over: call advance() until it returns False")
         left = self.workload.job_id[self._state.job[:, START] < 0]
         if len(left):
             raise PolicyError(

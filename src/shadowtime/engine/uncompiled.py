@@ -83,7 +83,7 @@ def simulate_uncompiled(
 
 
 def serve() -> None:
-    """The other process: answers a task with the schedule, or with the error that refused it."""
+    """The other process: answers a task with the schedule, or with the error that rejected it."""
     from shadowtime.child_process import Tasks
 
     tasks = Tasks(interruptible=True)
@@ -97,7 +97,7 @@ def answer(
     """What is answered to a task: a schedule, or else our error.
 
     A sum that leaves a small type is an error here: the compiler counts in 64 bits, plain NumPy
-    does not, and a schedule that differs is no schedule.
+    does not, so the schedule would differ.
     """
     from shadowtime.engine.simulate import simulate
 

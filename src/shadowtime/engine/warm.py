@@ -116,7 +116,7 @@ def warm(
     announce: Callable[[Sequence[str]], None] = lambda passes: None,
     finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
-    """See to it that every pass of these policies is compiled; returns those that were not.
+    """Compile every pass of these policies that is not compiled yet; returns those.
 
     ``announce`` gets what is missing beforehand, ``finished`` each pass as it is done.
     """

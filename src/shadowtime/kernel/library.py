@@ -179,7 +179,7 @@ def name_of(function: Any) -> tuple[Path, str]:
 
 
 def _held(function: Any, which: str) -> Any:
-    """What the list says of a function whose sources are those the library was made from."""
+    """The entry of a function in the list, if its sources are those the library was made from."""
     library = load()
     if library is None:
         return None

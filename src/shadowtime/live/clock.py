@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time in seconds since 1970, and waits."""
+    """Gives the time in seconds since 1970, and waits."""
 
     def now(self) -> float:
         """The time."""

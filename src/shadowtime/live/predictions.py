@@ -28,7 +28,7 @@ HORIZONS = (
     (3600, "1 to 6 h"),
     (21600, "over 6 h"),
 )
-"""How far ahead a start was predicted: at least so many seconds, and the name."""
+"""How far ahead a start was predicted: the lower bound in seconds, and the name."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -213,7 +213,7 @@ def _amounts(value: Any, name: str) -> tuple[int, ...]:
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:
-    """What the machine says besides: which resource jobs slow each other down by."""
+    """The machine's options: the resource by which jobs slow each other down."""
     contention = plain.mapping(values.get("contention", {}), "contention")
     plain.texts(contention.get("shared", []), "contention")
     return values

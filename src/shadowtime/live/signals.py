@@ -16,7 +16,7 @@ GRACE = 1.0
 
 
 class Interrupted(BaseException):
-    """A signal tells the loop to end; not an Exception, so that no handler retries it."""
+    """A signal asks the loop to end; not an Exception, so that no handler retries it."""
 
 
 class Undisturbed:

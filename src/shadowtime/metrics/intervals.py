@@ -34,7 +34,7 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """The sign is certain, as far as these runs can tell."""
+        """True if the interval excludes zero, so the sign of the mean is clear."""
         return self.low > 0 or self.high < 0
 
     def scaled(self, factor: float) -> Interval:

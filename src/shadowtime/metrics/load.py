@@ -125,7 +125,7 @@ def idle_though_wanted(
 ) -> float:
     """Processor-seconds in [begin, end) that were idle while a waiting job would have fitted.
 
-    A sum of whole numbers, so it is exact whichever way it is made.
+    A sum of whole numbers, so it is exact in any order of addition.
     """
     from shadowtime.kernel.radix import DIGITS
     from shadowtime.metrics._idle_kernel import idle_while_wanted

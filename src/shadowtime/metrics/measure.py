@@ -100,7 +100,7 @@ def _inside(workload: Workload, window: Window, only: AnyArray | None) -> AnyArr
 
 
 def _per_job(schedule: Schedule, workload: Workload, counts: Counts) -> dict[str, float]:
-    """What is made of the columns of the scored jobs."""
+    """The metrics computed from the columns of the scored jobs."""
     every = counts.scored == len(schedule)
     rows = slice(None) if every else counts.which  # of all jobs the columns as they are: no copies
     columns = tally(Jobs.of(schedule, rows))
@@ -142,7 +142,7 @@ def weighted(columns: Tally) -> dict[str, float]:
 def _machine(
     schedule: Schedule, workload: Workload, cluster: Cluster, counts: Counts, *, window: Window
 ) -> dict[str, float]:
-    """What the machine did. Nothing if preempted runs are unknown: it would be too little."""
+    """Use of the machine; nothing if preempted runs are unknown, as sums would be too small."""
     if counts.ever_stopped and not len(schedule.attempts):
         return {}
     known = runs(schedule, all_ran=counts.all_ran)  # the last attempts stand first

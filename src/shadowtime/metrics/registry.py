@@ -92,13 +92,13 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
     ("kills", "Preemptions", "", "lower", "preemption", "preemptions of scored jobs"),
     ("mkt", "Preemptions of a preempted job (MKT)", "", "lower", "preemption",
      "kills over preempted jobs"),
-    ("rtw_mean", "Run time in vain (RTW)", "share", "lower", "preemption",
+    ("rtw_mean", "Run time wasted (RTW)", "share", "lower", "preemption",
      "mean over preempted jobs of lost run times over the last run time"),
     ("restarting_s", "Time spent on starting again", "s", "lower", "preemption",
      "sum over scored jobs of the seconds that went into starting again after a stop"),
-    ("user_bsld_jain", "Evenness between users (Jain)", "", "higher", "fairness",
+    ("user_bsld_jain", "Fairness between users (Jain)", "", "higher", "fairness",
      "Jain's index of the users' mean bounded slowdowns: 1 if all are equal"),
-    ("user_bsld_gini", "Unevenness between users (Gini)", "", "lower", "fairness",
+    ("user_bsld_gini", "Inequality between users (Gini)", "", "lower", "fairness",
      "Gini coefficient of the users' mean bounded slowdowns: 0 if all are equal"),
     ("fst2_delayed", "Delayed by jobs backfilled meanwhile", "jobs", "lower", "fairness",
      "blocked jobs that start after FST2"),
@@ -196,7 +196,7 @@ _COLUMNS = {
 
 
 class _Registry(dict[str, Metric]):
-    """Metrics by name; those of resources it has never heard of are described when asked for."""
+    """Metrics by name; those of unlisted resources are described on demand."""
 
     def __missing__(self, name: str) -> Metric:
         found = described(name)

@@ -204,7 +204,7 @@ def _capacity(cluster: Cluster, names: tuple[str, ...]) -> Ints:
 
 
 USUAL = ("procs", "memory", "gpus")
-"""Resources whose metrics are listed; those of others are described when asked for."""
+"""Resources whose metrics are listed; those of others are described on demand."""
 
 _NOUN = {"procs": "processors", "gpus": "GPUs"}
 

@@ -1,4 +1,4 @@
-"""What the metrics per job are made of, at once: jobs.py and statistics.py for a whole schedule."""
+"""Columns and sums behind the metrics per job: jobs.py and statistics.py for a whole schedule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = (1 << 63) - 1
 
 
 class Tally(NamedTuple):
-    """Columns of some jobs and what is made of them; the places are named in _job_kernel.py."""
+    """Columns of some jobs with their statistics; the places are named in _job_kernel.py."""
 
     table: Floats
     """Wait, response, slowdown, bounded slowdown, the same per processor, PV-EASY's form, a row

@@ -134,7 +134,7 @@ def _holds(workload: Workload, one: Condition) -> AnyArray:
 
 
 def number_of(workload: Workload, key: str) -> Ints:
-    """A column of whole numbers by its key; -1 where the log does not say."""
+    """A column of whole numbers by its key; -1 where the log does not record it."""
     if key in ("procs", "cpus"):
         return workload.procs
     if key == "job":

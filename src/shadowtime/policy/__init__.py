@@ -1,7 +1,7 @@
 """Policies: values made of parts, the catalogue, and how they are written.
 
-The package itself can be called, ``shadowtime.policy("easy", reserve=4)``, because that is what
-``import shadowtime as st`` users write.
+The package itself can be called, ``shadowtime.policy("easy", reserve=4)``, as users of
+``import shadowtime as st`` write it.
 """
 
 import sys

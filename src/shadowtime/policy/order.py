@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Order(Part):
-    """Who is next."""
+    """Which job is next."""
 
     slot: ClassVar[str] = "order"
     by_arrival: ClassVar[bool] = False

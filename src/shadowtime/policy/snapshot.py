@@ -178,7 +178,7 @@ class Snapshot:
 class Start:
     """Start a waiting job now; an ``optional`` start is skipped if the job does not fit.
 
-    An empty ``place`` leaves the choice of hosts to the machine that carries it out.
+    With an empty ``place`` the machine that carries it out chooses the hosts.
     """
 
     job: JobId

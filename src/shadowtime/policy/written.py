@@ -70,7 +70,7 @@ class Written(Part):
     """Whose they are: each user's, account's or executable's, or one row for all jobs."""
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
     timers: tuple[tuple[int, Callable[..., Any]], ...] = field(default=(), compare=False)
-    """Functions that are called every so many seconds."""
+    """Functions that are called at regular intervals."""
 
     @property
     def functions(self) -> tuple[Written, ...]:

@@ -15,7 +15,7 @@ from shadowtime.report.levels import busy, queue
 from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
-from shadowtime.report.payers import who_pays
+from shadowtime.report.payers import winner_payers
 from shadowtime.report.rows import lay_out
 from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import runs, started
@@ -149,8 +149,8 @@ def heat(figure: Any, report: ReportInput) -> bool:
 
 
 def class_bars(figure: Any, report: ReportInput) -> bool:
-    """What each class gains or loses: the changes of who_pays(), against the first policy."""
-    found = who_pays(report)
+    """What each class gains or loses: the changes of winner_payers(), against the first policy."""
+    found = winner_payers(report)
     known = [] if found is None else [c for c in found.changes if np.isfinite(c.change)]
     if found is None or not known:
         return False

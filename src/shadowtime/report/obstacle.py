@@ -55,8 +55,8 @@ class Obstacle:
 def by_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
     """Intervals of a scheduler that runs a pass every ``pause`` seconds.
 
-    If a job fitted for less than that, this says nothing about the jobs ahead: such an interval is
-    merged with the one before it, or reported at the end as waiting for a pass.
+    If a job fitted for less than that, that is no evidence about the jobs ahead: such an interval
+    is merged with the one before it, or reported at the end as waiting for a pass.
 
     Examples
     --------

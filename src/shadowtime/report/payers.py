@@ -72,7 +72,7 @@ def payers(report: ReportInput, run: int) -> Payers:
     )
 
 
-def who_pays(report: ReportInput) -> Payers | None:
+def winner_payers(report: ReportInput) -> Payers | None:
     """Which classes pay for the winner (or the compared policy); None for one run."""
     place = challenger(report.runs, verdict_of(report))
     return None if place is None else payers(report, place)

@@ -224,7 +224,7 @@ def challenger(runs: Sequence[PolicyRun], verdict: Verdict) -> int | None:
 
 
 def _nothing_ran(runs: Sequence[PolicyRun]) -> bool:
-    """No run has scored a job; runs whose metrics do not say count as if they had."""
+    """No run has scored a job; runs without that metric count as if they had."""
     return all(run.metrics.get("jobs", 1) == 0 for run in runs)
 
 

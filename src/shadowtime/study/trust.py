@@ -66,7 +66,7 @@ class Rule:
 RULES: tuple[Rule, ...] = (
     Rule(
         name="wait_correlation",
-        topic="who waits",
+        topic="which jobs wait",
         kind="agreement",
         measures="rank correlation (Spearman) of recorded and simulated waits; waits below a "
         "twentieth of the mean run time rank as zero",

@@ -82,7 +82,7 @@ def remarks(
 
 def _machine(workload: Workload, cluster: Cluster | None, load: float | None) -> Iterator[Remark]:
     if cluster is None:
-        yield Remark("machine", "The log does not say how large its machine is: give --cluster.")
+        yield Remark("machine", "The log does not give the size of its machine: use --cluster.")
         return
     peak = peak_use(workload)
     if peak > cluster.procs:

@@ -175,7 +175,7 @@ def _demands(advice: Advice) -> Table:
 def _guidelines(advice: Advice, best: Sequence[Choice]) -> Table:
     from shadowtime.cli.common.tables import numbers_table
 
-    table = numbers_table("n, r", "offered", "(1) large need", "(2) all who may need", "(3) r")
+    table = numbers_table("n, r", "offered", "(1) large need", "(2) eligible jobs need", "(3) r")
     for choice in best:
         table.add_row(
             f"{choice.hosts} hosts, {choice.hours:g} h",

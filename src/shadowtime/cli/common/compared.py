@@ -90,7 +90,7 @@ def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
 
 
 def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
-    """The table of one load and what it says."""
+    """The table of one load and its findings."""
     from rich.text import Text
 
     from shadowtime.cli.common import findings, tables

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 SMALL = 1000
-"""So many jobs are simulated faster in plain Python than a pass compiles, however long the
-queue."""
+"""Up to this many jobs are simulated in plain Python faster than a pass compiles, however long the
+queue.
+"""
 
 
 def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:

@@ -10,7 +10,7 @@ from rich.text import Text
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, short
-from shadowtime.report.payers import who_pays
+from shadowtime.report.payers import winner_payers
 from shadowtime.report.verdict import MAIN, verdict_of
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def load_warning(setting: Setting) -> Text | None:
 
 
 def payers_line(result: ReportInput) -> Text | None:
-    """Who pays, in the page's words; None for one policy."""
-    found = who_pays(result)
+    """Which classes pay, in the page's words; None for one policy."""
+    found = winner_payers(result)
     if found is None:
         return None
-    return Text.assemble(("Who pays: ", "bold"), unbroken(found.sentence))
+    return Text.assemble(("Which jobs pay: ", "bold"), unbroken(found.sentence))
 
 
 def trust_line(trust: Trust | None) -> Text | None:

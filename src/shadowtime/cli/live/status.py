@@ -116,7 +116,7 @@ def show_status(found: Status) -> None:
         parts.insert(2, Text(f"the fallback decided {missed} passes in which the policy failed"))
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
-    verb = "has no predicted start" if found.policy == "slurm" else "is left alone"
+    verb = "has no predicted start" if found.policy == "slurm" else "is skipped"
     parts += [Text(f"{job} {verb}: {why}") for job, why in found.left_alone.items()]
     show(*parts)
 

@@ -101,7 +101,8 @@ def came_free(
     shut: Sequence[str],
     now: int,
 ) -> tuple[list[Freed], Mapping[str, int]]:
-    """What has come free and not every job was asked about, and how far each job has been asked.
+    """What has come free and not every job was compared with, and how far each job has been
+    compared.
 
     Rules
     -----

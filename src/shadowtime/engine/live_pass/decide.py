@@ -72,7 +72,7 @@ def decide(
 
     Rules
     -----
-    ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
+    ``shape`` is how the policy sees the machine: the hosts as one pool, as hosts that each hold
     whole jobs, as nodes that share bandwidth, or as the state's site with its partitions, limits
     and reservations. On a pool a start names no hosts.
     The estimates actual and noisy are refused: they are unknown of a real job.
@@ -158,7 +158,7 @@ def unfit_of(table: Table, state: Snapshot) -> tuple[str, ...]:
 def run_one_instant(
     policy: Policy, made: Prepared, table: Table, now: int, own: Own | None
 ) -> None:
-    """The simulator's event loop itself, for an instant at which a timer rings.
+    """The simulator's event loop itself, for an instant at which a timer goes off.
 
     No end is queued and no job ends before the horizon, so the loop is done after one pass; it
     may correct predictions of the future then, which is why the log is counted, not the register.
@@ -175,7 +175,7 @@ def run_one_instant(
 
 
 def refuse(policy: Policy | Any) -> None:
-    """Refuse what cannot decide about real jobs."""
+    """Reject policies that cannot decide about real jobs."""
     if hasattr(policy, "simulate"):
         raise PolicyError(
             f"{name_of(policy)} is a whole scheduler and cannot decide live: use a catalogue policy"
@@ -223,7 +223,7 @@ def pooled(cluster: Cluster) -> Cluster:
 
 
 def recall_promises(availability: Availability | Choice, table: Table, now: int) -> None:
-    """Write remembered promises into the book; one that fell due is due now."""
+    """Write remembered promises into the availability profile; one that fell due is due now."""
     due = table.notes[:, DUE]
     at = np.flatnonzero(due >= 0)
     availability.due[at] = np.maximum(due[at], now)

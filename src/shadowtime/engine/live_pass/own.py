@@ -58,7 +58,7 @@ def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory)
     for name, row in rows_of(table, state, own):
         known = memory.own.get(name, ())
         own.memory[row, : len(known)] = known[: own.memory.shape[1]]
-    for job in table.ended:  # a list of ended jobs does not say when they were submitted
+    for job in table.ended:  # a list of ended jobs has no submission times
         if job in memory.jobs:
             table.state.job[table.row_of[job], f.SUBMIT] = memory.jobs[job].since
     tell_the_news(policy, table, state, memory, own)

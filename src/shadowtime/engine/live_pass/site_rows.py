@@ -77,7 +77,7 @@ def site_now(state: Snapshot) -> Site:
 
 
 def rows_of(state: Snapshot, memory: Memory, site: Site) -> Rows:
-    """All jobs in the order of the tables: (since, id); newcomers behind those known."""
+    """All jobs in the order of the tables: (since, id); newcomers after the known ones."""
     jobs: list[Any] = list(state.waiting)
     asks: list[Any] = [job.ask for job in jobs]
     assert type(None) not in set(map(type, asks)), "a waiting job on a site asks for something"

@@ -75,7 +75,7 @@ class Rows(NamedTuple):
 def table_of(
     policy: Policy, state: Snapshot, memory: Memory, machine: Cluster, *, kept: bool = False
 ) -> Table:
-    """The simulator's tables for a state; newcomers lie behind all known jobs.
+    """The simulator's tables for a state; newcomers come after all known jobs.
 
     ``kept``: a job that holds no promise yet is a newcomer.
     """
@@ -123,7 +123,7 @@ def table_of(
 
 
 def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> Rows:
-    """All jobs in the order of the tables: (since, id), newcomers behind all known jobs."""
+    """All jobs in the order of the tables: (since, id), newcomers after all known jobs."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
 
     ended = ended_since(state, memory)

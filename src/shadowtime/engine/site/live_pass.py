@@ -99,7 +99,7 @@ class Verdict:
     asked: Mapping[int, int] = field(default_factory=dict)
     unfinished: bool = False
     stops: Mapping[int, int] = field(default_factory=dict)
-    """Running jobs that are to be stopped, each with the job that starts in its stead."""
+    """Running jobs that are to be stopped, each with the job that starts instead."""
     blocked: Mapping[int, int] = field(default_factory=dict)
     """As in a snapshot, with the head of this pass."""
     earliest: Mapping[int, int] = field(default_factory=dict)
@@ -123,11 +123,11 @@ def decide_site(
     Rules
     -----
     ``effort`` bounds the sweep of kept promises, which otherwise takes seconds with 10,000 of them:
-    so many entries of ``freed`` are looked at (a search for an earlier start counts as 1,000), in
+    that many entries of ``freed`` are examined (a search for an earlier start counts as 1,000), in
     queue order. Jobs behind start now if they fit beside all plans; the next decision, to be made a
-    second later, goes on where this one stopped.
-    ``by`` decides in place of the policy's parts (a policy written in Python), of which the order
-    of the queue, the estimates and the place rule are taken then.
+    second later, goes on where this one stopped. ``by`` decides in place of the policy's parts (a
+    policy written in Python), of which the order of the queue, the estimates and the place rule are
+    taken then.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def with_places(
     runs: RunsByRow,
     promises: RunsByRow,
 ) -> Ground:
-    """Write down where jobs run or are promised to."""
+    """Enter where jobs run or are promised to run."""
     names = tuple([site.nodes[i].name for i in node_at.tolist()])
     rows = np.concatenate((runs.rows, promises.rows))
     first, counts, nodes, tasks = joined([one.plans.on(names) for one in (runs, promises)])
@@ -283,7 +283,7 @@ def alternatives_of(
 
 
 def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> Ground:
-    """Write down what came free since the promises were made."""
+    """Enter what came free since the promises were made."""
     if not ground.mark[f.KEEPS]:
         return ground
     freed = [everything(site, snapshot.now)] if snapshot.freed is None else snapshot.freed
@@ -382,7 +382,7 @@ def with_old_partitions(promises: RunsByRow, given: RunsByRow, same: Any) -> Run
 
 
 def noted(state: Any, column: int) -> dict[int, int]:
-    """What a column that is -1 for most says of the others."""
+    """The values of a column by row, without those that are -1."""
     rows = np.flatnonzero(state.job[:, column] >= 0)
     return dict(zip(rows.tolist(), state.job[rows, column].tolist(), strict=True))
 

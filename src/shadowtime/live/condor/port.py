@@ -44,15 +44,15 @@ class CondorPort:
 
     Rules
     -----
-    Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of
-    our own holds, may be started; all other holds are left alone, and so are jobs without
-    that attribute, which only count while they run. A job that was released to a slot counts as
-    running until it does; if the slot is gone or nothing happens, it waits again and is released
-    to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
-    is left out and reported once. A job waits, too, until its concurrency limits are free.
-    ``left_alone`` gives the reason for each of them. Disk is a resource like memory where the
-    jobs at hand might exhaust it before the processors of a slot; elsewhere it decides nothing, and
-    a policy that weighs resources against each other does not see it.
+    Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of our
+    own holds, may be started; all other holds stay as they are. Jobs without that attribute only
+    count while they run. A job that was released to a slot counts as running until it does; if the
+    slot is gone or nothing happens, it waits again and is released to another if there is one. A
+    job whose Requirements refuse every slot, or that fits on none, is left out and reported once. A
+    job waits, too, until its concurrency limits are free. ``left_alone`` gives the reason for each
+    of them. Disk is a resource like memory where the jobs at hand might exhaust it before the
+    processors of a slot; elsewhere it decides nothing, and a policy that weighs resources against
+    each other does not see it.
     """
 
     client: Client
@@ -127,10 +127,10 @@ class CondorPort:
             running = f"(JobStatus == 1 || JobStatus == 2) && {gate.MANAGED} =?= True"
             self.client.hold(freed, running, f"{gate.REASON}: stopped by the policy")
         starts = [decision for decision in decisions if isinstance(decision, Start)]
-        in_vain = [start.job for start in starts if start.job in self._avoid]
-        if in_vain:  # withdraw it from the slot that does not answer before it is sent elsewhere
+        unstarted = [start.job for start in starts if start.job in self._avoid]
+        if unstarted:  # withdraw it from the slot that does not answer before it is sent elsewhere
             idle = f"JobStatus == 1 && {gate.MANAGED} =?= True"
-            self.client.hold(in_vain, idle, f"{gate.REASON}: released in vain")
+            self.client.hold(unstarted, idle, f"{gate.REASON}: released, but not started")
         for start in starts:
             at = [host for host, _ in start.place]
             short = self._conditions.give_disk(self._disk_asked.get(start.job, 0), at)
@@ -241,12 +241,12 @@ class CondorPort:
             if job.alone and ad.get("jobuniverse") == read.PARALLEL:
                 good = tuple(name for name in good if name in slots.static)
             elif ad.get("jobuniverse") == read.PARALLEL:
-                self._leave(job.id, "is a parallel job, which needs static slots: left alone")
+                self._leave(job.id, "is a parallel job, which needs static slots: skipped")
                 continue
             elif slots.static and not job.alone:
                 good = tuple(name for name in good if name not in slots.static)
             if not self._fits(job, good, slots):
-                self._leave(job.id, "fits on no slots that it accepts: left alone")
+                self._leave(job.id, "fits on no slots that it accepts: skipped")
                 continue
             if why := self._conditions.keep(ad):
                 self.left_alone[job.id] = why
@@ -311,7 +311,7 @@ class CondorPort:
 
     def _leave(self, job: str, what: str) -> None:
         """Do not start a job; ``what`` follows the job's name in the report."""
-        self.left_alone[job] = f"it {what.removesuffix(': left alone')}"
+        self.left_alone[job] = f"it {what.removesuffix(': skipped')}"
         self._tell_once(f"job {job} {what}")
 
     def _tell_once(self, line: str) -> None:

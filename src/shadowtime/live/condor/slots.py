@@ -57,7 +57,7 @@ class Slots:
     def with_disk(self, taken: Mapping[str, int]) -> Slots:
         """The same with disk as one more resource; ``taken``: what other schedds' claims have.
 
-        A static slot's disk goes with the slot, and one that does not tell its disk has enough.
+        A static slot's disk goes with the slot, and one that does not report its disk has enough.
         """
         more = {
             name: LARGEST if name in self.static else kb
@@ -77,7 +77,8 @@ class Slots:
         return self.cluster.hosts
 
     def disk_binds(self, asked: Sequence[int]) -> bool:
-        """Whether jobs that ask for so many KB each might exhaust a slot before its processors.
+        """Whether jobs that request these amounts of disk (KB) might exhaust it before the
+        processors.
 
         Examples
         --------

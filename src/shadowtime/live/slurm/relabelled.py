@@ -24,7 +24,9 @@ OTHERS = ("JobHoldMaxRequeue", "requeue", "launch failed")
 BAD = "BadConstraints"
 """The reason of jobs that Slurm has held because it could not run them where they were sent."""
 NEXT = 3
-"""So many held jobs behind a leader are watched: the first ones may be let through meanwhile."""
+"""The number of held jobs behind a leader that are watched: the first ones may be let through
+meanwhile.
+"""
 
 
 class ArrayRests:

@@ -1,4 +1,4 @@
-"""The named policies, one small file a paper."""
+"""The named policies, one small file per paper."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ function why(world, policy, job) {
   const blocked = columns.blocked ? columns.blocked[job] : 0;
   const promised = columns.promised ? columns.promised[job] : 0;
   const sentence = {
-    recorded: 'Started as the log records it, which does not say why.',
+    recorded: 'Started as recorded; the log gives no reason.',
     head: columns.wait[job]
       ? 'Started when it became the first in the queue: it fitted at once.'
       : 'Started on arrival: no job was ahead of it and it fitted.',

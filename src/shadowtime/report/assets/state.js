@@ -37,7 +37,7 @@ function writeStateSoon(world) {
   world.writing = setTimeout(() => writeState(world), 250);
 }
 
-// Puts the page into the state of its address; returns what the address asks for in vain.
+// Puts the page into the state of its address; returns what the address names and the page does not have.
 function applyState(world) {
   const hash = location.hash.slice(1);
   const missing = [];

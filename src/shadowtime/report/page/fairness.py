@@ -90,7 +90,7 @@ def _delays(report: ReportInput) -> str:
         return ""
     rows = [[named(i, report.runs[i].name), *_summary(view)] for i, view in views.items()]
     panels = [(i, report.runs[i].name, _whom(view)) for i, view in views.items() if view.delayed]
-    whom = f'<h3>Who was delayed by whom</h3><p class="note">{SHARED}</p>' if panels else ""
+    whom = f'<h3>Which jobs delayed which</h3><p class="note">{SHARED}</p>' if panels else ""
     shown = tabs("delays", panels) if panels else ""
     return table([text(h) for h in DELAYS], rows, kind="numbers") + whom + shown
 

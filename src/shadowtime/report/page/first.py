@@ -86,6 +86,7 @@ def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:
         "scores.html",
         names=[run.name for run in report.runs],
         versus_next=len(report.runs) > 2 and not report.replay,
+        replay=report.replay,
         rows=[_row(report, result) for result in contests],
     )
 

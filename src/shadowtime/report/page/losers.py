@@ -9,7 +9,7 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, percent, with_unit
 from shadowtime.report.page.markup import swatch, text
 from shadowtime.report.page.templates import fill
-from shadowtime.report.payers import payers, who_pays
+from shadowtime.report.payers import payers, winner_payers
 from shadowtime.study.losers import METRIC
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def who_loses(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> 
     runs = report.runs
     if not any(classes.values()):
         return ""
-    shown = who_pays(report)
+    shown = winner_payers(report)
     if shown is None:
         return _alone(classes[report.baseline.name])
     tabs, panels = [], []
@@ -49,7 +49,7 @@ def who_loses(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> 
         )
         panels.append(f'<div class="panel">{_panel(shown if chosen else payers(report, i))}</div>')
     name = report.baseline.name
-    title = "Where they differ" if report.replay else "Who gains, who pays"
+    title = "Where they differ" if report.replay else "Which classes gain, which pay"
     return (
         f'<div class="losers"><h2>{title}</h2><p class="note">{text(REGISTRY[METRIC].label)} of '
         f'each class against <span class="name" title="{text(name)}">{text(name)}</span>, '
@@ -112,8 +112,8 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
         if body:
             groups.append(_table(title, head + '<th scope="col">value</th>', body))
     return (
-        f'<div class="losers"><h2>Who waits</h2><p class="note">{text(info.label)} of each class.'
-        f'</p><div class="groups">{"".join(groups)}</div></div>'
+        f'<div class="losers"><h2>Waits by class</h2><p class="note">{text(info.label)} of each '
+        f'class.</p><div class="groups">{"".join(groups)}</div></div>'
     )
 
 

@@ -333,13 +333,13 @@ def _predictor_error(judge: Judge) -> Iterator[Claim]:
 
 
 def _preempted_cost(judge: Judge) -> Iterator[Claim]:
-    kills, vain = judge.values(p.PV, "mkt"), judge.values(p.PV, "rtw_mean", 100.0)
+    kills, lost = judge.values(p.PV, "mkt"), judge.values(p.PV, "rtw_mean", 100.0)
     yield judge.verdict(
         "preempted-cost",
-        max(kills) < 2 and all(round(share, -1) in (40.0, 50.0) for share in vain),
+        max(kills) < 2 and all(round(share, -1) in (40.0, 50.0) for share in lost),
         f"kills of a preempted job: {judge.each(kills, '.2f')}; additional time in %, to be "
-        f"rounded to tens: {judge.each(vain, '.1f')} (the paper's own lie between 38.95 and 48.27)",
-        ours=f"{max(kills):.2f}; {judge.span(vain, '.0f')} %",
+        f"rounded to tens: {judge.each(lost, '.1f')} (the paper's own lie between 38.95 and 48.27)",
+        ours=f"{max(kills):.2f}; {judge.span(lost, '.0f')} %",
     )
 
 

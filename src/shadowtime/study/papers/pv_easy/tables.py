@@ -201,7 +201,7 @@ def _table6(found: Findings) -> PaperTable:
         ("jobs preempted", "preempted_jobs", 1.0, "", "jobs_preempted"),
         ("of all jobs", "preempted_share", PERCENT, "%", "rate_pct"),
         ("kills of a preempted job (MKT)", "mkt", 1.0, "", "mkt"),
-        ("run time in vain (RTW)", "rtw_mean", PERCENT, "%", "mean_rtw_pct"),
+        ("run time wasted (RTW)", "rtw_mean", PERCENT, "%", "mean_rtw_pct"),
     )
     rows = [
         _row(found, label, _metric(found, policy, name, scale), printed(6, column),
