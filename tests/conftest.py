@@ -1,4 +1,4 @@
-"""What tests share: where the real traces are, and what must be there.
+"""What tests share: where the real traces are, what must be there, how many random examples to try.
 
 A test that needs something a machine may lack asks for it here. Where it is missing the test is
 skipped with the reason, unless the comma list SHADOWTIME_REQUIRE names it: then it fails.
@@ -15,11 +15,24 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long one example takes depends on what else the machine does, and on what is compiled by then.
-settings.register_profile("suite", deadline=None)
-settings.load_profile("suite")
-
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def examples(count: int) -> int:
+    """How many random examples a test tries: ``count``, of which a quick run takes a fifth.
+
+    Continuous integration tries all of them (SHADOWTIME_EXAMPLES=all). Examples differ from one run
+    to the next, so a rule that a quick run checks on few of them is checked on many in time.
+    """
+    wanted = os.environ.get("SHADOWTIME_EXAMPLES", "quick")
+    if wanted not in ("quick", "all"):
+        raise pytest.UsageError(f"SHADOWTIME_EXAMPLES is quick or all, not {wanted!r}")
+    return count if wanted == "all" else max(min(count, 10), count // 5)
+
+
+# How long one example takes depends on what else the machine does, and on what is compiled by then.
+settings.register_profile("suite", deadline=None, max_examples=examples(100))
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
@@ -37,7 +38,7 @@ def attempt(parse: Callable[[str], object], text: str) -> None:
         assert str(error)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     for parse, _ in PARSERS:
@@ -46,7 +47,7 @@ def test_any_text(text: str) -> None:
     attempt(expand, text)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text("n0123456789[]-, ", max_size=30))
 def test_any_host_list(text: str) -> None:
     attempt(expand, text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import recording_path
+from conftest import examples, recording_path
 from shadowtime.cluster.hostlist import compress, expand
 from shadowtime.cluster.site import (
     FOREVER,
@@ -121,7 +121,7 @@ def sites(draw: st.DrawFn) -> Site:
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(sites())
 def test_there_and_back(site: Site) -> None:
     assert parse_site_toml(format_site_toml(site)) == site
@@ -136,7 +136,7 @@ def test_recorded_sites_there_and_back(name: str) -> None:
     assert is_site_toml(text)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.from_regex(r"[a-b]{0,2}[0-9]{1,4}[a-b]?", fullmatch=True), max_size=8))
 def test_host_lists_there_and_back(names: list[str]) -> None:
     assert expand(compress(names)) == names

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import ROOT, recording_path
+from conftest import ROOT, examples, recording_path
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_toml import parse_site_toml
@@ -97,7 +97,7 @@ def test_the_documented_site_reads() -> None:
     assert len(site.nodes) == 104 and site.total["gpu"] == 16
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.lists(
         st.sampled_from(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
 from naive import pool as naive
 from shadowtime.kernel import exact
@@ -23,7 +24,7 @@ POLICIES = {
 
 @pytest.mark.parametrize("resources", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_equals_naive(policy, resources, data):
     """Job by job, with exact comparisons of scores."""
@@ -31,7 +32,7 @@ def test_equals_naive(policy, resources, data):
     assert_same(simulated(*world, policy), POLICIES[policy](*world))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=worlds())
 def test_one_resource_ibb_is_easy(world):
     """With one resource nothing can be imbalanced."""
@@ -47,7 +48,7 @@ def compare(a, b, c, d, e, f):
 BIG = st.integers(0, (1 << 62) - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(numbers=st.tuples(BIG, BIG, BIG, BIG, BIG, BIG), near=st.booleans())
 def test_products_are_compared_exactly(numbers, near):
     """Also where floating point cannot tell two products apart."""

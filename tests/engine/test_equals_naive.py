@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from conftest import examples
 from engine.worlds import assert_same, noisy_predictions, simulated, worlds
 from naive import pool as naive
 from shadowtime.engine.passes import conservative
@@ -85,7 +86,7 @@ LEARNING = {
     "pv-easy(estimate=actual)": lambda jobs, cap: naive.pv_easy(jobs, cap, predictor="actual"),
 }
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = settings(max_examples=examples(150), deadline=None)
 
 
 @pytest.mark.parametrize("policy", CLASSIC)

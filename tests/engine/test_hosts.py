@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.worlds import as_workload, assert_same, simulated, worlds
 from naive import hosts as naive_hosts
 from shadowtime.cluster import Cluster, Host
@@ -15,7 +16,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=120, deadline=None)
+EXAMPLES = settings(max_examples=examples(120), deadline=None)
 
 
 def as_hosts(hosts, dedicated=None) -> Cluster:
@@ -106,7 +107,7 @@ def test_partitioned(large_in_two, times, world, dedicated, count, short):
 
 
 @pytest.mark.parametrize("policy", ["easy", "lxfw(reserve=3)", "greedy", "fcfs"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(world=worlds(resources=2))
 def test_one_host_is_a_pool(policy, world):
     """One host behaves as the pool, job by job."""

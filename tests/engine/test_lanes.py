@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
 from naive.pool import (
     BACKFILLED,
@@ -27,7 +28,7 @@ from shadowtime.errors import UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = settings(max_examples=examples(80), deadline=None)
 MODES = ("order", "backfill")
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -19,7 +20,7 @@ from shadowtime.policy.snapshot import Start
 from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = settings(max_examples=examples(40), deadline=None)
 
 
 class Shrink:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.node_worlds import assert_same, node_worlds, simulated
 from naive import nodes as naive_nodes
 
@@ -38,7 +39,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=node_worlds())
 def test_equals_the_reference(policy, world):
     """Every placement, limit and horizon."""
@@ -46,7 +47,7 @@ def test_equals_the_reference(policy, world):
 
 
 @pytest.mark.parametrize("policy", ["easy-sjbf(place=less-consume)", "rua"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(most=40))
 def test_equals_the_reference_with_long_queues(policy, world):
     """What is remembered of a waiting job from pass to pass changes nothing."""
@@ -54,7 +55,7 @@ def test_equals_the_reference_with_long_queues(policy, world):
 
 
 @pytest.mark.parametrize("policy", ["rua", "rua(limit=req)", "rua(thresholds=1/1.1/1.3)"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(most=8), copies=st.integers(2, 5), apart=st.integers(0, 9))
 def test_one_of_those_that_are_alike_is_asked(policy, world, copies, apart):
     """Jobs that came several times, now and then: the reference asks every one of them."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.node_worlds import assert_same, node_worlds, simulated
 from naive import nodes as naive_nodes
 from naive.nodes import Machine, NodeJob
@@ -22,7 +23,7 @@ World = tuple[list[NodeJob], Machine]
 
 
 @pytest.mark.parametrize("place", ["first-fit(limit=pf)", "less-consume", "least-slowdown"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_wrong_demands_mislead_the_plan_and_not_the_world(place: str, world: World) -> None:
     """Plans are made with believed demands; jobs draw what they draw."""
@@ -51,7 +52,7 @@ def test_wrong_demands_mislead_the_plan_and_not_the_world(place: str, world: Wor
         ("easy-sjbf(place=less-consume, estimate=actual)", naive_nodes.lc),
     ],
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_expected_run_times_count_for_the_factor_alone(
     policy: str, run: Callable[..., Any], world: World
@@ -62,7 +63,7 @@ def test_expected_run_times_count_for_the_factor_alone(
     assert_same(simulated(jobs, machine, policy), run(known, machine))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_the_queue_chooses_the_threshold(world: World) -> None:
     """by=load: the strictest, and the next looser one for each machine full of waiting jobs."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.node_worlds import (
     as_cluster,
     as_workload,
@@ -51,7 +52,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("place", SEARCHES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds(), compress=st.booleans(), longer=st.sampled_from([0, 0, 7, 1000]))
 def test_equals_the_reference(place: str, world: World, compress: bool, longer: int) -> None:
     """Every placement, with and without compression, limits that jobs may outlive their plan by."""
@@ -73,7 +74,7 @@ LARGER = ((11, 4), (9, 7), (2, 36))
 
 
 @pytest.mark.parametrize("place", ["first-fit", "less-consume(horizon=3, limit=pf)"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(world=node_worlds(most=8, caps=(6000,), shapes=LARGER))
 def test_equals_the_reference_on_larger_machines(place: str, world: World) -> None:
     """Processors are bits in words of 32."""
@@ -90,7 +91,7 @@ COUNTED = (
 PINNED = ("first-fit", "less-consume", "less-consume(threshold=1.15)", "least-slowdown")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(world=node_worlds(caps=(10**9,)), compress=st.sampled_from(["yes", "no"]))
 def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress: str) -> None:
     """Where reservations count processors: conservative on a pool, job by job.
@@ -120,7 +121,7 @@ def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress:
         assert rows_of(simulated(wide, machine, policy)) == plain
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_promises_are_kept(world: World) -> None:
     """Where no job outlives its limit none starts late, and the schedule claims so."""
@@ -133,7 +134,7 @@ def test_promises_are_kept(world: World) -> None:
 
 
 @pytest.mark.parametrize("place", ["less-consume(horizon=3, limit=pf)", "least-slowdown"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(world=node_worlds(caps=(6000,)))
 def test_plans_follow_what_is_believed(place: str, world: World) -> None:
     """Expected run times count for the penalty factor alone; wrong demands mislead the plan."""
@@ -151,7 +152,7 @@ def test_plans_follow_what_is_believed(place: str, world: World) -> None:
     assert_same(made, Conservative(misled, machine, SEARCHES[place]).run())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(caps=(6000,)))
 def test_any_shared_resource_counts(world: World) -> None:
     """Beside a second one that no job is short of, and as that second one itself."""

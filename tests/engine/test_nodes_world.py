@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.node_worlds import as_workload, node_worlds, rows_of, simulated
 from naive.nodes import Machine, NodeJob, work_of
 from shadowtime.cluster import Cluster
@@ -36,7 +37,7 @@ def demand_at(made: Schedule, jobs: list[NodeJob], node: int, second: int) -> in
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds(most=8))
 def test_work_is_conserved(world: tuple[list[NodeJob], Machine]) -> None:
     """Second by second, progress on every node adds up to the run time just when a job ends."""
@@ -64,7 +65,7 @@ def test_work_is_conserved(world: tuple[list[NodeJob], Machine]) -> None:
                 assert min(done) >= work_of(job) > min(before)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds(most=8))
 def test_the_paper_literal_stretch_adds_up_the_shared_windows(
     world: tuple[list[NodeJob], Machine],
@@ -89,7 +90,7 @@ def test_the_paper_literal_stretch_adds_up_the_shared_windows(
         assert made.killed[i] == (work + penalty > made.limit[i])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(world=node_worlds(caps=(10**9,)))
 def test_with_capacity_to_spare_every_placement_is_plain_backfilling(
     world: tuple[list[NodeJob], Machine],

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
 from naive.site import Rules
 from shadowtime.cluster import Cluster
@@ -50,7 +51,7 @@ def test_equals_the_reference(name):
     policy, rules = POLICIES[name]
 
     @given(workloads(), sites())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(workload, site):
         assert_same(workload, site, policy, rules)
 
@@ -58,7 +59,7 @@ def test_equals_the_reference(name):
 
 
 @given(workloads(plain=True, most=14), sites(plain=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_plans_follow_the_clock(workload, site):
     """Where the built-in rules keep the head's plan between passes, a score is asked anew."""
     assert_same(workload, site, *POLICIES["easy"])

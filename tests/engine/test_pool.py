@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.worlds import COLUMNS, as_cluster, as_workload, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import plan, simulate
@@ -38,7 +39,7 @@ def rows(world, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_equals_the_general_pass(policy, data):
     """Job by job, also where jobs outlive their estimates."""

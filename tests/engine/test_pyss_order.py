@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
 from naive.pyss import pyss
 from shadowtime.cluster import Cluster
@@ -17,7 +18,7 @@ from shadowtime.workload import Workload
 
 
 @pytest.mark.parametrize("name", ["easy", "fcfs"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_equals_the_reference(name, world):
     """Every start; and nothing that check can prove of EASY is violated."""
@@ -33,7 +34,7 @@ def test_equals_the_reference(name, world):
 
 
 @pytest.mark.parametrize("name", ["easy-sjbf", "conservative"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(world=worlds())
 def test_others_are_proved(name, world):
     """Policies that pyss has in another form: what they claim holds in its order of events too."""

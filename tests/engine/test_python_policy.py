@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
 from python_policies import PythonEasy
 from shadowtime.cluster import Cluster
@@ -21,7 +22,7 @@ from shadowtime.workload import Workload
 COLUMNS = ("start", "end", "reason", "promised", "blocked_at")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=worlds())
 def test_python_easy_equals_easy(world):
     """Slower, same results, in every column."""
@@ -32,7 +33,7 @@ def test_python_easy_equals_easy(world):
         assert getattr(ours, column).tolist() == getattr(theirs, column).tolist(), column
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=worlds())
 def test_compiled_order_equals_built_in(world):
     """A user's priority function compiled into the engine."""

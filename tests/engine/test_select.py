@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
 from naive import select as slow
 from shadowtime.cluster import Cluster, Host
@@ -18,7 +19,7 @@ from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
 from shadowtime.engine.live_pass.decide import decide
 from shadowtime.errors import PolicyError
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=examples(60), deadline=None)
 
 
 @pytest.mark.parametrize("policy", slow.TWINS)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.session import Session
 from shadowtime.errors import PolicyError, UsageError
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=examples(60), deadline=None)
 
 
 @EXAMPLES

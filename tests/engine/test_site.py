@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
 from naive.site import ALL, Rules
 
@@ -60,7 +61,7 @@ OVERRUN = {
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_equal_the_reference(policy: str) -> None:
     @given(workloads(), sites())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(workload, site) -> None:
         assert_same(workload, site, policy, POLICIES[policy])
 
@@ -70,7 +71,7 @@ def test_policies_equal_the_reference(policy: str) -> None:
 @pytest.mark.parametrize("policy", OVERRUN)
 def test_overruns_equal_the_reference(policy: str) -> None:
     @given(workloads(overruns=True), sites())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(workload, site) -> None:
         assert_same(workload, site, policy, OVERRUN[policy])
 
@@ -100,7 +101,7 @@ def test_without_limits_and_closings(policy: str) -> None:
     """Where nothing but ends lets jobs in, plans are kept between passes: the same starts."""
 
     @given(workloads(plain=True, most=14), sites(plain=True))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     def equal(workload, site) -> None:
         assert_same(workload, site, policy, PLAIN[policy])
 

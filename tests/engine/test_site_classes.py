@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
 from engine.test_site_special_cases import assert_equal, hosts_cluster
 from naive.site import ALL, Classes, NowhereError, Rules
@@ -40,7 +41,7 @@ def test_classes_equal_the_reference(name: str) -> None:
     rules = Rules(key="lxfw", depth=ALL, classes=classes)
 
     @given(workloads(), sites())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     def equal(workload, site) -> None:
         if classes.nodes > len(site.nodes):
             return
@@ -64,7 +65,7 @@ def test_jobs_of_one_node_are_hosts(name: str) -> None:
     classes = VARIANTS[name]
 
     @given(st.data())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(data) -> None:
         hosts = [(6, 6), *(data.draw(st.tuples(st.integers(1, 6), st.just(6))) for _ in range(2))]
         count = data.draw(st.integers(1, 14))

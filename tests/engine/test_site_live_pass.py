@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.site_worlds import sites, workloads
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
@@ -22,7 +23,7 @@ def test_a_snapshot_is_decided_like_the_simulation(policy: str) -> None:
     chosen = parse_policy(policy)
 
     @given(workloads(plain=True), sites(plain=True))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     def equal(workload, site) -> None:
         made = simulate(workload, site, chosen)
         for now in sorted(set(made.start.tolist()) - {-1}):
@@ -45,7 +46,7 @@ def test_a_snapshot_is_decided_like_the_simulation(policy: str) -> None:
 
 
 @given(workloads(plain=True), sites(plain=True))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_promises_are_remembered_between_decisions(workload, site) -> None:
     chosen = parse_policy("conservative")
     workload = workload.replace(submit=workload.submit * 0, run=workload.request)
@@ -78,7 +79,7 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
     chosen = parse_policy(f"conservative(place={place})")
 
     @given(workloads(plain=True), sites(plain=True))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     def equal(workload, site) -> None:
         made = simulate(workload, site, chosen)
         length = [max(1, int(asked)) for asked in workload.request]
@@ -134,7 +135,7 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
 
 
 @given(workloads(plain=True, most=14), sites(plain=True))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
     """Small steps until nothing is left: promises only move earlier, and the sweep ends."""
     chosen = parse_policy("conservative")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
 from naive.site import ALL, Rules
 from shadowtime.cluster import Cluster
@@ -115,7 +116,7 @@ def test_equals_the_reference(policy: str) -> None:
     text = f"{policy[:-1]}, order=multifactor)" if "(" in policy else f"{policy}(order=multifactor)"
 
     @given(workloads(), weighed(), st.lists(st.integers(-200, 400), min_size=10, max_size=10))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(workload, world, nice) -> None:
         site, weights = world
         asked = workload.requests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.site_worlds import sites, workloads
 from shadowtime.cluster.site import Limits, Node, Qos, Site
 from shadowtime.engine import simulate
@@ -33,7 +34,7 @@ class Greedy:
 @pytest.mark.parametrize("place", ["best-fit", "pack"])
 def test_python_greedy_equals_greedy(place: str) -> None:
     @given(workloads(plain=True), sites(plain=True))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=examples(20), deadline=None)
     def equal(workload, site) -> None:
         ours = simulate(workload, site, Greedy(place))
         theirs = simulate(workload, site, parse_policy(f"greedy(place={place})"))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine import test_slots as pool
 from engine.site_worlds import assert_same, crowds, sites, workloads
 from naive import slots as slow
@@ -60,12 +61,12 @@ def assert_equal(policy, rules, *, overruns=False):
     """On sites with all that a site may have, and where many jobs wait for few plain nodes."""
 
     @given(workloads(overruns=overruns), sites())
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=examples(12), deadline=None)
     def on_any_site(workload, site):
         assert_same(workload, site, policy, rules)
 
     @given(crowds())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def in_a_crowd(world):
         assert_same(*world, policy, rules)
 

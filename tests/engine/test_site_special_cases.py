@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.node_worlds import as_cluster as as_nodes
 from engine.worlds import as_cluster, as_workload, worlds
 from naive.nodes import Machine
@@ -55,7 +56,7 @@ def test_one_node_is_the_pool(policy: str) -> None:
     """The promises of a function that selects are its own where jobs outlive their estimates."""
 
     @given(worlds(resources=2, overruns=policy in ON_A_POOL))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(world) -> None:
         jobs, capacity = world
         workload = as_workload(jobs)
@@ -77,7 +78,7 @@ def test_one_node_is_the_pool(policy: str) -> None:
 )
 def test_jobs_of_one_node_are_hosts(policy: str) -> None:
     @given(st.data())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(data) -> None:
         hosts = [data.draw(st.tuples(st.integers(1, 6), st.integers(1, 6))) for _ in range(3)]
         biggest = max(hosts)
@@ -125,7 +126,7 @@ def test_nodes_of_one_cpu_are_the_nodes_shape(policy: str) -> None:
     chosen = chosen.replace(place=parse_policy("easy(place=first-fit)").place)
 
     @given(worlds())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     def equal(world) -> None:
         jobs, capacity = world
         workload = as_workload(jobs)
@@ -141,7 +142,7 @@ def test_nodes_of_one_cpu_are_the_nodes_shape(policy: str) -> None:
 
 
 @given(worlds(), st.sampled_from(["easy", "conservative", "lxfw(reserve=2)"]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_empty_limits_and_other_names_change_nothing(world, policy: str) -> None:
     jobs, capacity = world
     workload = as_workload(jobs)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import shadowtime as st
+from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
 from naive import slots as slow
 from shadowtime.cluster import Cluster, Host
@@ -23,7 +24,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=examples(60), deadline=None)
 
 
 @pytest.mark.parametrize("policy", slow.TWINS)

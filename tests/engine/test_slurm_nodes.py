@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.node_worlds import COLUMNS, as_cluster, as_workload, penalised_of, places_of, rows_of
 from naive import nodes as naive_nodes
 from naive.nodes import Machine, NodeJob, NodeResult
@@ -108,7 +109,7 @@ POLICIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=slurm_worlds(), grace=st.sampled_from([0, 3, None]))
 def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> None:
     """Every policy, grace and way of measuring."""
@@ -125,7 +126,7 @@ def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> Non
 
 
 @pytest.mark.parametrize("policy", ["lessc", "hperf(preloaded=yes)"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(world=slurm_worlds(least=14, most=22, demands=MANY))
 def test_equals_the_reference_with_many_demands(policy: str, world: Any) -> None:
     """Nearly every job has a demand of its own."""
@@ -148,7 +149,7 @@ def small(bandwidth: list[int], procs: list[int], **columns: Any) -> Workload:
 MACHINE = node_cluster(2, procs=4, bandwidth=CAP)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(world=slurm_worlds())
 def test_declared_bandwidth_is_a_limit(world: Any) -> None:
     """LessC claims it and it is proved; ConsRes does not, and is refuted where it over-commits."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 import shadowtime as st
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, assert_same, simulated, worlds
 from naive import pool as naive
 from shadowtime.cluster import Cluster
@@ -20,7 +21,7 @@ from shadowtime.policy.snapshot import Stop
 from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=examples(60), deadline=None)
 
 
 @st.victim

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.site_worlds import assert_same as same_on_site
 from engine.site_worlds import sites, workloads
 from engine.test_priority import POOL, crowd, one
@@ -26,7 +27,7 @@ from shadowtime.schedule.check import check
 from shadowtime.schedule.files import read, write
 from shadowtime.workload import Workload
 
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = settings(max_examples=examples(40), deadline=None)
 
 VARIANTS = {
     "mode=suspend": {"every": 1},
@@ -193,7 +194,7 @@ def test_on_sites(variant):
     policy = parse_policy(f"pv-easy({variant})")
 
     @given(workloads(overruns=True), sites())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     def equal(workload, site):
         schedule = same_on_site(workload, site, policy, rules)
         world = naive_site.simulate(workload, site, rules)

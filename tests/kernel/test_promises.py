@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.kernel.availability import (
     AFTER,
     DUE,
@@ -91,7 +92,7 @@ def moved(b, needs, moves):
                     break
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     promises=st.lists(described, min_size=1, max_size=8),
     moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
@@ -118,7 +119,7 @@ def test_moving_is_taking_out_and_putting_in(promises, moves):
         assert near == b.mark[FIRST] or part_of(b, b.step[TIME, near]) < part
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     promises=st.lists(described, min_size=1, max_size=8),
     moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.node_worlds import as_cluster, as_workload, places_of
 from engine.test_slurm_nodes import slurm_worlds
 from naive.nodes import Machine, NodeJob
@@ -60,7 +61,7 @@ def decision_again(decision: Any) -> Any:
         "hperf(share=1)",
     ],
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(drawn=slurm_worlds(), grace=st.booleans())
 def test_a_log_through_the_loop_gives_the_simulated_schedule(
     name: str, drawn: Any, grace: bool
@@ -102,7 +103,7 @@ def test_a_log_through_the_loop_gives_the_simulated_schedule(
 
 
 @pytest.mark.parametrize("name", ["consres", "lessc", "hperf"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(drawn=slurm_worlds())
 def test_predicted_starts_are_those_of_a_simulation(name: str, drawn: Any) -> None:
     """From any state of a run on: forward() with the true run times is what simulate() does."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.site_worlds import LENGTHS, RESOURCES, requests
 from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
 from shadowtime.engine import simulate
@@ -158,7 +159,7 @@ def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
     """Start by start; a recorded snapshot is decided alike; memory is plain."""
 
     @given(worlds())
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=examples(12), deadline=None)
     def equal(world: Any) -> None:
         work, site = world
         made = simulate(work, site, parse_policy(policy))

@@ -8,6 +8,7 @@ from itertools import permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.live.guard import NOT_YET, guard
@@ -83,7 +84,7 @@ def snapshot(free: Plan, before: Sequence[Plan], starts: Sequence[Plan]) -> Snap
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_sent_together_finds_room_in_any_order(
     world: tuple[Plan, list[Plan], list[Plan]],
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from live.test_alike import FOUR, as_hosts
 from live.test_alike_site import follow as follow_on_site
 from live.test_alike_site import worlds
@@ -61,7 +62,7 @@ def test_hosts_that_hold_whole_jobs() -> None:
 
 
 @given(world=worlds())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_passes_on_a_site_make_the_simulated_schedule(world: Any) -> None:
     """Nodes, partitions and limits of a site: the starts of the simulation, job by job."""
     work, site = world

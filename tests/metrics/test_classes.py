@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from metrics import slow_twins
 from schedule.tiny_worlds import World, greedy, worlds
 from shadowtime.errors import UsageError
@@ -88,7 +89,7 @@ def test_hours_follow_the_header() -> None:
 
 
 @given(worlds(), st.sampled_from(KINDS))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_rows_equal_their_twin(world: World, kind: str) -> None:
     """Each row is what the twin finds over the jobs of that class; together they are all jobs."""
     schedule, w = greedy(world), world.workload

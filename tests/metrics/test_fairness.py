@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from metrics import slow_twins
 from schedule.tiny_worlds import World, greedy, preemptive, state, worlds
 from shadowtime.cluster import Cluster, Host
@@ -70,7 +71,7 @@ def test_strict_fairness_ignores_later_jobs_already_there() -> None:
 
 
 @given(worlds(), st.sampled_from([greedy, preemptive]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_fair_starts_equal_their_twin(world: World, scheduler: object) -> None:
     """Second by second from the block on, for every blocked job."""
     schedule, w = scheduler(world), world.workload  # type: ignore[operator]
@@ -83,7 +84,7 @@ def test_fair_starts_equal_their_twin(world: World, scheduler: object) -> None:
 
 
 @given(worlds())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_culprits_are_those_without_whom_the_job_had_started(world: World) -> None:
     """Every delayed job has some; with their processors free it fits at its fair start."""
     schedule, w = greedy(world), world.workload
@@ -100,7 +101,7 @@ def test_the_culprits_are_those_without_whom_the_job_had_started(world: World) -
 
 
 @given(worlds())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_preemption_delays_no_job_beyond_the_fair_start(world: World) -> None:
     """Strict fairness in numbers: no blocked job starts after its FST."""
     schedule = preemptive(world)
@@ -108,7 +109,7 @@ def test_preemption_delays_no_job_beyond_the_fair_start(world: World) -> None:
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_violations_equal_their_twin(world: World, data: st.DataObject) -> None:
     """Random promises and predictions on greedy schedules: the same jobs as the culprit rule."""
     w = world.workload
@@ -207,7 +208,7 @@ def slow_pyss(schedule: Schedule, workload: Workload) -> list[bool]:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 350))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_pyss_filter_equals_its_walk(seed: int, n: int) -> None:
     """Enough jobs for the first per cent to matter, with tiny ones among them."""
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.metrics.intervals import cumulative, interval, paired, quantile
 
 TABLE = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058, 9: 2.26216, 10: 2.22814,
@@ -32,7 +33,7 @@ def test_the_distribution_is_the_integral_of_its_density(freedom: int) -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-1e3, 1e3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_difference_of_a_constant_is_certain(values: list[float], shift: float) -> None:
     """What both runs have in common cancels, however wildly the inputs differ."""
     found = paired([value + shift for value in values], values)

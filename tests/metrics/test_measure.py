@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from metrics import slow_twins
 from schedule.tiny_worlds import World, fcfs, greedy, preemptive, worlds
 from shadowtime.cluster import Cluster, Host
@@ -166,7 +167,7 @@ def check_against_twins(schedule: Schedule, world: World, window: Window) -> Non
 
 
 @given(worlds(), st.sampled_from([greedy, fcfs, preemptive]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_measure_equals_its_twin(world: World, scheduler: object) -> None:
     """All jobs, with and without preemption."""
     assume(len(world.workload) > 0)
@@ -186,7 +187,7 @@ windows = st.one_of(
 
 
 @given(worlds(), windows)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_windows_score_what_they_say(world: World, window: Window) -> None:
     """Jobs submitted inside, utilisation and loss over the window's own stretch of time."""
     assume(len(world.workload) > 0)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
 from schedule.tiny_worlds import state
 from shadowtime.cluster import Cluster, Host
@@ -57,7 +58,7 @@ def by_the_second(schedule: Schedule, w: Workload, pool: Cluster, begin: int, en
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_equals_the_clock(data):
     jobs, capacity = data.draw(worlds(resources=data.draw(st.integers(2, 4))))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.cluster import Cluster
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.live_pass.decide import refuse
@@ -84,7 +85,7 @@ def slow(log, job, part):
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(log=logs())
 def test_equal_to_the_definition(part, log):
     """Job by job against a slow reference."""
@@ -93,7 +94,7 @@ def test_equal_to_the_definition(part, log):
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(log=logs(), after=st.integers(0, 40))
 def test_the_future_is_not_seen(part, log, after):
     """Other run times of jobs that end later change nothing."""

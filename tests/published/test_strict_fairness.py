@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -17,7 +18,7 @@ from shadowtime.workload import Workload
 
 PREDICTORS = ("last", "last-two", "requested", "actual", "noisy(x=0.9, seed=3)")
 FAIR = ("strictly-fair", "sunny-absorbing", "no-reservation-violation", "head-never-idle")
-EXAMPLES = settings(max_examples=100, deadline=None)
+EXAMPLES = settings(max_examples=examples(100), deadline=None)
 
 
 @pytest.mark.parametrize("overruns", [False, True], ids=["cut", "overruns"])
@@ -82,7 +83,7 @@ EVERY = (
 
 
 @pytest.mark.parametrize("policy", EVERY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=worlds(overruns=True), tame=worlds())
 def test_every_policy_keeps_what_it_claims(policy, data, tame):
     """No policy says more of itself than its schedules show, outlived requests or not."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from report.worlds import easy, workload
 from shadowtime.errors import UsageError
 from shadowtime.report import explain
@@ -95,7 +96,7 @@ def test_an_unknown_job_is_refused_with_what_there_is(schedule):
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_every_job_of_a_random_world_can_be_explained(seed):
     """The facts follow from starts and ends alone."""
     jobs = workload(25, seed=seed, procs=16)

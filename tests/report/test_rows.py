@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from report.worlds import easy, workload
 from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import InputError
@@ -53,7 +54,7 @@ boxes = st.lists(
 
 
 @given(boxes=boxes)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_any_schedule_is_laid_out_without_overlap(boxes):
     """Also one that holds more than the machine: then rows are added beyond its capacity."""
     schedule = recorded(boxes)
@@ -65,7 +66,7 @@ def test_any_schedule_is_laid_out_without_overlap(boxes):
 
 
 @given(boxes=boxes)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_compiled_and_plain_colouring_agree(boxes):
     """Small schedules run the same source as plain Python."""
     schedule = recorded(boxes)

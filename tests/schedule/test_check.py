@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from schedule.tiny_worlds import World, fcfs, greedy, preemptive, state, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import UsageError
@@ -45,7 +46,7 @@ def verdicts(report: Report) -> dict[str, str]:
 
 
 @given(worlds(memory=True))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_true_schedules_pass(world: World) -> None:
     """Everything a greedy and an in-order schedule claim is proved, in two resources."""
     for make, claims in ((greedy, GREEDY), (fcfs, (*GREEDY, "arrival-order"))):
@@ -55,7 +56,7 @@ def test_true_schedules_pass(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_preemptive_schedules_are_strictly_fair(world: World) -> None:
     """With preemption: attempts fit, capacity counts lost runs, all fairness claims hold."""
     report = check(preemptive(world), world.workload, world.cluster, claims=FAIR)
@@ -65,7 +66,7 @@ def test_preemptive_schedules_are_strictly_fair(world: World) -> None:
 
 
 @given(worlds(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject) -> None:
     """On schedules that were tampered with, each verdict is the one of a slow, obvious twin."""
     w, c = world.workload, world.cluster
@@ -104,7 +105,7 @@ def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject
 
 
 @given(worlds(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_wrong_reason_passes(world: World, data: st.DataObject) -> None:
     """In submit order every reason and every first block follows: changing any one is noticed."""
     assume(len(world.workload) > 0)

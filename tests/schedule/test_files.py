@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import InputError, MissingExtra, ShadowtimeError, UsageError
 from shadowtime.schedule import Attempts, Schedule, attempts_path, read, write
 from shadowtime.schedule.csv import parse_attempts, parse_schedule
@@ -241,7 +242,7 @@ def test_parquet_needs_its_extra(
 
 
 @given(st.text(alphabet='0123456789,."\n\r -xe', max_size=120))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_no_text_breaks_the_reader(body: str) -> None:
     """Whatever stands below a good header is read or refused on purpose."""
     with contextlib.suppress(ShadowtimeError):

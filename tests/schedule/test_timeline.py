@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.schedule.active import running_at
 from shadowtime.schedule.runs import Spans
 from shadowtime.schedule.timeline import instants, least, totals
@@ -18,7 +19,7 @@ def arrays(rows: list[tuple[int, int, int]]) -> list[np.ndarray]:
 
 
 @given(spans)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_totals_and_least_equal_a_loop(rows: list[tuple[int, int, int]]) -> None:
     """Weight and least value of the covering intervals, instant by instant."""
     rows = [(min(a, b), max(a, b), v) for a, b, v in rows]
@@ -32,7 +33,7 @@ def test_totals_and_least_equal_a_loop(rows: list[tuple[int, int, int]]) -> None
 
 
 @given(spans, st.lists(st.integers(0, 45), max_size=10))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_running_at_equals_a_search(rows: list[tuple[int, int, int]], times: list[int]) -> None:
     """Each moment is answered once, in time order, with exactly the runs that cover it."""
     rows = [(min(a, b), max(a, b), v) for a, b, v in rows]

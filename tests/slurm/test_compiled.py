@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import recording_path
+from conftest import examples, recording_path
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
@@ -171,7 +171,7 @@ def made(state: State, jobs: list[Job], *, plans: bool, compiled: bool) -> Outco
     return backfill_pass(state, NOW, plans=plans)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(states())
 def test_passes_are_the_same(world: tuple[State, list[Job]]) -> None:
     """Starts, their nodes, all plans and their nodes."""
@@ -204,7 +204,7 @@ def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
     return site, workload, Requests.of_jobs(each, array=array, task=task)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(runs(), st.sampled_from([0.1, 0.7]))
 def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
     """Starts, ends, nodes, what each job holds and which pass started it, with the queue kept."""

@@ -7,6 +7,7 @@ import copy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from naive.slurm import NaiveJob, NaiveState, naive_backfill, naive_main
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
@@ -97,7 +98,7 @@ def state_of(naive: NaiveState, parameters: Parameters) -> State:
     return state
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(worlds(), st.sampled_from([1, 60]), st.sampled_from([600, 86400]))
 def test_backfill_is_the_slow_one(world: NaiveState, step: int, window: int) -> None:
     """Starts, planned times and nodes are equal."""
@@ -109,7 +110,7 @@ def test_backfill_is_the_slow_one(world: NaiveState, step: int, window: int) -> 
     assert [(one.job, one.start, tuple(bits(one.nodes))) for one in near] == plans
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(worlds())
 def test_the_main_pass_is_the_slow_one(world: NaiveState) -> None:
     """First come, first served, on the same nodes."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.cluster.site import (
     Association,
     Limits,
@@ -147,7 +148,7 @@ def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
     return site, workload, Requests.of_jobs(each, array=array, task=task)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(runs(), st.sampled_from([0.1, 0.7]))
 def test_whole_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
     """Starts, ends, nodes and which pass started each job."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -45,7 +46,7 @@ def estimates_of_the_engine(workload, cluster, policy, column):
 
 
 @pytest.mark.parametrize("text", LEARNING)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_predictions_at_the_start_are_those_of_the_engine(text, world):
     """Worked out from the schedule alone, they equal what the engine froze at each start."""
@@ -56,7 +57,7 @@ def test_predictions_at_the_start_are_those_of_the_engine(text, world):
 
 
 @pytest.mark.parametrize("text", ["easy++", "pv-easy(estimate=last-two)"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_predictions_at_submission_are_those_of_the_engine(text, world):
     """EASY++ predicts once, at submission; later corrections are not held against it."""

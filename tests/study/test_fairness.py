@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -15,7 +16,7 @@ from shadowtime.study.fairness import fairness_view
 from shadowtime.workload.embedded import PROCS, demo_workload
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_hours_of_all_pairs_are_the_hours_of_all_delays(world):
     """Every delay is shared out among its culprits, in full."""
@@ -33,7 +34,7 @@ def test_hours_of_all_pairs_are_the_hours_of_all_delays(world):
         assert (rows > np.flatnonzero(workload.job_id == job.job_id)[0]).all(), "all came later"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(world=worlds())
 def test_no_job_is_delayed_under_pv_easy(world):
     """Strict fairness leaves nothing to show."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from python_policies import PythonEasy
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -71,7 +72,7 @@ def worlds(draw: st.DrawFn) -> tuple[tuple[Job, ...], int]:
 
 @pytest.mark.parametrize("policy", EXPLAINED)
 @given(world=worlds())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_small_world(policy: str, world: tuple[tuple[Job, ...], int]) -> None:
     """Ties, early ends, one processor: still the engine's answers."""
     jobs, procs = world
@@ -136,7 +137,7 @@ def test_the_explained_policies_are_policies(policy: str) -> None:
 
 
 @given(world=worlds())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_policy_written_in_python_is_watched(world: tuple[tuple[Job, ...], int]) -> None:
     """EASY without a word of explanation: the engine's starts, and a reason for every job."""
     jobs, procs = world

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from fuzz_formats import sacct_line, site_csv_line, swf_line
 from fuzzing import NASTY, broken_bytes
 from shadowtime.errors import InputError, ShadowtimeError
@@ -122,7 +123,7 @@ def test_broken_lines_of_a_site_csv(seed: int) -> None:
     assert judge(answer(parse_slurm_csv, text, bad_lines="drop"), rng) is not None
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.binary(max_size=400))
 def test_any_bytes_as_swf(data: bytes) -> None:
     rng = random.Random(0)
@@ -138,7 +139,7 @@ tokens = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.lists(tokens, min_size=16, max_size=20).map(" ".join), min_size=1, max_size=8))
 def test_any_tokens_as_swf(lines: list[str]) -> None:
     data = "\n".join(lines).encode("utf-8", "replace")
@@ -146,7 +147,7 @@ def test_any_tokens_as_swf(lines: list[str]) -> None:
         judge(answer(parse_swf, data, bad_lines=choice), random.Random(0))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.lists(tokens, min_size=29, max_size=31).map("|".join), min_size=1, max_size=5))
 def test_any_tokens_as_sacct(lines: list[str]) -> None:
     for head in (RECOMMENDED.replace(",", "|"), RECOMMENDED, ""):
@@ -155,7 +156,7 @@ def test_any_tokens_as_sacct(lines: list[str]) -> None:
             judge(answer(parse_sacct, text, bad_lines=choice), random.Random(0))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(max_size=300))
 def test_any_text_as_sacct_and_csv(text: str) -> None:
     for parse in (parse_sacct, parse_slurm_csv):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from fuzz_formats import sacct_line
 from naive.sacct import export, read_rows
 from shadowtime.errors import InputError
@@ -80,7 +81,7 @@ def jobs_of(raw: RawTrace) -> list[dict[str, Any]]:
 
 
 @given(seed=st.integers(0, 1 << 32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_row_says_what_it_says_to_a_naive_reader(seed: int) -> None:
     """Jobs, dropped rows by rule, and the first bad line with its reason, in any columns."""
     rng = random.Random(seed)

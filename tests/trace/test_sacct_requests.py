@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.trace.submit_options import (
@@ -97,7 +98,7 @@ def test_lines(line: str, options: dict[str, str]) -> None:
     assert dict(parse_line(line)) == options
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.text("-abNncGwx=:0123456789[], '\"&|%+?", max_size=60))
 def test_no_line_breaks_the_reader(line: str) -> None:
     options = parse_line(f"sbatch {line}")

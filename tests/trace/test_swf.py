@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import parse_swf, read, read_swf
 from shadowtime.trace.header import entries, machine, names
@@ -118,7 +119,7 @@ def test_rounding_is_counted_by_kind_and_by_job() -> None:
     assert counts == {"times_rounded": 1, "cpu_time_rounded": 1, "memory_rounded": 1}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.from_regex(NUMBER, fullmatch=True))
 def test_numbers_agree_with_exact_arithmetic(text: str) -> None:
     """Read as a memory size, the field with the widest range."""

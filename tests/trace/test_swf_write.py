@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import UsageError
 from shadowtime.trace import parse_swf, read, read_swf, to_swf, write_swf
 from shadowtime.trace.swf import NOTE
@@ -57,7 +58,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(workloads())
 def test_a_workload_comes_back_exactly(w: Workload) -> None:
     text = to_swf(w)
@@ -70,7 +71,7 @@ def test_a_workload_comes_back_exactly(w: Workload) -> None:
     assert to_swf(again) == text
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     st.lists(
         st.lists(st.integers(-MAX_PROCS, MAX_PROCS), min_size=18, max_size=18),

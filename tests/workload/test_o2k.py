@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import UsageError
 from shadowtime.workload.o2k import MONTHS, o2k_month, o2k_workload
 from shadowtime.workload.o2k_check import check_month
@@ -142,7 +143,7 @@ def test_what_has_no_meaning_is_refused():
         o2k_workload("2003-01", seed=1, margin_days=40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**6), st.floats(1.05, 3.0))
 def test_fitting_meets_margins_within_bounds(seed, slack):
     rng = np.random.default_rng(seed)

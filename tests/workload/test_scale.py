@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
 from shadowtime.types import NO_LIMIT
@@ -19,7 +20,7 @@ def jobs(submit, **columns):
     return Workload.build(submit=submit, run=[10] * n, procs=[1] * n, **columns)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.integers(0, 10**8), min_size=1, max_size=30),
     st.floats(0.001, 50, allow_nan=False),

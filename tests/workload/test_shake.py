@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import UsageError
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload import Workload, unlimited
@@ -18,7 +19,7 @@ def many(n=5000):
     return lublin_workload(n, seed=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 300), st.floats(0, 0.9))
 def test_every_job_stays_within_its_bounds(seed, jitter, stretch):
     before = many(200)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from shadowtime.errors import UsageError
 from shadowtime.workload import Workload
 from shadowtime.workload.lublin import lublin_workload
@@ -115,7 +116,7 @@ def test_few_jobs_have_no_tail():
     assert sum(tiny.values()) == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.dictionaries(st.integers(1, 99), st.integers(1, 30), min_size=1, max_size=12),
     st.integers(0, 300),
@@ -124,7 +125,7 @@ def test_counts_are_equalised_exactly(counts, jobs):
     assert sum(equalised(counts, jobs, fixed=()).values()) == jobs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(1, 60_000), min_size=1, max_size=300), st.integers(0, 99))
 def test_every_estimate_is_used_and_long_enough(runs, seed):
     rng = np.random.default_rng(seed)
