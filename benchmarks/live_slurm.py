@@ -4,15 +4,14 @@
     python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
     python benchmarks/live_slurm.py --policy lessc
     python benchmarks/live_slurm.py --alone
-    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 200
     python benchmarks/live_slurm.py --policy easy --jobs 0 --idle 120
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
 jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same
-jobs to Slurm itself (first come, first served): its own delays to compare with. ``--queue``
-measures reading and deciding with that many jobs waiting in Slurm. ``--idle`` measures the
-processor time of the command for so many seconds in which nothing happens. The jobs of lessc and
-hperf share nodes, and the most bandwidth that was given out on a node is printed.
+jobs to Slurm itself (first come, first served): its own delays to compare with. ``--idle``
+measures the processor time of the command for that many seconds in which nothing happens. The jobs
+of lessc and hperf share nodes, and the most bandwidth that was given out on a node is printed.
+benchmarks/live_long_queue.py measures reading and deciding with a long queue.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--policy", default="easy")
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--queue", type=int, default=0)
     parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--idle", type=int, default=0, metavar="SECONDS")
     parser.add_argument("--alone", action="store_true", help="without the loop")
@@ -77,8 +75,6 @@ def main(words: list[str] | None = None) -> int:
             if chosen.jobs:
                 policy = "" if chosen.alone else chosen.policy
                 found |= measure(cluster, policy, load, folder)
-            if chosen.queue:
-                found |= long_queue(cluster, chosen.policy, chosen.queue, folder)
             if chosen.idle:
                 found |= idle_loop(cluster, chosen.policy, chosen.idle, folder)
     finally:
@@ -218,61 +214,6 @@ def decided_again(recorded: Path, policy: str) -> dict[str, int]:
 def ended(log: Path) -> int:
     """How many jobs have come to their own end."""
     return len({mark.job for mark in marks(log) if mark.what == "end"})
-
-
-def long_queue(cluster: SlurmCluster, policy: str, count: int, folder: Path) -> dict[str, Any]:
-    """Reading, deciding and acting while one job holds all nodes but one and so many wait."""
-    run = commands(cluster)
-    port = drive.make_port(drive.Where(), run=run)
-    loop = drive.make_loop(port, parse_policy(policy), StateFile(folder / "queue.json"), act=True)
-    cluster.sbatch(f"--nodes={cluster.nodes - 1}", "--exclusive", "--time=30", script="sleep 1800")
-    loop.step()
-    wait_for(lambda: "R" in cluster.run("squeue", "-h", "-o", "%t").split(), "the large job")
-    script = folder / "long.sh"
-    script.write_text("#!/bin/sh\nsleep 600\n")
-    each = f"sbatch --nodes=2 --exclusive --time=20 --output=/dev/null {script} >/dev/null"
-    shells = [
-        subprocess.Popen(["sh", "-c", f"for i in $(seq {count // 4}); do {each}; done"],
-                         env=cluster.env)
-        for _ in range(4)
-    ]  # fmt: skip
-    for shell in shells:
-        shell.wait()
-    first = timed(run, port.snapshot)
-    looks = [timed(run, port.snapshot) for _ in range(5)]
-    loop.act = False
-    loop.step()  # compiles, and remembers all jobs
-    passes = []
-    for _ in range(5):
-        cluster.sbatch("--nodes=2", "--exclusive", "--time=20")
-        passes.append(timed(run, loop.step))
-    loop.act = True
-    cluster.sbatch("--nodes=1", "--exclusive", "--time=20", script="sleep 600")
-    act = timed(run, loop.step)
-    return {
-        "queue": len(port.snapshot().waiting),
-        "nodes": cluster.nodes,
-        "first_look_s": first,
-        "look_s": middle(looks),
-        "look_and_decide_s": middle(passes),
-        "look_decide_look_start_look_s": act,
-        "started": loop.kept.counters.get("started", 0),
-    }
-
-
-def timed(run: Timed, what: Any) -> dict[str, float]:
-    """Wall time: of Slurm's commands, and of Python."""
-    run.calls.clear()
-    began = time.perf_counter()
-    what()
-    wall = time.perf_counter() - began
-    slurm = run.seconds()
-    return {"wall": round(wall, 3), "commands": round(slurm, 3), "python": round(wall - slurm, 3)}
-
-
-def middle(values: list[dict[str, float]]) -> dict[str, float]:
-    """The median of each part."""
-    return {part: statistics.median(value[part] for value in values) for part in values[0]}
 
 
 if __name__ == "__main__":

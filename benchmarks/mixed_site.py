@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.slurm import setup
 from shadowtime.testing.slurm_kinds import NodeKind
@@ -15,25 +15,43 @@ from shadowtime.testing.slurm_kinds import NodeKind
 if TYPE_CHECKING:
     from shadowtime.testing.slurm import SlurmCluster
 
-KINDS = (
-    NodeKind(count=12, cpus=4, memory=8000, features=("small",)),
-    NodeKind(
-        count=4,
-        cpus=8,
-        memory=32000,
-        gres=(("gpu", 2), ("fpga", 3)),
-        features=("big", "ib"),
-        weight=10,
-    ),
-)
-PARTITIONS = (
-    "PartitionName=cpu Nodes=n[1-12] Default=YES MaxTime=60 DefaultTime=1 State=UP",
-    "PartitionName=gpu Nodes=n[13-16] MaxTime=60 DefaultTime=1 State=UP",
-    "PartitionName=all Nodes=n[1-16] MaxTime=30 DefaultTime=1 MaxNodes=8 State=UP",
-)
 NAMES = ("cpu", "gpu", "all")
-OPTIONS = {"kinds": KINDS, "partitions": PARTITIONS, "accounting": True}
-"""What :func:`shadowtime.testing.slurm.slurm_cluster` takes."""
+
+
+def site_of(nodes: int) -> dict[str, Any]:
+    """Nodes and partitions, as :func:`shadowtime.testing.slurm.slurm_cluster` takes them.
+
+    Three quarters of the nodes are small, the others are big and have GPUs.
+
+    Examples
+    --------
+    >>> [kind.count for kind in site_of(16)["kinds"]]
+    [12, 4]
+    """
+    small = nodes * 3 // 4
+    return {
+        "kinds": (
+            NodeKind(count=small, cpus=4, memory=8000, features=("small",)),
+            NodeKind(
+                count=nodes - small,
+                cpus=8,
+                memory=32000,
+                gres=(("gpu", 2), ("fpga", 3)),
+                features=("big", "ib"),
+                weight=10,
+            ),
+        ),
+        "partitions": (
+            f"PartitionName=cpu Nodes=n[1-{small}] Default=YES MaxTime=60 DefaultTime=1 State=UP",
+            f"PartitionName=gpu Nodes=n[{small + 1}-{nodes}] MaxTime=60 DefaultTime=1 State=UP",
+            f"PartitionName=all Nodes=n[1-{nodes}] MaxTime=30 DefaultTime=1 MaxNodes=8 State=UP",
+        ),
+        "accounting": True,
+    }
+
+
+OPTIONS = site_of(16)
+"""The site of tests and benchmarks."""
 QOS = {"small": "MaxTRESPerUser=cpu=8", "few": "MaxJobsPerUser=2"}
 RESERVED = "n12"
 
