@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
@@ -132,6 +134,10 @@ class Loop:
 
     def step(self) -> Step:
         """Observe; decide, guard and apply if something has changed."""
+        with collected_later():
+            return self._step()
+
+    def _step(self) -> Step:
         if self.watcher is not None:
             self.watcher.mark_read()
         began = self.clock.steady()
@@ -333,6 +339,22 @@ class Loop:
         counters = dict(self._kept.counters)
         counters[name] = counters.get(name, 0) + 1
         self._kept = self._kept.replace(counters=counters)
+
+
+@contextlib.contextmanager
+def collected_later() -> Iterator[None]:
+    """No garbage collection meanwhile.
+
+    Ten thousand jobs are some hundred thousand objects that live on: walking through them several
+    times a pass takes longer than the decision. Between passes there is time.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:

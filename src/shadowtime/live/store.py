@@ -102,6 +102,8 @@ class StateFile:
         self.trouble = ""
         """Why the state is not on disk now; empty if it is."""
         self._last = b""
+        self._memory: tuple[Memory | None, str] = (None, "")
+        """The memory that was written last, and its text."""
         self._set_aside = False
         self._old = VERSION
         """The version of the file on disk."""
@@ -133,13 +135,14 @@ class StateFile:
             "version": VERSION,
             "writer": __version__,
             "policy": kept.policy,
-            "memory": kept.memory.to_json(),
             "intents": dict(kept.intents),
             "counters": dict(kept.counters),
             "aside": dict(kept.aside),
             "port": dict(kept.port),
         }
-        raw = json.dumps(values, separators=(",", ":")).encode()
+        if self._memory[0] is not kept.memory:  # the largest part, and often the same as before
+            self._memory = (kept.memory, _compact(kept.memory.to_json()))
+        raw = f'{_compact(values)[:-1]},"memory":{self._memory[1]}}}'.encode()
         if raw == self._last:
             return
         try:
@@ -186,6 +189,10 @@ class StateFile:
             except OSError as error:
                 raise UsageError(f"the lock {lock} cannot be created: {error.strerror}") from None
             yield
+
+
+def _compact(values: Any) -> str:
+    return json.dumps(values, separators=(",", ":"))
 
 
 def _read(path: Path) -> bytes:

@@ -145,7 +145,14 @@ class SlurmPort:
         named = {row.reservation for row in rows} - {*NONE}
         busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)
-        model = OnSite(site, nodes, view=self.view, now=int(now), sent=self._sent)
+        model = OnSite(
+            site,
+            nodes,
+            view=self.view,
+            now=int(now),
+            sent=self._sent,
+            shared=self._remembered.shared,
+        )
         return self._sort(rows, nodes, now, model=model).state
 
     def _sort(

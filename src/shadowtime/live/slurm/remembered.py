@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from shadowtime.live.port import WaitingJob
     from shadowtime.live.slurm.details import Detail
     from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.workload.request import Request
 
     Known = tuple[QueueRow, Detail | None, bool, WaitingJob]
+
+MOST_REQUESTS = 20000
+"""Distinct requests that are shared; beyond that the collection begins anew."""
 
 
 class Remembered:
@@ -38,6 +42,21 @@ class Remembered:
         self._machine: object = None
         self._before: dict[int, Known] = {}
         self._now: dict[int, Known] = {}
+        self._requests: dict[Request, Request] = {}
+
+    def shared(self, request: Request) -> Request:
+        """One object for all equal requests, so that passes compare them by identity.
+
+        Examples
+        --------
+        >>> from shadowtime.workload.request import Request
+        >>> known = Remembered()
+        >>> known.shared(Request(tasks=2)) is known.shared(Request(tasks=2))
+        True
+        """
+        if len(self._requests) >= MOST_REQUESTS:
+            self._requests.clear()
+        return self._requests.setdefault(request, request)
 
     def begin(self, machine: object) -> None:
         """A new poll: forget jobs that the last one did not see, or all on another machine."""

@@ -19,7 +19,7 @@ from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass import Held
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class OnSite:
     """A :class:`shadowtime.live.slurm.state.Model`: everything that Slurm's site model knows.
 
-    ``sent`` is what released jobs use on their nodes, according to the pass that started them.
+    ``sent`` is what released jobs use on their nodes, according to the pass that started them;
+    ``shared`` returns one object for all equal requests.
     Every job on a node of the site holds its share of it, in whatever partition. A reserved node is
     open to the users of its reservation: the site has the reservations.
     """
@@ -47,8 +48,9 @@ class OnSite:
         view: View,
         now: int,
         sent: Mapping[str, Held] | None = None,
+        shared: Callable[[Request], Request] = lambda request: request,
     ) -> None:
-        self.site, self.view, self.now = site, view, now
+        self.site, self.view, self.now, self.shared = site, view, now, shared
         self.sent = sent or {}
         open_now = {node.name for node in nodes if node.open}
         self.shut = tuple(node.name for node in site.nodes if node.name not in open_now)
@@ -72,7 +74,7 @@ class OnSite:
         return why_beyond_site(row, self.site, self.view.driven)
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
-        ask = request_of(row, detail)
+        ask = self.shared(request_of(row, detail))
         return WaitingJob(
             id=row.id,
             submit=queued_since(row, self.now),
@@ -151,11 +153,13 @@ class OnSite:
             ours=ours,
             settled=settled,
             held=held,
-            ask=Request(
-                partitions=(partition,),
-                qos="" if row.qos in NONE else row.qos,
-                account="" if row.account in NONE else row.account,
-                licences=licences_of(row.licenses),
+            ask=self.shared(
+                Request(
+                    partitions=(partition,),
+                    qos="" if row.qos in NONE else row.qos,
+                    account="" if row.account in NONE else row.account,
+                    licences=licences_of(row.licenses),
+                )
             ),
         )
 
