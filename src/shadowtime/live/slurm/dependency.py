@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,12 +34,18 @@ class Ends:
     """
 
     def __init__(self, jobs: Iterable[tuple[str, str]]) -> None:
-        self._of: dict[str, set[str]] = {}
-        for job, state in jobs:
+        self._jobs = jobs
+
+    @cached_property
+    def _of(self) -> dict[str, set[str]]:
+        """The states by job and by array, collected when the first dependency is examined."""
+        found: dict[str, set[str]] = {}
+        for job, state in self._jobs:
             array, _, task = job.partition("_")
-            self._of.setdefault(job, set()).add(state)
+            found.setdefault(job, set()).add(state)
             if task:
-                self._of.setdefault(array, set()).add(state)
+                found.setdefault(array, set()).add(state)
+        return found
 
     def met(self, dependency: str) -> bool:
         """Whether a dependency that Slurm reports as unfulfilled has been met since; False if

@@ -158,8 +158,10 @@ def _count(ids: str) -> int:
 
 def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
     """What is known of a job, or of the array it has not been split off yet."""
-    array, _, task = job.partition("_")
-    return details.get(job) or (details.get(f"{array}_*") if task else None)
+    found = details.get(job)
+    if found is None and "_" in job:
+        return details.get(f"{job.partition('_')[0]}_*")
+    return found
 
 
 COMMENTS_EVERY = 30.0

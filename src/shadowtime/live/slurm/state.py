@@ -206,8 +206,12 @@ def sort_jobs(
     delayed: list[str] = []
     wrong: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
+    driven = view.driven
+    ours_in: dict[str, bool] = {}  # by list of partitions: of thousands of jobs few differ
     for row in rows:
-        mine = not view.driven.isdisjoint(row.partition.split(","))
+        mine = ours_in.get(row.partition)
+        if mine is None:
+            mine = ours_in[row.partition] = not driven.isdisjoint(row.partition.split(","))
         if row.state in HOLDS or (row.state == "COMPLETING" and REQUEUED in row.reason):
             job = model.running(row, detail_of(details, row.id), mine=mine)
             if job is not None:
@@ -385,8 +389,8 @@ def _throttled(
     kept = []
     for job in waiting:
         array, _, task = job.id.partition("_")
-        detail = detail_of(details, job.id)
-        if task and detail is not None and detail.throttle:
+        detail = detail_of(details, job.id) if task else None
+        if detail is not None and detail.throttle:
             if active.get(array, 0) >= detail.throttle:
                 alone[job.id] = "its array may not run more tasks at once"
                 continue

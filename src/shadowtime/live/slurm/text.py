@@ -270,30 +270,34 @@ LARGEST = 1 << 48
 def parse_nodes(text: str) -> list[NodeRow]:
     """The nodes in sinfo's output, each once with all its partitions."""
     nodes: dict[str, NodeRow] = {}
-    for line in text.splitlines():
-        if not line:
-            continue
-        parts = line.split(BETWEEN)
-        try:
-            name, state, cpus, memory, gres, partition, features = parts[:7]
-            counts = [int(count) for count in cpus.split("/")]
-            row = NodeRow(
-                name=name,
-                state=state.lower(),
-                cpus=counts[3],
-                memory=int(memory) * 1024,
-                gres=parse_gres(gres),
-                partitions=(partition.rstrip("*"),),
-                features=tuple(f for f in features.split(",") if f and f != "(null)"),
-            )
-            if max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
-                raise ValueError("too much for a node")
-        except (ValueError, IndexError):
-            raise PortError(f"sinfo printed a line that is not a node: {line[:80]!r}") from None
-        if name in nodes:
-            row = row._replace(partitions=nodes[name].partitions + row.partitions)
-        nodes[name] = row
+    for row in map(_node_row, filter(None, text.splitlines())):
+        known = nodes.get(row.name)
+        if known is not None:
+            row = row._replace(partitions=known.partitions + row.partitions)
+        nodes[row.name] = row
     return list(nodes.values())
+
+
+@lru_cache(maxsize=1 << 15)
+def _node_row(line: str) -> NodeRow:
+    """A line of sinfo: most are the same from one poll to the next."""
+    try:
+        name, state, cpus, memory, gres, partition, features = line.split(BETWEEN)[:7]
+        counts = [int(count) for count in cpus.split("/")]
+        row = NodeRow(
+            name=name,
+            state=state.lower(),
+            cpus=counts[3],
+            memory=int(memory) * 1024,
+            gres=parse_gres(gres),
+            partitions=(partition.rstrip("*"),),
+            features=tuple(f for f in features.split(",") if f and f != "(null)"),
+        )
+        if max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
+            raise ValueError("too much for a node")
+    except (ValueError, IndexError):
+        raise PortError(f"sinfo printed a line that is not a node: {line[:80]!r}") from None
+    return row
 
 
 class Window(NamedTuple):
