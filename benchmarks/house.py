@@ -108,8 +108,8 @@ def reason(file: Path, importer: Path, trees: dict[Path, ast.Module]) -> str:
     """Why a file stays apart from its only importer; empty if nothing measurable keeps it apart.
 
     Together they would be longer than ``MOST`` lines; it contains compiled code, which is cached by
-    file; it is loaded only when it is needed; or the importer is the package's ``__init__``, which
-    gives it a public name.
+    file; it is loaded only when it is needed, by an import inside a function or by its name in a
+    table of the package's ``__init__``; or that is the importer, which gives it a public name.
     """
     text = file.read_text()
     if len(text.splitlines()) + len(importer.read_text().splitlines()) > MOST:
@@ -117,12 +117,17 @@ def reason(file: Path, importer: Path, trees: dict[Path, ast.Module]) -> str:
     if "shadowtime.kernel.jit" in text or "@pointer(" in text:
         return "compiled code"
     name = _name(file.parents[len(file.parts) - file.parts.index("shadowtime") - 2], file)
+    named = {
+        node.value
+        for node in ast.walk(trees.get(file.parent / "__init__.py", ast.Module([], [])))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
     at_once = {
         node.module
         for node in trees[importer].body
         if isinstance(node, ast.ImportFrom) and node.module
     }
-    if name not in at_once:
+    if name not in at_once or file.stem in named:
         return "loaded when needed"
     return "public name of its package" if importer.name == "__init__.py" else ""
 

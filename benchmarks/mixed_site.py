@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.slurm import setup
-from shadowtime.testing.slurm_kinds import NodeKind
+from shadowtime.testing.slurm_conf import NodeKind
 
 if TYPE_CHECKING:
     from shadowtime.testing.slurm import SlurmCluster

@@ -19,7 +19,7 @@ from shadowtime.engine.warm import COST
 EXAMPLES = {
     "shadowtime.engine.site.live_pass": 105,
     "shadowtime.kernel.slurm.walk": 45,
-    "shadowtime.engine.nodes.slurm.ahead": 30,
+    "shadowtime.engine.nodes.slurm.live_forward": 30,
     "shadowtime.engine.episodes": 20,
     "shadowtime.engine.site.python_policy": 15,
 }

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shadowtime.cluster.contention import node_cluster
+from shadowtime.cluster.site import Node, Qos, Site
 from shadowtime.engine.live_pass import Memory, Note, Promise, WaitingJob, natural
 from shadowtime.engine.live_pass.notes import UNKNOWN, Notes
 from shadowtime.engine.live_pass.promises import Promises
+from shadowtime.engine.live_pass.site_rows import limits_checksum
 from shadowtime.engine.live_pass.table import natural_columns
 from shadowtime.engine.nodes.slurm.counted import counting_of, wish_of
 from shadowtime.engine.nodes.slurm.live_availability import wishes
@@ -108,3 +114,24 @@ def test_all_wishes_at_once_are_those_one_by_one(jobs: list[WaitingJob], policy:
     how = counting_of(parse_policy(policy), node_cluster(2, procs=16, bandwidth=34000))
     known = {"2": 1500}
     assert wishes(jobs, how, known).tolist() == [wish_of(job, how, known) for job in jobs]
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_the_checksum_of_limits_is_the_same_in_every_process(seed: str) -> None:
+    """A set has another order in each process: the loop must know its limits after a restart."""
+    text = (
+        "from shadowtime.cluster.site import Node, Qos, Site\n"
+        "from shadowtime.engine.live_pass.site_rows import limits_checksum\n"
+        "qos = Qos(name='q', flags=frozenset({'DenyOnLimit', 'NoDecay', 'x', 'y', 'z'}))\n"
+        "print(limits_checksum(Site(nodes=(Node(name='n', amounts=(4,)),), qos=(qos,))))\n"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    flags = frozenset({"DenyOnLimit", "NoDecay", "x", "y", "z"})
+    site = Site(nodes=(Node(name="n", amounts=(4,)),), qos=(Qos(name="q", flags=flags),))
+    assert int(other.stdout) == limits_checksum(site)

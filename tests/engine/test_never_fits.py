@@ -81,7 +81,7 @@ def test_the_look_ahead_leaves_them_out(name: str) -> None:
 
 def test_pv_easy_ends_though_the_job_is_in_the_queue() -> None:
     """The pass itself is bounded, whatever fills the queue: the head is promised nothing."""
-    from shadowtime.engine.live_pass.decide import pooled
+    from shadowtime.engine.live_pass.outcome import pooled
     from shadowtime.engine.live_pass.table import table_of
     from shadowtime.engine.plan import prepare
     from shadowtime.kernel import fields as f

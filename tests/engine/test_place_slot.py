@@ -12,7 +12,9 @@ from naive.site import Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.live_pass import Run, SiteJobs, decide_site
+from shadowtime.engine.site.decision import SiteJobs
+from shadowtime.engine.site.live_pass import decide_site
+from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload

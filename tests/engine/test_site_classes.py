@@ -15,7 +15,8 @@ from naive.site import simulate as simulate_naive
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
-from shadowtime.engine.site.live_pass import SiteJobs, decide_site
+from shadowtime.engine.site.decision import SiteJobs
+from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check

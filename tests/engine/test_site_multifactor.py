@@ -14,7 +14,8 @@ from naive.site import ALL, Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Association, Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.live_pass import SiteJobs, decide_site
+from shadowtime.engine.site.decision import SiteJobs
+from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload

@@ -18,9 +18,11 @@ from naive.site_slots import Functions
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass.decide import refuse
-from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.plan import refuse_functions_on_nodes
-from shadowtime.engine.site.live_pass import Run, SiteJobs, decide_site
+from shadowtime.engine.site.decision import SiteJobs
+from shadowtime.engine.site.live_pass import decide_site
+from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
 from shadowtime.workload import Workload
 

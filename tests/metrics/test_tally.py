@@ -14,9 +14,9 @@ from shadowtime.kernel.jit import entry
 from shadowtime.metrics import _job_kernel as of
 from shadowtime.metrics._rank_kernel import ranked_all
 from shadowtime.metrics._sum_kernel import pairwise_sum
-from shadowtime.metrics.evenness import evenness_of
 from shadowtime.metrics.jobs import Jobs, sum_of_products
 from shadowtime.metrics.load import idle_though_wanted, in_use
+from shadowtime.metrics.measure import user_fairness_of
 from shadowtime.metrics.statistics import ranks_of, statistics
 from shadowtime.metrics.tally import room_for_sums, tally
 from shadowtime.schedule import Attempts, Schedule
@@ -116,7 +116,7 @@ def test_evenness_by_its_definition(jobs: list[tuple[float, int]], apart: int) -
     values = np.array([1.0 + value for value, _ in jobs])
     user = np.array([-1 if number < 0 else number * apart for _, number in jobs])
     means = np.array([values[user == one].mean() for one in np.unique(user[user >= 0])])
-    found = evenness_of(values, user)
+    found = user_fairness_of(values, user)
     if len(means) == 0:
         assert found == {}
         return

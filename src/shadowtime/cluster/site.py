@@ -277,7 +277,7 @@ class Site:
         nodes = [(node.name, node.amounts, sorted(node.features)) for node in self.nodes]
         rules = (self.partitions, self.qos, self.associations, self.reservations, self.outages)
         more = (sorted(self.licences.items()), self.resources, self.enforce)
-        return zlib.crc32(repr((nodes, _in_one_order(rules), _in_one_order(more))).encode())
+        return zlib.crc32(repr((nodes, in_one_order(rules), in_one_order(more))).encode())
 
     def setting(self, name: str, default: str = "") -> str:
         """A setting of Slurm by its name in any case: slurm.conf spells some otherwise.
@@ -296,10 +296,10 @@ class Site:
         return replace(self, **changes)
 
 
-def _in_one_order(value: Any) -> Any:
+def in_one_order(value: Any) -> Any:
     """The same values as lists, whatever the order in which a set gives its members."""
     if is_dataclass(value):
-        return [_in_one_order(one) for one in vars(value).values()]
+        return [in_one_order(one) for one in vars(value).values()]
     if isinstance(value, frozenset):
         return sorted(value)
-    return [_in_one_order(one) for one in value] if isinstance(value, tuple) else value
+    return [in_one_order(one) for one in value] if isinstance(value, tuple) else value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.log_watcher import LogWatcher
     from shadowtime.live.loop import Loop

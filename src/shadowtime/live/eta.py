@@ -11,7 +11,7 @@ from shadowtime.engine.live_pass.forward import forward
 
 if TYPE_CHECKING:
     from shadowtime.engine.live_pass import Memory
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.port import Snapshot
     from shadowtime.policy import Policy
 

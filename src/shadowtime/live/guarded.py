@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shadowtime.engine.live_pass import Memory, Snapshot
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.deciding import Made
     from shadowtime.live.signals import Undisturbed

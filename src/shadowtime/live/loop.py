@@ -23,7 +23,7 @@ from shadowtime.live.signals import Undisturbed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.deciding import Made
     from shadowtime.live.guarded import Guarded

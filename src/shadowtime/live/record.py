@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shadowtime.engine.live_pass import Decided
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.port import Decision, Place
     from shadowtime.policy import Policy
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass import Decided, Memory
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.port import Decision
     from shadowtime.policy import Policy
     from shadowtime.policy.estimate import ByTag

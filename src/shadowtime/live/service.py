@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass.decide import refuse
-from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.live.backend import Target
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.compiling import PassesAtOnce

@@ -14,7 +14,7 @@ from shadowtime.policy.snapshot import name_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.heartbeat import Beat
     from shadowtime.live.port import Snapshot
     from shadowtime.live.store import LoopState

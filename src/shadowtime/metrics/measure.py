@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.metrics import _count_kernel as of
+from shadowtime.metrics import _user_kernel as users_of
 from shadowtime.metrics._job_kernel import AREA, BOUNDED, LASTED, PROCS, RESPONDED
 from shadowtime.metrics.contention import contention_metrics
-from shadowtime.metrics.counts import count, count_metrics
-from shadowtime.metrics.evenness import evenness_of
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
+from shadowtime.metrics.preemption import preemption_of
 from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import STATISTICS
-from shadowtime.metrics.tally import tally
+from shadowtime.metrics.tally import as_row, room_for_sums, tally
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
+from shadowtime.types import UNKNOWN
 from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.counts import Counts
     from shadowtime.metrics.tally import Tally
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray
+    from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
 
 
@@ -99,6 +100,96 @@ def _inside(workload: Workload, window: Window, only: AnyArray | None) -> AnyArr
     return inside
 
 
+COUNTERS = {
+    "clamped_predictions": "clamped_predictions",
+    "slipped_promises": "promises_slipped",
+    "rates_rounded_down": "rates_rounded_down",
+}
+"""The engine's counters that are metrics, and under which name."""
+
+
+class Counts(NamedTuple):
+    """Mask of the scored jobs, and what was counted; the places are named in _count_kernel.py."""
+
+    which: AnyArray
+    number: list[int]
+
+    @property
+    def scored(self) -> int:
+        """How many jobs are scored."""
+        return self.number[of.SCORED]
+
+    @property
+    def unknown(self) -> int:
+        """How many jobs are left out because they have no start."""
+        return self.number[of.INSIDE] - self.number[of.SCORED]
+
+    @property
+    def all_ran(self) -> bool:
+        """Every job of the schedule has a start and an end, scored or not."""
+        return self.number[of.STARTED] == len(self.which)
+
+    @property
+    def ever_stopped(self) -> bool:
+        """Some job that has run was preempted, scored or not."""
+        return self.number[of.EVER] > 0
+
+
+def count(schedule: Schedule, inside: AnyArray) -> Counts:
+    """Count the jobs at these rows that have run.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0, 9], run=[60, 60, 1], procs=[1, 8, 1],
+    ...                    recorded_start=[0, -1, 9])
+    >>> found = count(Schedule.recorded(w), np.array([True, True, False]))
+    >>> found.which.tolist(), found.scored, found.unknown, found.all_ran
+    ([True, False, False], 1, 1, False)
+    """
+    start = as_row(schedule.start)
+    blocked, promised = schedule.blocked_at, schedule.promised
+    which, found = np.empty(len(schedule), np.bool_), np.zeros(of.COUNTS, np.int64)
+    of.count_jobs(
+        np.ascontiguousarray(inside, np.bool_),
+        start,
+        as_row(schedule.end),
+        np.ascontiguousarray(schedule.reason, np.int8),
+        np.ascontiguousarray(schedule.killed, np.int8),
+        as_row(schedule.kills),
+        start if blocked is None else as_row(blocked),
+        start if promised is None else as_row(promised),
+        which,
+        found,
+    )
+    return Counts(which, found.tolist())
+
+
+def count_metrics(schedule: Schedule, counts: Counts) -> dict[str, float]:
+    """How many of the scored jobs were killed, backfilled, blocked, promised, preempted."""
+    which, number = counts
+    result: dict[str, float] = {}
+    if number[of.SCHEDULED]:
+        result["backfilled"] = number[of.BEHIND]
+        if "killed" not in schedule.missing:
+            result["killed"] = number[of.KILLED]
+        if "kills" not in schedule.missing:
+            result |= preemption_of(
+                schedule, which, jobs=number[of.STOPPED], kills=number[of.STOPS],
+                scored=number[of.SCORED],
+            )  # fmt: skip
+    if schedule.blocked_at is not None:
+        result["blocked"] = number[of.BLOCKED]
+    if schedule.promised is not None:
+        result["promises"] = number[of.PROMISED]
+        result["promises_missed"] = number[of.LATE]
+    for counter, name in COUNTERS.items():
+        if counter in schedule.counters:
+            result[name] = schedule.counters[counter]
+    return result
+
+
 def _per_job(schedule: Schedule, workload: Workload, counts: Counts) -> dict[str, float]:
     """The metrics computed from the columns of the scored jobs."""
     every = counts.scored == len(schedule)
@@ -106,8 +197,8 @@ def _per_job(schedule: Schedule, workload: Workload, counts: Counts) -> dict[str
     columns = tally(Jobs.of(schedule, rows))
     if columns is None:
         return {}
-    even = evenness_of(columns.table[BOUNDED], workload.user[rows])
-    return distributions(columns) | weighted(columns) | even
+    fair = user_fairness_of(columns.table[BOUNDED], workload.user[rows])
+    return distributions(columns) | weighted(columns) | fair
 
 
 DISTRIBUTED = (("wait", "_s"), ("response", "_s"), ("slowdown", ""), ("bsld", ""), ("ppbsld", ""))
@@ -137,6 +228,43 @@ def weighted(columns: Tally) -> dict[str, float]:
         "awbsld": columns.bounded / area if area else float("nan"),
         "expansion": float(sums[RESPONDED]) / max(float(sums[LASTED]), 1.0),
     }
+
+
+def user_fairness(jobs: Jobs, user: Ints) -> dict[str, float]:
+    """Jain's index and the Gini coefficient of the users' mean bounded slowdowns.
+
+    Jobs of unknown users are excluded; nothing if no user is known.
+
+    Examples
+    --------
+    >>> from shadowtime.metrics.jobs import Jobs
+    >>> j = Jobs(wait=np.array([0, 20]), run=np.array([10, 10]), procs=np.array([1, 1]))
+    >>> user_fairness(j, np.array([1, 2]))
+    {'user_bsld_jain': 0.8, 'user_bsld_gini': 0.25}
+    """
+    return user_fairness_of(jobs.bounded(), user)
+
+
+def user_fairness_of(bounded: Floats, user: Ints) -> dict[str, float]:
+    """The same from the column of bounded slowdowns."""
+    values, number = np.ascontiguousarray(bounded, np.float64), as_row(user)
+    found, room = np.empty(users_of.RESULTS), room_for_sums()
+    places = 4 * len(number) + 1000
+    users = users_of.evenness_between(
+        values,
+        number,
+        np.empty((users_of.TABLES, places)),
+        np.empty(places, np.int64),
+        found,
+        *room,
+    )
+    if users == users_of.SPARSE:  # numbers too sparse to count directly
+        known = number > UNKNOWN
+        return user_fairness_of(values[known], np.unique(number[known], return_inverse=True)[1])
+    if users == 0:
+        return {}
+    jain, gini = found.tolist()
+    return {"user_bsld_jain": jain, "user_bsld_gini": gini}
 
 
 def _machine(

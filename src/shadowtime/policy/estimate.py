@@ -31,6 +31,10 @@ class Estimate(Part):
     """True if demands are those measured under the job's tag."""
     from_log: ClassVar[bool] = False
     """True if it is known for every job of a log before the run (predictors.py)."""
+    needs_truth: ClassVar[bool] = False
+    """True if it is made from the true run time, which is unknown for a real job."""
+    live_on_site: ClassVar[bool] = False
+    """True if a live pass on a site can use it."""
 
     @property
     def tags(self) -> ByTag | None:
@@ -43,6 +47,7 @@ class Requested(Estimate):
     """What the user requested."""
 
     bounds: ClassVar[bool] = True
+    live_on_site: ClassVar[bool] = True
     name: ClassVar[str] = "requested"
     summary: ClassVar[str] = "what the user requested"
 
@@ -52,6 +57,7 @@ class Actual(Estimate):
     """The true run time: a bound no real scheduler reaches."""
 
     bounds: ClassVar[bool] = True
+    needs_truth: ClassVar[bool] = True
     name: ClassVar[str] = "actual"
     summary: ClassVar[str] = "the true run time: a bound, not a realistic policy"
 
@@ -61,6 +67,7 @@ class Last(Estimate):
     """PV-EASY's Last Model: the share of its request that the user's last finished job used."""
 
     changes: ClassVar[bool] = True
+    live_on_site: ClassVar[bool] = True
     expires: ClassVar[bool] = True
     name: ClassVar[str] = "last"
     summary: ClassVar[str] = "request times the share the user's last finished job used"
@@ -84,6 +91,7 @@ class Noisy(Estimate):
     """PV-EASY's virtual predictor: run * (1 + U(-x, x)), drawn once per job, not capped."""
 
     expires: ClassVar[bool] = True
+    needs_truth: ClassVar[bool] = True
     name: ClassVar[str] = "noisy"
     summary: ClassVar[str] = "the true run time with a bounded relative error, drawn once per job"
     x: float = parameter(0.1, "bound of the relative error", low=0.0, high=10.0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.ends import Ends, could_fit, will_run
+from shadowtime.slurm.backfill_bounds import JobCounts, Startable
+from shadowtime.slurm.ends import Ends, will_run
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Outcome, Plan, Start
 from shadowtime.slurm.planmap import PlanMap
@@ -70,37 +70,24 @@ class BackfillPass:
         if self.starts_only:
             # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
             self.starts_only = not state.preemption.on and not gpus
-        self.now_on: dict[tuple[int, str, int], int] = {}
-        """Nodes for a start now by request, partition and starts so far; 0: it cannot."""
-        self.idle_at = (-1, -1)
-        self.idle_begins: list[int] = []
-        self.idle_counts: list[int] = []
-        self.in_vain: dict[tuple[int, str, int, bool], tuple[int, int, bool]] = {}
+        self.startable = Startable(state, self.map)
+        self.given_up: dict[tuple[int, str, int, bool], tuple[int, int, bool]] = {}
         """Requests that were given up: the map then, starts then, and whether it counted."""
         wish = self.parameters
-        self.counts = any(
-            (
-                wish.bf_max_job_user_part,
-                wish.bf_max_job_part,
-                wish.bf_max_job_assoc,
-                wish.bf_max_job_user,
-            )
-        )
+        self.counts = JobCounts(wish)
         self.limits_skip = state.accounts.enforced and not wish.assoc_limit_stop
         """A job over a limit gets no plan; with assoc_limit_stop it does (6.3)."""
         self.blocked: dict[str, int] = {}
         """Until when jobs of a QOS are not tried because one was over its limit."""
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
         """Jobs with the same request and limit get the same answer."""
-        self.passes_over = self.shortcuts and self.reuse and not self.counts and clock is None
+        self.passes_over = (
+            self.shortcuts and self.reuse and not self.counts.bounded and clock is None
+        )
         """A job that is certain to be given up has no side effects, not even a count."""
         self.may_run_out = True
         """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
-        self.per_user: defaultdict[str, int] = defaultdict(int)
-        self.per_part: defaultdict[str, int] = defaultdict(int)
-        self.per_assoc: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.per_user_part: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.plans_in: defaultdict[str, int] = defaultdict(int)
         self.planned: dict[int, int] = {}
         """First planned start of each job, for bf_one_resv_per_job."""
@@ -155,41 +142,10 @@ class BackfillPass:
         return self.out
 
     def could_start(self, record: Record) -> bool:
-        """False where nothing that this pass may still do lets the job start now.
-
-        What is free and what is not planned away only shrink during a pass.
-        """
-        state, job, section = self.state, record.job, record.section
-        if job.id in self.gone:
-            return False
-        if job.ask.exclusive and self.idle_until(self.now + planned_limit(job, section)) < (
-            job.ask.min_nodes
-        ):
-            return False
-        key = (id(job.ask), section.name, len(self.out.starts))
-        nodes = self.now_on.get(key)
-        if nodes is None:
-            nodes = section.nodes & state.up & ~state.completing & job.ask.suits
-            if not could_fit(state.usage, job.ask, nodes):
-                nodes = 0
-            self.now_on[key] = nodes
-        if not nodes:
-            return False
-        nodes &= self.map.free(self.now, self.now + planned_limit(job, section))
-        if not could_fit(state.usage, job.ask, nodes):
-            return False
-        return not state.accounts.enforced or not state.accounts.before(job, state.running, section)
-
-    def idle_until(self, end: int) -> int:
-        """The most whole nodes that are free from now to an end; no job gets more."""
-        now = (self.map.version, len(self.out.starts))
-        if self.idle_at != now:
-            self.idle_at = now
-            state = self.state
-            idle = state.usage.idle & state.up & ~state.completing
-            self.idle_begins, self.idle_counts = self.map.shrinking(idle, self.now)
-        at = bisect_right(self.idle_begins, end)
-        return self.idle_counts[at - 1] if at else self.state.usage.idle.bit_count()
+        """False where nothing that this pass may still do lets the job start now."""
+        return record.job.id not in self.gone and self.startable.could_start(
+            record, self.now, len(self.out.starts)
+        )
 
     def keep(self, job: Job) -> None:
         """A running exclusive job that no job can preempt holds its nodes in the map (3.8c)."""
@@ -219,7 +175,7 @@ class BackfillPass:
             if job.is_array and job.throttle and job.started_tasks >= job.throttle:
                 state.accounts.note(job, "JobArrayTaskLimit")
                 return
-            if self.counts and self.counted_out(job, section):
+            if self.counts.bounded and self.counts.used_up(job, section):
                 return
             if job.licences and state.licences_short(job):
                 state.accounts.note(job, "Licenses")
@@ -252,14 +208,14 @@ class BackfillPass:
             return self.place(job, section, now_only=now_only, first_plan=first_plan)
         key = (id(job.ask), section.name, planned_limit(job, section), now_only)
         version, begun = self.map.version, len(self.out.starts)
-        known = self.in_vain.get(key)
+        known = self.given_up.get(key)
         if known is not None and known[:2] == (version, begun):
             self.tested += known[2]
             return "given up"
         tested, listed = self.tested, len(self.out.plans)
         what = self.place(job, section, now_only=now_only, first_plan=first_plan)
         if what == "given up" and len(self.out.plans) == listed:
-            self.in_vain[key] = (version, begun, self.tested > tested)
+            self.given_up[key] = (version, begun, self.tested > tested)
         return what
 
     def now_only(self, job: Job, section: Section) -> bool:
@@ -273,23 +229,6 @@ class BackfillPass:
             return True
         count = wish.bf_job_part_count_reserve
         return bool(count) and self.plans_in[section.name] >= count
-
-    def counted_out(self, job: Job, section: Section) -> bool:
-        """bf_max_job_*: True if enough of that kind were considered; else this one counts."""
-        wish = self.parameters
-        kinds = (
-            (wish.bf_max_job_user_part, self.per_user_part, (job.user, section.name)),
-            (wish.bf_max_job_part, self.per_part, section.name),
-            (wish.bf_max_job_assoc, self.per_assoc, (job.account, job.user)),
-            (wish.bf_max_job_user, self.per_user, job.user),
-        )
-        for bound, counter, key in kinds:
-            if bound and counter[key] >= bound:  # type: ignore[index]
-                return True
-        for bound, counter, key in kinds:
-            if bound:
-                counter[key] += 1  # type: ignore[index]
-        return False
 
     def place(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
         """TRY until the job starts, gets a plan, or is given up (3.3 to 3.10)."""

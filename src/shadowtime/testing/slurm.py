@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.testing.slurm_accounting import Accounting
-from shadowtime.testing.slurm_kinds import NodeKind, gres_conf, gres_types, node_lines
+from shadowtime.testing.slurm_conf import CLUSTER, NodeKind, conf_lines, gres_conf
 from shadowtime.testing.watchdog import MARK, watch
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")
-CLUSTER = "shadowtime"
 SECONDS = 300.0
 """Seconds that a daemon may take to start, even on a slow and busy machine."""
 TO_END = 30.0
@@ -89,6 +88,11 @@ class SlurmCluster:
         """The environment in which Slurm's commands talk to this cluster."""
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
         return {**os.environ, "SLURM_CONF": str(self.conf), "PATH": path}
+
+    @property
+    def node_range(self) -> str:
+        """All nodes as a host list."""
+        return f"n[1-{self.nodes}]" if self.nodes > 1 else "n1"
 
     @property
     def names(self) -> list[str]:
@@ -151,16 +155,18 @@ class SlurmCluster:
         key.chmod(0o600)
         self.port = self.port or free_ports(self.nodes + 4)
         if self.accounting:
-            self._accounting().make()
+            self.accounting_store().make()
         (self.folder / "etc" / "plugstack.conf").write_text("")
         (self.folder / "etc" / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         if self.gres:
-            line = f"NodeName={self._range()} Name=membw Count={self.gres} Flags=CountOnly\n"
+            line = f"NodeName={self.node_range} Name=membw Count={self.gres} Flags=CountOnly\n"
             (self.folder / "etc" / "gres.conf").write_text(line)
         if self.kinds:
             text = gres_conf(self.kinds, self.folder / "devices")
             (self.folder / "etc" / "gres.conf").write_text(text)
-        self.conf.write_text("\n".join(self._lines()) + "\n")
+        self.conf.write_text(
+            "\n".join(conf_lines(self, owner=self._owner(), as_root=_is_root())) + "\n"
+        )
         for name in self.names:
             (self.folder / "spool" / name).mkdir(exist_ok=True)
         if _is_root():
@@ -200,7 +206,7 @@ class SlurmCluster:
 
     def _start_accounting(self) -> None:
         """Start MariaDB and slurmdbd, and register this cluster."""
-        made = self._accounting()
+        made = self.accounting_store()
         self._spawn("mariadbd", made.database())
         made.let_slurm_in(wait_for)
         self.start_slurmdbd()
@@ -252,6 +258,10 @@ class SlurmCluster:
         if self._watchdog is not None:
             self._watchdog.communicate()
 
+    def accounting_store(self) -> Accounting:
+        """The slurmdbd and the database of the cluster."""
+        return Accounting(self.folder, self.port + self.nodes + 2, self._owner())
+
     def _bin(self, name: str) -> str:
         return str(self.folder / "bin" / name)
 
@@ -279,76 +289,8 @@ class SlurmCluster:
     def _daemon_user(self) -> str:
         return self.owner or ("slurm" if _is_root() else "")
 
-    def _accounting(self) -> Accounting:
-        user = self._daemon_user() or pwd.getpwuid(os.getuid()).pw_name
-        return Accounting(self.folder, self.port + self.nodes + 2, user)
-
-    def _range(self) -> str:
-        return f"n[1-{self.nodes}]" if self.nodes > 1 else "n1"
-
-    def _lines(self) -> list[str]:
-        d, first = self.folder, self.port + 2
-        owner = self._daemon_user() or pwd.getpwuid(os.getuid()).pw_name
-        ports = f"[{first}-{first + self.nodes - 1}]" if self.nodes > 1 else str(first)
-        gres = f" Gres=membw:{self.gres}" if self.gres else ""
-        partitions = self.partitions or (
-            f"PartitionName=batch Nodes={self._range()} Default=YES MaxTime=INFINITE "
-            "DefaultTime=60 State=UP OverSubscribe=NO",
-        )
-        return [
-            f"ClusterName={CLUSTER}",
-            "SlurmctldHost=localhost(127.0.0.1)",
-            f"SlurmUser={owner}",
-            f"SlurmdUser={'root' if _is_root() else owner}",
-            f"SlurmctldPort={self.port}",
-            f"SlurmdPort={self.port + 1}",
-            "AuthType=auth/munge",
-            "CredType=cred/munge",
-            f"AuthInfo=socket={d}/run/munge.sock",
-            "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
-            "ProctrackType=proctrack/linuxproc",
-            "TaskPlugin=task/none",
-            "MpiDefault=none",
-            "ReturnToService=2",
-            f"SlurmctldPidFile={d}/run/slurmctld.pid",
-            f"SlurmdPidFile={d}/run/slurmd-%n.pid",
-            f"SlurmdSpoolDir={d}/spool/%n",
-            f"StateSaveLocation={d}/state",
-            f"SlurmctldLogFile={d}/log/slurmctld.log",
-            f"SlurmdLogFile={d}/log/slurmd-%n.log",
-            "SlurmdParameters=config_overrides",
-            "SelectType=select/cons_tres",
-            "SelectTypeParameters=CR_Core",
-            *(["GresTypes=membw"] if self.gres else gres_types(self.kinds)),
-            "SchedulerType=sched/builtin",
-            "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
-            "PriorityType=priority/basic",
-            "JobRequeue=1",
-            "JobAcctGatherType=jobacct_gather/none",
-            "JobCompType=jobcomp/filetxt",
-            f"JobCompLoc={d}/log/jobcomp.log",
-            *(
-                self._accounting().slurm_lines()
-                if self.accounting
-                else ["AccountingStorageType=accounting_storage/none"]
-            ),
-            "MinJobAge=300",
-            "KillWait=5",
-            "CompleteWait=0",
-            "MaxJobCount=200000",
-            f"PlugStackConfig={d}/etc/plugstack.conf",
-            "MailProg=/bin/true",
-            *self.settings,
-            *(
-                node_lines(self.kinds, first)
-                or [
-                    f"NodeName={self._range()} NodeHostname=localhost NodeAddr=127.0.0.1 "
-                    f"Port={ports} Sockets=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 "
-                    f"RealMemory={self.memory}{gres} State=UNKNOWN"
-                ]
-            ),
-            *partitions,
-        ]
+    def _owner(self) -> str:
+        return self._daemon_user() or pwd.getpwuid(os.getuid()).pw_name
 
 
 @contextlib.contextmanager

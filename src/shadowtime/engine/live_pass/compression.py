@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
-from shadowtime.engine.site.live_pass import Freed, everything
+from shadowtime.engine.site.decision import Freed, everything
 from shadowtime.types import NO_LIMIT
 
 if TYPE_CHECKING:

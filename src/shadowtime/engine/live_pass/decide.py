@@ -2,67 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from shadowtime.cluster import Cluster
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.live_pass.memory import History, Memory
-from shadowtime.engine.live_pass.notes import DUE, SINCE, Notes
+from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.outcome import (
+    NOTHING,
+    Decided,
+    Shape,
+    decisions_of,
+    pooled,
+    promises_of,
+    recall_promises,
+    remember,
+    unfit_of,
+)
 from shadowtime.engine.live_pass.own import numbers_of, own_functions
-from shadowtime.engine.live_pass.table import FOREIGN, Table, table_of
+from shadowtime.engine.live_pass.table import Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.engine.python_policy import estimate_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.choice import HOW, ONCE
 from shadowtime.kernel.registers import (
-    BIG,
     CHANGED,
     CORRECTIONS,
     DECISIONS,
     FRESH,
     HEAD,
-    KILLED,
     NEVER,
     SHADOW,
     VOLATILE,
     WAKE,
 )
-from shadowtime.policy import estimate
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.predictors import FromLog
-from shadowtime.policy.snapshot import Decision, Snapshot, Start, Stop, name_of
-from shadowtime.types import Reason
+from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.engine.custom import Own
-    from shadowtime.kernel.availability import Availability
-    from shadowtime.kernel.choice import Choice
+    from shadowtime.policy.snapshot import Snapshot
 
-Shape = Literal["pool", "hosts", "nodes", "site"]
 DONE = 0
-NOTHING = 0
-"""Mark of an unused place in the log of decisions."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decided:
-    """The outcome of a pass: decisions in order, what to remember, when to look again."""
-
-    decisions: tuple[Decision, ...]
-    memory: Memory
-    wake: int | None = None
-    """The next instant at which a promise falls due, whatever else happens."""
-    promises: Mapping[str, int] = field(default_factory=dict)
-    """Promised starts of jobs that stay blocked."""
-    unfit: tuple[str, ...] = ()
-    """Jobs that the hosts at hand could not hold even when empty: they wait without a plan."""
 
 
 def decide(
@@ -75,7 +57,7 @@ def decide(
     ``shape`` is how the policy sees the machine: the hosts as one pool, as hosts that each hold
     whole jobs, as nodes that share bandwidth, or as the state's site with its partitions, limits
     and reservations. On a pool a start names no hosts.
-    The estimates actual and noisy are refused: they are unknown of a real job.
+    Estimates that need the true run time are rejected: it is unknown for a real job.
     A job that the hosts at hand could not hold even when empty (``unfit``) is left out of the
     pass: nothing is reserved for it and no job waits for it.
 
@@ -100,9 +82,9 @@ def decide(
 
         return python_policy.decide(policy, state, memory, shape=shape)
     if shape == "site":
-        from shadowtime.engine.live_pass import on_site
+        from shadowtime.engine.live_pass import site_pass
 
-        return on_site.decide(policy, state, memory)
+        return site_pass.decide(policy, state, memory)
     if shape == "nodes":
         from shadowtime.engine.nodes.slurm import live_pass
 
@@ -145,16 +127,6 @@ def decide(
     )
 
 
-def unfit_of(table: Table, state: Snapshot) -> tuple[str, ...]:
-    """The waiting jobs that never entered the queue of the pass."""
-    kernel = table.state
-    out = table.waits & (kernel.wait[f.PROCS, : len(table.ids)] == BIG)
-    out[kernel.did[f.WHICH, kernel.did[f.KIND] != NOTHING]] = False
-    if not out.any():
-        return ()
-    return tuple(job.id for job in state.waiting if out[table.row_of[job.id]])
-
-
 def run_one_instant(
     policy: Policy, made: Prepared, table: Table, now: int, own: Own | None
 ) -> None:
@@ -181,18 +153,18 @@ def refuse(policy: Policy | Any) -> None:
             f"{name_of(policy)} is a whole scheduler and cannot decide live: use a catalogue policy"
         )
     name, guess = name_of(policy), estimate_of(policy)
-    if isinstance(guess, estimate.Actual | estimate.Noisy):
+    if guess.needs_truth:
         raise PolicyError(
             f"{name}: estimate={guess} needs the true run time, which is unknown for a real job; "
             "use requested, last or last-two"
         )
-    if isinstance(guess, FromLog):
+    if guess.from_log:
         raise PolicyError(
             f"{name}: estimate={guess} predicts from a whole log, which a live "
             "loop does not have; use last, last-two or a function with a memory (st.estimate)"
         )
     if not isinstance(policy, Policy):
-        if isinstance(guess, estimate.Predicted):
+        if guess.written:
             raise PolicyError(
                 f"{name}: a policy written in Python cannot use estimate={guess} live; use "
                 "requested, last or last-two"
@@ -213,88 +185,3 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "
             "live loop does not have; use another order live"
         )
-
-
-def pooled(cluster: Cluster) -> Cluster:
-    """All hosts as one."""
-    total = cluster.total
-    others = {name: total[name] for name in cluster.resources[1:]}
-    return Cluster.pool(total["procs"], name=cluster.name, **others)
-
-
-def recall_promises(availability: Availability | Choice, table: Table, now: int) -> None:
-    """Write remembered promises into the availability profile; one that fell due is due now."""
-    due = table.notes[:, DUE]
-    at = np.flatnonzero(due >= 0)
-    availability.due[at] = np.maximum(due[at], now)
-
-
-def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
-    """The log of the pass in words."""
-    state = table.state
-    found: list[Decision] = []
-    for i in range(int((state.did[f.KIND] != NOTHING).sum())):
-        at = int(state.did[f.WHICH, i])
-        if state.did[f.KIND, i] == KILLED:
-            found.append(Stop(job=table.ids[at]))
-            continue
-        row = state.job[at]
-        host = machine.hosts[int(row[f.HOST])].name
-        place = ((host, int(row[f.NEED])),) if machine.shape == "hosts" else ()
-        found.append(Start(job=table.ids[at], place=place, reason=Reason(int(row[f.REASON]))))
-    return found
-
-
-def promises_of(table: Table, due: Any) -> dict[str, int]:
-    """The promised starts of waiting jobs, by job."""
-    state = table.state
-    n = len(table.ids)
-    waits = state.wait[f.PROCS, :n] != BIG
-    promised = state.job[:, f.PROMISED] if due is None else due[:n]
-    found = np.flatnonzero(waits & (promised >= 0) & (promised < NEVER))
-    ids = table.ids
-    return dict(zip([ids[at] for at in found.tolist()], promised[found].tolist(), strict=True))
-
-
-def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
-    """What the next pass must know."""
-    kernel, n = table.state, len(table.ids)
-    users = dict(memory.users)
-    for user, at in table.users.items():
-        known = kernel.user[at]
-        if known[f.LAST_RUN] >= 0:
-            users[user] = History(*map(int, known[[f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]]))
-    head = int(kernel.reg[HEAD])
-    return Memory(
-        now=state.now,
-        jobs=notes_of(table, memory, due),
-        users=users,
-        head=table.ids[head] if 0 <= head < n else "",
-        shadow=int(kernel.reg[SHADOW]),
-        extra=memory.extra,
-    )
-
-
-def notes_of(table: Table, memory: Memory, due: Any) -> Notes:
-    """What the next pass must know of the jobs: of all that are ours, or were and may be so again.
-
-    A job that is not ours keeps the note that it had.
-    """
-    kernel, ids, n = table.state, table.ids, len(table.ids)
-    values = kernel.job[
-        :n, [f.SUBMIT, f.ESTIMATE, f.INITIAL, f.PROMISED, f.BLOCKED_AT, f.KILLS, f.KILLS]
-    ]
-    values[:, DUE] = -1 if due is None else np.where(due[:n] < NEVER, due[:n], -1)
-    foreign = np.flatnonzero(values[:, SINCE] == FOREIGN)
-    drop = [table.row_of[job] for job in table.ended]
-    for at in foreign.tolist():
-        before = memory.jobs.get(ids[at])
-        if before is None:
-            drop.append(at)
-        else:
-            values[at] = before
-    if drop:
-        values = np.delete(values, drop, axis=0)
-        gone = set(drop)
-        ids = [job for at, job in enumerate(ids) if at not in gone]
-    return Notes(ids, values)

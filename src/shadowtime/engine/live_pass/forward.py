@@ -5,23 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.live_pass.decide import pooled, recall_promises, refuse
+from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.outcome import pooled, recall_promises
 from shadowtime.engine.live_pass.own import own_functions
-from shadowtime.engine.live_pass.table import table_of
+from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
 from shadowtime.engine.simulate import with_more_room
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
-    BITS,
     CHANGED,
-    ENDS,
     FRESH,
     HEAD,
-    NEVER,
     SHADOW,
     VOLATILE,
     WAKE,
@@ -31,9 +27,7 @@ from shadowtime.policy.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.engine.live_pass.decide import Shape
-    from shadowtime.engine.live_pass.table import Table
-    from shadowtime.kernel.state import World
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.policy.snapshot import Snapshot
 
 
@@ -73,14 +67,14 @@ def forward(
 
         return python_policy.forward(policy, state, memory, runs=runs, shape=shape)
     if shape == "site":
-        from shadowtime.engine.live_pass import on_site_ahead
+        from shadowtime.engine.live_pass import site_forward
 
-        return on_site_ahead.forward(policy, state, memory, runs=runs)
+        return site_forward.forward(policy, state, memory, runs=runs)
     if shape == "nodes":
-        from shadowtime.engine.nodes.slurm import ahead
+        from shadowtime.engine.nodes.slurm import live_forward
 
         refuse_functions_on_nodes(policy)
-        return ahead.forward(policy, state, memory, runs=runs)
+        return live_forward.forward(policy, state, memory, runs=runs)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
@@ -113,28 +107,3 @@ def forward(
     start = kernel.job[:, f.START]
     found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
     return {job: when for job, when in found.items() if when >= 0}
-
-
-def assume(table: Table, state: Snapshot, runs: Mapping[str, int]) -> World:
-    """A world in which jobs run as long as ``runs`` gives, else as long as they are expected to."""
-    kernel, n = table.state, len(table.ids)
-    assumed = kernel.job[:, f.ESTIMATE].copy()
-    for job, run in runs.items():
-        if job in table.row_of:
-            assumed[table.row_of[job]] = max(1, run)
-    kernel.job[:, f.LIMIT] = NEVER
-    table.world.truth[:, f.RUN] = assumed
-    world: World = table.world._replace(ends=np.empty(4 * n + 8, np.int64))
-    queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
-    return world
-
-
-def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:
-    """Put the ends of the running jobs into the event loop's heap."""
-    keys = []
-    for row in rows:
-        end = max(now + 1, int(kernel.job[row, f.START] + assumed[row]))
-        world.truth[row, f.ENDS_AT] = end
-        keys.append(end << int(kernel.reg[BITS]) | int(world.truth[row, f.RANK]))
-    world.ends[: len(keys)] = sorted(keys)  # ascending: a heap
-    kernel.reg[ENDS] = len(keys)

@@ -11,7 +11,16 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.live_pass.table import table_of
+from shadowtime.engine.live_pass.outcome import (
+    NOTHING,
+    Decided,
+    decisions_of,
+    pooled,
+    promises_of,
+    remember,
+    unfit_of,
+)
+from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
@@ -22,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.live_pass.decide import Decided, Shape
     from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.engine.live_pass.table import Table
     from shadowtime.kernel.state import State
     from shadowtime.policy.snapshot import RunningJob, Snapshot
@@ -62,15 +71,6 @@ def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Dec
     >>> [one.job for one in decide(Eager(), seen, Memory(), shape="pool").decisions]
     ['8']
     """
-    from shadowtime.engine.live_pass.decide import (
-        NOTHING,
-        Decided,
-        decisions_of,
-        promises_of,
-        remember,
-        unfit_of,
-    )
-
     if shape == "nodes":
         refuse_on_nodes(policy)
     machine = machine_of(state, shape)
@@ -102,7 +102,6 @@ def forward(
     """
     from shadowtime.engine import steps
     from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-    from shadowtime.engine.live_pass.forward import assume
     from shadowtime.engine.simulate import with_more_room
 
     if shape == "nodes":
@@ -129,8 +128,6 @@ def forward(
 
 def machine_of(state: Snapshot, shape: Shape) -> Cluster:
     """The machine as the policy sees it."""
-    from shadowtime.engine.live_pass.decide import pooled
-
     return pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
 
 

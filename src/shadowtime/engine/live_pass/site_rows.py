@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.cluster.site import Outage, Partition
+from shadowtime.cluster.site import Outage, Partition, in_one_order
 from shadowtime.engine.live_pass.memory import History, Memory
 from shadowtime.engine.live_pass.notes import SINCE
 from shadowtime.engine.live_pass.table import natural_columns
@@ -235,15 +235,25 @@ def live_workload(
     )
 
 
-def checksum(value: object) -> int:
-    """A number that distinguishes two requests, or two sets of limits."""
-    return zlib.crc32(repr(value).encode())
+def limits_checksum(site: Site) -> int:
+    """A number that distinguishes two sets of limits, the same in every process.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Qos, Site
+    >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),), qos=(Qos(name="normal"),))
+    >>> limits_checksum(site) == limits_checksum(site.replace(qos=(Qos(name="normal"),)))
+    True
+    >>> limits_checksum(site) == limits_checksum(site.replace(qos=(Qos(name="high"),)))
+    False
+    """
+    return zlib.crc32(repr(in_one_order((site.qos, site.associations))).encode())
 
 
 @lru_cache(maxsize=1 << 15)
 def ask_checksum(ask: Request) -> int:
-    """The same of a request: thousands ask for the very same in every pass."""
-    return checksum(ask)
+    """A number that distinguishes two requests: thousands ask for the very same in every pass."""
+    return zlib.crc32(repr(ask).encode())
 
 
 def last_model(known: History | None, request: int) -> int:

@@ -21,18 +21,19 @@ from shadowtime.engine.live_pass.notes import (
     Notes,
 )
 from shadowtime.engine.live_pass.promises import Promises
+from shadowtime.engine.live_pass.python_policy import refuse_stops
 from shadowtime.engine.live_pass.site_rows import (
     Rows,
     ask_checksum,
-    checksum,
     last_model,
+    limits_checksum,
     live_workload,
 )
 from shadowtime.engine.python_policy import Observer, carry_out
-from shadowtime.engine.site.live_pass import Freed, SiteJobs, Verdict, decide_site
+from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict
+from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.engine.site.plans import Run, RunsByRow
 from shadowtime.errors import UsageError
-from shadowtime.policy.estimate import Last
 from shadowtime.policy.snapshot import ask_policy, name_of
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.request import Requests
@@ -89,7 +90,6 @@ class Tables:
 
     def decider(self, policy: Any) -> Decider:
         """The pass of a policy written in Python, on the site's tables."""
-        from shadowtime.engine.live_pass.python_policy import refuse_stops
         from shadowtime.engine.site.python_policy import OnSite, fits_of
 
         jobs, tasks = self.rows.jobs, self.rows.tasks
@@ -238,7 +238,7 @@ class Tables:
         runs = {run.id: run.start for run in self.state.running}
         if any(runs.get(job) != start for job, start in then.items()):
             return frozenset()
-        limits = checksum((self.site.qos, self.site.associations))
+        limits = limits_checksum(self.site)
         return frozenset(
             at
             for at, job in enumerate(self.rows.ids)
@@ -273,7 +273,7 @@ class Tables:
     @cached_property
     def estimates(self) -> dict[int, int]:
         """What the Last Model expects: waiting jobs by the user's last, running ones as then."""
-        if not isinstance(self.policy.estimate, Last):
+        if not self.policy.estimate.changes:
             return {}
         found = {}
         frozen = self.rows.notes[:, ESTIMATE].tolist()
@@ -309,7 +309,7 @@ class Tables:
         ids = self.rows.ids
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
         if verdict.withdrawn:
-            limits = checksum((self.site.qos, self.site.associations))
+            limits = limits_checksum(self.site)
             stops, starts = ({ids[at] for at in found} for found in (verdict.stops, verdict.starts))
             extra[WITHDRAWN] = {ids[at]: limits for at in sorted(verdict.withdrawn)}
             stayed = {run.id: run.start for run in self.state.running if run.id not in stops}

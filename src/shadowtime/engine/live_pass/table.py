@@ -21,15 +21,14 @@ from shadowtime.engine.live_pass.notes import (
 from shadowtime.engine.simulate import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
-from shadowtime.kernel.registers import ARRIVED
-from shadowtime.kernel.state import build
-from shadowtime.policy.estimate import Predicted
+from shadowtime.kernel.registers import ARRIVED, BITS, ENDS, NEVER
+from shadowtime.kernel.state import World, build
 from shadowtime.policy.snapshot import natural
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass.memory import Memory
@@ -94,7 +93,7 @@ def table_of(
     )
     mark_classes(kernel, workload, machine, policy)
     kernel.reg[ARRIVED] = n
-    predicted = isinstance(policy.estimate, Predicted)
+    predicted = policy.estimate.written
     write_notes(kernel.job, rows, memory, learner=known.learner, predicted=predicted)
     write_runs(kernel.job, rows, machine, learner=known.learner)
     dense = {}
@@ -279,3 +278,28 @@ def facts_of(rows: Rows) -> Any:
     if news:
         facts[:, len(runs) + len(waits) :] = np.array([fact for *_, fact in news], np.int64).T
     return facts
+
+
+def assume(table: Table, state: Snapshot, runs: Mapping[str, int]) -> World:
+    """A world in which jobs run as long as ``runs`` gives, else as long as they are expected to."""
+    kernel, n = table.state, len(table.ids)
+    assumed = kernel.job[:, f.ESTIMATE].copy()
+    for job, run in runs.items():
+        if job in table.row_of:
+            assumed[table.row_of[job]] = max(1, run)
+    kernel.job[:, f.LIMIT] = NEVER
+    table.world.truth[:, f.RUN] = assumed
+    world: World = table.world._replace(ends=np.empty(4 * n + 8, np.int64))
+    queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
+    return world
+
+
+def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:
+    """Put the ends of the running jobs into the event loop's heap."""
+    keys = []
+    for row in rows:
+        end = max(now + 1, int(kernel.job[row, f.START] + assumed[row]))
+        world.truth[row, f.ENDS_AT] = end
+        keys.append(end << int(kernel.reg[BITS]) | int(world.truth[row, f.RANK]))
+    world.ends[: len(keys)] = sorted(keys)  # ascending: a heap
+    kernel.reg[ENDS] = len(keys)

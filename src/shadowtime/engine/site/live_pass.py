@@ -6,7 +6,7 @@ The live loop's entry to the same passes that simulate uses.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,98 +16,30 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
+from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict, everything
 from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
-from shadowtime.engine.site.plans import Plans, Run, RunsByRow, joined
+from shadowtime.engine.site.plans import Plans, RunsByRow, joined
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
-from shadowtime.types import NO_LIMIT, Reason
+from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from shadowtime.cluster.site import Site
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
 """Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Freed:
-    """Nodes that came free during [begin, end): a run that ended early, a promise given back."""
-
-    nodes: tuple[str, ...]
-    begin: int
-    end: int
-
-
-def everything(site: Site, now: int) -> Freed:
-    """All nodes from now on: what may have come free where nothing is known."""
-    return Freed(nodes=tuple([node.name for node in site.nodes]), begin=now, end=NO_LIMIT)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SiteJobs:
-    """The jobs of a snapshot as the site's tables take them, by their rows in ``jobs``."""
-
-    now: int
-    jobs: Workload
-    running: Mapping[int, Run] = field(default_factory=dict)
-    promises: Mapping[int, Run] = field(default_factory=dict)
-    """Plans of waiting jobs that a policy with kept promises made before."""
-    freed: Sequence[Freed] | None = None
-    """What came free early since the promises were made, behind what the verdict before handed
-    over: only jobs that can use it are tried for an earlier start. None: not known, so anything
-    may have."""
-    asked: Mapping[int, int] = field(default_factory=dict)
-    """How many entries of ``freed`` each promise has been compared with, if not none."""
-    unfinished: bool = False
-    """True if the verdict before left a sweep unfinished."""
-    estimates: Mapping[int, int] = field(default_factory=dict)
-    """How long jobs are expected to run, where the caller knows better than their requests."""
-    blocked: Mapping[int, int] = field(default_factory=dict)
-    """Since when each job that was ever the blocked head has been it."""
-    promised: Mapping[int, int] = field(default_factory=dict)
-    """The start that each job was promised first, where it was promised one before."""
-    withdrawn: frozenset[int] = frozenset()
-    """Jobs whose promise a limit withdrew, where no run has left since: they get no new one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What is to be done now: starts in order, with reasons; promises to remember; when to ask.
-
-    ``freed``, ``asked`` and ``unfinished`` belong to the next snapshot: what not every promise has
-    been compared with yet.
-    """
-
-    starts: Mapping[int, Run]
-    reasons: Mapping[int, Reason]
-    promises: Mapping[int, Run]
-    wake: int | None
-    freed: Sequence[Freed] = ()
-    asked: Mapping[int, int] = field(default_factory=dict)
-    unfinished: bool = False
-    stops: Mapping[int, int] = field(default_factory=dict)
-    """Running jobs that are to be stopped, each with the job that starts instead."""
-    blocked: Mapping[int, int] = field(default_factory=dict)
-    """As in a snapshot, with the head of this pass."""
-    earliest: Mapping[int, int] = field(default_factory=dict)
-    """The first promised start of jobs that were the blocked head in this pass."""
-    nowhere: Sequence[int] = ()
-    """Waiting jobs that would not fit, or not be let in, if the site were empty."""
-    withdrawn: frozenset[int] = frozenset()
-    """As in a snapshot, for the next one as long as no run leaves."""
 
 
 def decide_site(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live import service
@@ -30,7 +30,7 @@ from shadowtime.policy.snapshot import name_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.loop import Loop
     from shadowtime.live.runner import Runner

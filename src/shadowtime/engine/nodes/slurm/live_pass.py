@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.engine.live_pass.decide import Decided, pooled, promises_of, remember
+from shadowtime.engine.live_pass.outcome import Decided, pooled, promises_of, remember
 from shadowtime.engine.live_pass.table import table_of
 from shadowtime.engine.nodes.slurm import availability as bk
 from shadowtime.engine.nodes.slurm.counted import COUNTED, counting_for, known_in, told_of

@@ -1,4 +1,4 @@
-"""Nodes of several kinds for a private Slurm: their lines of slurm.conf and gres.conf."""
+"""The configuration of a private Slurm: slurm.conf and gres.conf, with nodes of several kinds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from shadowtime.testing.slurm import SlurmCluster
+
+CLUSTER = "shadowtime"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,3 +90,68 @@ def gres_conf(kinds: Sequence[NodeKind], devices: Path) -> str:
                 (devices / f"gpu{k}").touch()
             lines.append(f"{line} File={devices}/gpu[0-{count - 1}]")
     return "".join(f"{line}\n" for line in lines)
+
+
+def conf_lines(cluster: SlurmCluster, *, owner: str, as_root: bool) -> list[str]:
+    """The lines of slurm.conf; ``owner`` is SlurmUser, and slurmd runs as root or as the owner."""
+    d, first, nodes = cluster.folder, cluster.port + 2, cluster.node_range
+    ports = f"[{first}-{first + cluster.nodes - 1}]" if cluster.nodes > 1 else str(first)
+    gres = f" Gres=membw:{cluster.gres}" if cluster.gres else ""
+    partitions = cluster.partitions or (
+        f"PartitionName=batch Nodes={nodes} Default=YES MaxTime=INFINITE "
+        "DefaultTime=60 State=UP OverSubscribe=NO",
+    )
+    return [
+        f"ClusterName={CLUSTER}",
+        "SlurmctldHost=localhost(127.0.0.1)",
+        f"SlurmUser={owner}",
+        f"SlurmdUser={'root' if as_root else owner}",
+        f"SlurmctldPort={cluster.port}",
+        f"SlurmdPort={cluster.port + 1}",
+        "AuthType=auth/munge",
+        "CredType=cred/munge",
+        f"AuthInfo=socket={d}/run/munge.sock",
+        "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/none",
+        "MpiDefault=none",
+        "ReturnToService=2",
+        f"SlurmctldPidFile={d}/run/slurmctld.pid",
+        f"SlurmdPidFile={d}/run/slurmd-%n.pid",
+        f"SlurmdSpoolDir={d}/spool/%n",
+        f"StateSaveLocation={d}/state",
+        f"SlurmctldLogFile={d}/log/slurmctld.log",
+        f"SlurmdLogFile={d}/log/slurmd-%n.log",
+        "SlurmdParameters=config_overrides",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core",
+        *(["GresTypes=membw"] if cluster.gres else gres_types(cluster.kinds)),
+        "SchedulerType=sched/builtin",
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
+        "PriorityType=priority/basic",
+        "JobRequeue=1",
+        "JobAcctGatherType=jobacct_gather/none",
+        "JobCompType=jobcomp/filetxt",
+        f"JobCompLoc={d}/log/jobcomp.log",
+        *(
+            cluster.accounting_store().slurm_lines()
+            if cluster.accounting
+            else ["AccountingStorageType=accounting_storage/none"]
+        ),
+        "MinJobAge=300",
+        "KillWait=5",
+        "CompleteWait=0",
+        "MaxJobCount=200000",
+        f"PlugStackConfig={d}/etc/plugstack.conf",
+        "MailProg=/bin/true",
+        *cluster.settings,
+        *(
+            node_lines(cluster.kinds, first)
+            or [
+                f"NodeName={nodes} NodeHostname=localhost NodeAddr=127.0.0.1 "
+                f"Port={ports} Sockets=1 CoresPerSocket={cluster.cpus} ThreadsPerCore=1 "
+                f"RealMemory={cluster.memory}{gres} State=UNKNOWN"
+            ]
+        ),
+        *partitions,
+    ]

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.shape import Shapes
+from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.engine.live_pass.site_rows import rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import estimate_of, policy_parts
 from shadowtime.errors import PolicyError
-from shadowtime.policy.estimate import Last, Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Start, Stop, name_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.live_pass.decide import Decided
     from shadowtime.engine.live_pass.memory import Memory
     from shadowtime.engine.live_pass.site_rows import Rows
-    from shadowtime.engine.site.live_pass import Verdict
+    from shadowtime.engine.site.decision import Verdict
     from shadowtime.engine.site.plans import Run
     from shadowtime.policy.snapshot import Decision, Held, Snapshot
     from shadowtime.workload.request import Request
@@ -39,7 +38,7 @@ requested or last, or --shape pool
     """
     if isinstance(policy, Policy):
         policy.refuse_nonsense("site")
-    if not isinstance(estimate_of(policy), Requested | Last):
+    if not estimate_of(policy).live_on_site:
         raise PolicyError(
             f"{name_of(policy)}: estimate={estimate_of(policy)} cannot run live on a site; use "
             "requested or last, or --shape pool"
@@ -55,8 +54,6 @@ requested or last, or --shape pool
 
 def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     """One pass of a policy on a site; see :func:`shadowtime.engine.live_pass.decide`."""
-    from shadowtime.engine.live_pass.decide import Decided
-
     refuse_on_site(policy)
     written = None if isinstance(policy, Policy) else policy
     policy = policy_parts(policy)

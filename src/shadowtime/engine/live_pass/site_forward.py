@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.live_pass.site_rows import live_workload, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import policy_parts
-from shadowtime.policy.estimate import Last, Requested
+from shadowtime.policy.estimate import Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Promise, Start, Stop, Wait, Wake
 from shadowtime.types import MAX_SPAN
@@ -78,7 +78,7 @@ def forward(
     chosen: Any = policy
     if written is not None:
         chosen = Translated(written, [rows.jobs[at] for at in order], state.now - 1)
-    elif isinstance(policy.estimate, Last):
+    elif policy.estimate.changes:
         chosen = policy.replace(estimate=Requested())
     start = simulate_site(jobs, site, chosen).start.tolist()
     found = {rows.ids[at]: start[k] for k, at in enumerate(order) if at not in held}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.events import DONE
-from shadowtime.engine.live_pass.decide import pooled
+from shadowtime.engine.live_pass.outcome import pooled
 from shadowtime.engine.live_pass.table import rows_of
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rates import make_rates
