@@ -135,6 +135,35 @@ def test_equals_the_reference_with_many_demands(policy: str, world: Any) -> None
     assert_same(simulated(jobs, machine, policy), theirs, 0)
 
 
+def crowd(seed: int) -> tuple[list[NodeJob], Machine]:
+    """Seventy jobs that come faster than they are done: wide and narrow, short and long."""
+    draw = np.random.default_rng(seed)
+    machine = Machine(int(draw.integers(2, 6)), 4, CAP)
+    kinds = draw.choice([0, 100, 240, 300, 490], 3).tolist()
+    jobs = []
+    for number in range(1, 71):
+        wide = int(draw.integers(1, 2 * machine.nodes + 1)) if draw.random() < 0.5 else 1
+        request = int(draw.choice([2, 5, 9, 30, 100]))
+        run = max(1, int(request * draw.choice([0.3, 0.7, 1.0])))
+        kind = int(draw.integers(0, len(kinds)))
+        submit = int(draw.integers(0, 300))
+        jobs.append(
+            NodeJob(
+                number, submit, (wide,), request, run, request, bandwidth=kinds[kind], tag=str(kind)
+            )
+        )
+    return jobs, machine
+
+
+@pytest.mark.parametrize("policy", ["lessc", "hperf(preloaded=yes)"])
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_the_reference_in_overload(policy: str, seed: int) -> None:
+    """Runs end early all the time, and most of a long queue is put off again and again."""
+    jobs, machine = crowd(seed)
+    theirs = POLICIES[policy](jobs, machine, grace=0, slope=SLOPE)
+    assert_same(simulated(jobs, machine, policy), theirs, 0)
+
+
 def small(bandwidth: list[int], procs: list[int], **columns: Any) -> Workload:
     count = len(procs)
     return Workload.build(

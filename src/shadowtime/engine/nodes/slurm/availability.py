@@ -61,11 +61,11 @@ NEXT = 21
 BLOCKED = 22
 """1 if a job in front of it could not start."""
 OFF = 23
-"""The first job that is put off, -1 if none is; the others follow by COUNT,"""
-TAIL = 24
-"""the last."""
+"""Entries of ``off``: the jobs that are put off (putting_off.py)."""
+SOONEST = 24
+"""The start that the last search found; if it was not soon enough, none is before this."""
 BOUND = 25
-"""None of them starts before this."""
+"""No job that is put off starts before this."""
 LISTED_RUNS = 26
 """Runs of nodes on the list of what is to be written (writing.py)."""
 SERIAL = 27
@@ -115,6 +115,7 @@ class Availability(NamedTuple):
     asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
     kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
+    off: Any  # int64[2, n + 1]: the jobs that are put off, and what none of them starts before
     alike: Any  # int64[requests, MOST_KINDS, 2]: of a kind of a request, see BOOK
     node: Any  # int64[FITS + MOST_KINDS, N]: by place in a list of nodes or of runs of them
     least: Any  # int16[N]: the fewest processes that go on a node in the window at hand
@@ -160,6 +161,7 @@ def make_book(
         asked=np.zeros(n + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),
         kinds=np.zeros(MOST_KINDS, np.int64),
+        off=np.zeros((2, n + 1), np.int64),
         alike=np.zeros((number_requests(jobs), MOST_KINDS, 2), np.int64),
         node=np.zeros((FITS + MOST_KINDS, nodes), np.int64),
         least=np.zeros(nodes, count_type(cores)),

@@ -26,6 +26,7 @@ from shadowtime.engine.nodes.slurm.availability import (
     ROW,
     SEGMENTS,
     SERIAL,
+    SOONEST,
     TOTAL,
     WHERE,
     WISH,
@@ -43,23 +44,26 @@ P_PROCS, P_LENGTH, P_WISH, P_START = 0, 1, 2, 3
 
 
 @routine
-def earliest_start(b: Any, job: int, until: int) -> int:
+def earliest_start(b: Any, job: int, since: int, until: int) -> int:
     """Place of the segment at which a job can start first; its nodes are listed.
 
-    -1 if that is not before ``until``.
+    It is known not to start before ``since``. -1 if it does not before ``until`` either; it does
+    not before SOONEST then.
     """
     when = b.when
     segments = b.par[SEGMENTS]
     kind = b.job[job, KIND]
     procs = b.job[job, PROCS]
     exact = b.kinds[kind] == b.job[job, WISH]
-    start = with_places(b, job, place_of(b, earliest_known(b, job)))
-    if start == segments or when[BEGIN, start] >= until:
+    start = with_places(b, job, place_of(b, since))
+    b.par[SOONEST] = when[BEGIN, start]
+    if when[BEGIN, start] >= until:
         return -1
     start = max(start, not_before(b, job))
     while True:
         start = with_places(b, job, start)
-        if start == segments or when[BEGIN, start] >= until:
+        b.par[SOONEST] = when[BEGIN, start]
+        if when[BEGIN, start] >= until:
             return -1
         end = when[BEGIN, start] + b.job[job, LENGTH]
         begin_window(b, kind, when[ROW, start])

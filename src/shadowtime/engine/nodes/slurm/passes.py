@@ -32,7 +32,6 @@ from shadowtime.engine.nodes.slurm.availability import (
     LOOKED,
     MEASURED,
     NEXT,
-    OFF,
     PLACE_BITS,
     PLACES,
     PROCS,
@@ -41,9 +40,9 @@ from shadowtime.engine.nodes.slurm.availability import (
     ROW,
     RUNNING,
     SEGMENTS,
+    SOONEST,
     SUM,
     TAG,
-    TAIL,
     TAKE,
     UNTIL,
     UP_TO,
@@ -65,6 +64,7 @@ from shadowtime.engine.nodes.slurm.earliest import (
     remember_earliest,
     remember_plan,
 )
+from shadowtime.engine.nodes.slurm.putting_off import clear_off, put_off, settle
 from shadowtime.engine.nodes.slurm.startable import last_that_may_start
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
 from shadowtime.kernel import fields
@@ -80,9 +80,6 @@ from shadowtime.kernel.running import HEAD as AS_HEAD
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 FEW = 4
 """To plan more jobs than this is not worth it where none behind them may start any more."""
-AHEAD = 3
-"""A job that is postponed is searched this many times further ahead than necessary: the later its
-known start, the fewer plans can conflict with it."""
 
 
 @entry
@@ -131,7 +128,7 @@ def decide(state: Any, b: Any, now: int) -> None:
     if last < first:
         last = par[NEXT] - 1  # nor may any of those that have no plan yet
     elif par[BOUND] < par[HORIZON]:
-        plan_all(b)
+        settle(b, par[HORIZON])
     ask = par[NEXT] + 1
     step = 1
     unasked = 0  # jobs that were postponed since the last check which may start
@@ -147,36 +144,32 @@ def decide(state: Any, b: Any, now: int) -> None:
             return
         par[NEXT] = i + 1
         horizon = par[HORIZON]
-        until = NEVER
-        if par[BLOCKED] != 0:
-            until = min(par[BOUND], horizon + AHEAD * (horizon - now))
-            known = earliest_known(b, job)
-            if known >= until:
-                put_off(b, job, until)
-                unasked += 1
-                continue
-        at = earliest_start(b, job, until)
-        start = until if at < 0 else b.when[BEGIN, at]
+        since = earliest_known(b, job)
+        if par[BLOCKED] != 0 and since >= horizon:
+            put_off(b, job, since)
+            unasked += 1
+            continue
+        until = horizon if par[BLOCKED] != 0 else NEVER
+        length = b.job[job, LENGTH]
+        at = earliest_start(b, job, since, until)
+        start = par[SOONEST]
+        if at >= 0 and unasked > FEW and start + length > par[BOUND]:
+            unasked = 0
+            last = ask_again(b, i, last)
+            if i > last:
+                par[NEXT] = i
+                return
+            until = par[HORIZON]
+        while start < until and start + length > par[BOUND]:
+            settle(b, start + length)
+            at = earliest_start(b, job, start, until)
+            start = par[SOONEST]
         remember_earliest(b, job, start)
-        if par[BLOCKED] != 0 and start >= horizon:
+        if start >= until:
             put_off(b, job, start)
             unasked += 1
             continue
-        if start > now and start + b.job[job, LENGTH] > par[BOUND]:
-            if unasked > FEW:
-                unasked = 0
-                last = ask_again(b, i, last)
-                if i > last:
-                    par[NEXT] = i
-                    return
-                if start >= par[HORIZON]:
-                    put_off(b, job, start)
-                    continue
-            plan_all(b)
-            at = earliest_start(b, job, NEVER)
-            start = b.when[BEGIN, at]
-            remember_earliest(b, job, start)
-        write(b, at, cut(b, start + b.job[job, LENGTH]))
+        write(b, at, cut(b, start + length))
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
             state.job[job, REASON] = BACKFILLED if par[BLOCKED] != 0 else reason
@@ -228,41 +221,12 @@ def start_over(state: Any, b: Any, now: int) -> None:
     par[ARRIVED] = state.reg[JOBS_ARRIVED]
     par[VALID] = 1
     par[NEXT] = par[BLOCKED] = 0
-    par[OFF] = -1
-    par[BOUND] = NEVER
+    clear_off(b)
     if par[LATE] != 0:
         for i in range(par[LISTED]):
             look_up(b, b.found[i])
     sort_into_kinds(b)
     fill(b, now)
-
-
-@kernel
-def put_off(b: Any, job: int, start: int) -> None:
-    """Plan a job later, if at all: it does not start before ``start``."""
-    par = b.par
-    par[BOUND] = start
-    b.job[job, COUNT] = -1
-    if par[OFF] < 0:
-        par[OFF] = job
-    else:
-        b.job[par[TAIL], COUNT] = job
-    par[TAIL] = job
-
-
-@routine
-def plan_all(b: Any) -> None:
-    """Plan the jobs that were put off, in their order."""
-    job = b.par[OFF]
-    while job >= 0:
-        at = earliest_start(b, job, NEVER)
-        start = b.when[BEGIN, at]
-        write(b, at, cut(b, start + b.job[job, LENGTH]))
-        remember_plan(b, job, start)
-        remember_earliest(b, job, start)
-        job = b.job[job, COUNT]
-    b.par[OFF] = -1
-    b.par[BOUND] = NEVER
 
 
 @kernel
