@@ -232,7 +232,7 @@ def test_what_can_never_run_is_refused() -> None:
         simulate(small([900], [1], tag=np.array([0])), MACHINE, parse_policy("hperf(factor=2)"))
     with pytest.raises(UsageError, match="on nodes of their own"):
         simulate(small([1], [5], tag=np.array([0])), MACHINE, parse_policy("hperf(share=1)"))
-    with pytest.raises(ClusterError, match="no node says its own"):
+    with pytest.raises(ClusterError, match="no node gives its own"):
         simulate(small([1], [1]), node_cluster(2), parse_policy("lessc"))
 
 

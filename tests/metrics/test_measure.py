@@ -15,7 +15,7 @@ from schedule.tiny_worlds import World, fcfs, greedy, preemptive, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.engine.nodes.simulate import law_for
+from shadowtime.engine.nodes.run_tables import law_for
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY, Window, loss_of_capacity, lost_work, measure, utilisation
 from shadowtime.policy import parse_policy

@@ -12,7 +12,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.estimates import clamped, known_at_submission
 from shadowtime.engine.plan import plan
-from shadowtime.engine.simulate import with_more_room
+from shadowtime.engine.run_tables import with_more_room
 from shadowtime.kernel import fields
 from shadowtime.kernel.registers import VOLATILE
 from shadowtime.kernel.state import build

@@ -45,20 +45,21 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
     if policy.backfill.selects:
         return tuple(_claims_of_choice(policy, workload))
     if policy.place.caps:
-        # What is measured is not what is drawn: only a declared demand is a limit that holds.
+        # A measured demand may differ from the real one: only a declared demand is a limit that
+        # holds.
         declared = not policy.estimate.by_tag
         shared = (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
         return (QUEUE_BY_ARRIVAL, *shared) if policy.order.by_arrival else shared
     if policy.place.plans and policy.reserve.first == 1 and policy.reserve.fixed == "no":
         return tuple(_claims_of_one_plan(policy, workload))
-    # Promises for good are kept wherever they were planned.
+    # Permanent promises are kept wherever they were planned.
     anywhere = policy.place.neutral or (policy.place.plans and policy.reserve.kept)
     in_arrival_order = policy.order.by_arrival and anywhere and not policy.partition.restricts
     return tuple(_claims(policy, workload, contended)) if in_arrival_order else ()
 
 
 def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
-    """What a choosing function claims, as far as the rest of the policy lets it."""
+    """What a choosing function claims, as far as the rest of the policy permits."""
     claimed = set(policy.backfill.claims)  # type: ignore[attr-defined]
     by_arrival = {QUEUE_BY_ARRIVAL, HEAD_NEVER_IDLE, ARRIVAL_ORDER, NO_RESERVATION_VIOLATION}
     bounded = policy.estimate.bounds and workload.within_request

@@ -39,7 +39,7 @@ class Own(NamedTuple):
     """What a place function was asked about last (kernel/site/score.py)."""
 
     def on_nodes(self, count: int) -> Own:
-        """The same, with room to ask a place function about so many nodes."""
+        """The same, with room to ask a place function about ``count`` nodes."""
         return self._replace(offers=np.zeros(OFFERS_FROM + NODE_WORDS * count, np.int64))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine import lanes as k
-from shadowtime.engine.simulate import refuse_unfit
+from shadowtime.engine.run_tables import refuse_unfit
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:

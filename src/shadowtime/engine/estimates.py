@@ -64,7 +64,7 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
 def clamped(guess: Floats, *, most: Ints, otherwise: Ints) -> tuple[Ints, int]:
     """Predictions in whole seconds within [1, most], and how many had to be changed for that.
 
-    What is no number says nothing: ``otherwise`` (the request) is taken instead.
+    A prediction that is not a number is replaced by ``otherwise`` (the request).
 
     Examples
     --------

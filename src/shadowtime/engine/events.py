@@ -221,7 +221,7 @@ def admit(state: Any, world: Any, now: int) -> bool:
 
 @kernel
 def carry_out_decisions(state: Any, world: Any) -> None:
-    """Let what the pass decided happen: ends of started jobs, lost attempts of stopped ones."""
+    """Carry out the decisions of the pass: ends of started jobs, lost attempts of stopped ones."""
     reg = state.reg
     now = reg[NOW]
     for i in range(reg[DECISIONS]):

@@ -2,7 +2,7 @@
 
 An exception cannot pass through compiled code that runs without Python's lock; the job is
 all that the loop knows. So the function is called again, as plain Python, with the same arguments:
-that says what is wrong, and in which line.
+the exception then names what is wrong, and the line.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def what_is_wrong(
 
 
 def compile_failure(slot_name: str, function: Callable[..., Any], error: Any) -> PolicyError:
-    """What the compiler has against a function: its line, and the reason in a sentence."""
+    """Why a function cannot be compiled: its line, and the reason in a sentence."""
     file = plain(function).__code__.co_filename
     place = getattr(error, "loc", None)
     line = place.line if place is not None and place.filename == file else None
@@ -156,7 +156,7 @@ def compile_failure(slot_name: str, function: Callable[..., Any], error: Any) ->
 
 
 def reason_of(message: str) -> str:
-    """The part of a compiler's message that says what is wrong.
+    """The part of a compiler's message that names the problem.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def compile_uses(uses: tuple[Use, ...]) -> Any:
 
 @dataclass(frozen=True)
 class Digested:
-    """Functions that are the same if their digest is: a file that is read again brings new ones."""
+    """Functions are the same if their digest is: a file that is read again defines new ones."""
 
     digest: str
     uses: tuple[Use, ...]

@@ -222,7 +222,7 @@ def next_instant(lanes: Any, i: int, state: Any, world: Any) -> None:
 
 @routine
 def go_on(lanes: Any, i: int, state: Any, world: Any) -> None:
-    """Let things happen until the agent has to decide or the window is over."""
+    """Simulate until the agent has to decide or the window is over."""
     while lanes.lane[i, OVER] == 0:
         if lanes.par[0] == ORDER:
             if start_chosen(lanes, i, state, world) and state.reg[WAITING] > 0:
@@ -274,7 +274,7 @@ def may_overtake(state: Any, job: int) -> bool:
 
 @kernel
 def overtake(lanes: Any, i: int, state: Any, world: Any, job: int) -> None:
-    """Start a job ahead of the head; the extra processors are found anew."""
+    """Start a job ahead of the head; the extra processors are computed again."""
     start(lanes, i, state, world, job, BACKFILLED)
     find_shadow(state, state.reg[HEAD])
 
@@ -306,7 +306,7 @@ def clear(lanes: Any, i: int) -> None:
 
 @routine
 def offer(lanes: Any, i: int, state: Any, head: int) -> int:
-    """Write down the jobs to choose from, in order of arrival; returns how many are possible."""
+    """List the jobs to choose from, in order of arrival; returns how many are possible."""
     clear(lanes, i)
     slots = lanes.offered.shape[1]
     total = float(state.host[CAPACITY, 0, 0])
@@ -334,7 +334,7 @@ def offer(lanes: Any, i: int, state: Any, head: int) -> int:
 
 
 def windows_of(workload: Workload, jobs: int, starts: Ints) -> list[Workload]:
-    """Windows of a log: so many jobs from each place on, the first submitted at 0."""
+    """Windows of a log: ``jobs`` of them from each place on, the first submitted at 0."""
     made = []
     for first in starts.tolist():
         part = workload.take(np.arange(first, first + jobs))

@@ -88,7 +88,7 @@ def classes_of(part: ByClass, workload: Workload) -> Any:
 
 
 def reject_unplaceable(part: ByClass, cluster: Cluster, workload: Workload) -> None:
-    """Refuse a partition that leaves jobs nowhere to run, before the run."""
+    """Reject a partition that leaves jobs nowhere to run, before the run."""
     tables, kinds = tables_of(part, cluster), classes_of(part, workload)
     have = {name: column for column, name in enumerate(workload.resources)}
     home = np.zeros(len(workload), bool)
@@ -108,7 +108,7 @@ def reject_unplaceable(part: ByClass, cluster: Cluster, workload: Workload) -> N
 
 
 def hosts_with_a_tier(tier: Any) -> Any:
-    """For each table and class its hosts in order; the last entry says how many they are."""
+    """For each table and class its hosts in order; the last entry is their number."""
     among = np.zeros((*tier.shape[:2], tier.shape[2] + 1), np.int64)
     for table, kind in np.ndindex(*tier.shape[:2]):
         found = np.flatnonzero(tier[table, kind] >= 0)

@@ -1,6 +1,6 @@
 """From a policy's parts to the pass that carries them out.
 
-A combination of parts without a defined meaning is refused here, with the reason.
+A combination of parts without a defined meaning is rejected here, with the reason.
 """
 
 from __future__ import annotations

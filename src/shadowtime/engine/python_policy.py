@@ -9,6 +9,7 @@ import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.moldable import Sizes
+from shadowtime.engine.run_tables import as_schedule, with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -55,7 +56,6 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
     """Run a workload through an object with ``decide(snapshot)``."""
     from shadowtime.engine import steps
     from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-    from shadowtime.engine.simulate import as_schedule, with_more_room
 
     known = known_at_submission(estimate_of(policy), workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
@@ -172,7 +172,7 @@ class Observer:
         running = {}
         for row, begun, until in zip(rows.tolist(), start, end, strict=True):
             one = self._seen_running(state, row, begun + base, until + base)
-            running[one.id] = one  # parts of one job (on_site.py) are one job to a policy
+            running[one.id] = one  # parts of one job (site_rows.py) are one job to a policy
         return Snapshot(
             now=now + base,
             cluster=self.cluster,

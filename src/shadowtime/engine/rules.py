@@ -12,7 +12,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes.demands import believed
 from shadowtime.engine.partitions import CLASS_NAMES, RUN, classes_of, tables_of
 from shadowtime.engine.plan import in_one_sweep
-from shadowtime.engine.simulate import leaves_the_queue
+from shadowtime.engine.run_tables import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.policy import Policy

@@ -4,5 +4,5 @@ SEMANTICS = 2
 """Raise it with every change that alters a schedule or a metric of some policy on some log.
 
 Stored results carry it (:mod:`shadowtime.study.sweep`), so that numbers of two semantics are never
-taken for one another. A test holds digests of schedules and metrics that belong to this number.
+confused. A test holds digests of schedules and metrics that belong to this number.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.moldable import Sizes
-from shadowtime.engine.simulate import as_schedule, refuse_unfit
+from shadowtime.engine.run_tables import as_schedule, refuse_unfit
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.choice import HOW, PENDING, STEPPING, Free, Queue, earliest, occupy
 from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST, START
@@ -163,7 +163,7 @@ class Session:
         from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
         from shadowtime.engine.failures import raise_failure
         from shadowtime.engine.passes.select import run
-        from shadowtime.engine.simulate import with_more_room
+        from shadowtime.engine.run_tables import with_more_room
 
         if not self.running:
             return False

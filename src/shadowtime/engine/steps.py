@@ -41,7 +41,7 @@ def host_with_room(state: Any, job: int) -> int:
 
 @entry
 def finish_pass(state: Any, world: Any) -> None:
-    """Let what was decided happen."""
+    """Carry out what was decided."""
     events.carry_out_decisions(state, world)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the work of stopped jobs: the policy's say, in the registers of a run."""
+"""What happens to the work of stopped jobs: the policy's rule, in the registers of a run."""
 
 from __future__ import annotations
 

@@ -22,18 +22,20 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER, SHIFT
 
 (FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, PAST, IDLE, STEPS) = range(9)
-"""Places in ``mark``: the first step in force; compress promises?; no promise falls due before; so
-many waiting jobs are all asked; places of ``step`` ever used; the first that may be used again;
-the first step that has passed since ``tidy``; steps without a begin or an end, at most; the steps
-that ``tidy`` left."""
+"""Places in ``mark``: the first step in force; compress promises?; no promise falls due before; up
+to this many waiting jobs are all asked; places of ``step`` ever used; the first that may be used
+again; the first step that has passed since ``tidy``; steps without a begin or an end, at most; the
+steps that ``tidy`` left."""
 (LISTED, GAPS, SCALE, WIDEST, BASE, LAST_BEGIN, KNOWN, RISES, WASTED, SOUGHT) = range(9, 19)
 """Places in ``line``; those whose job has started; seconds in a part of time, as a power of two;
 the class of the whole pool's width; when the first part begins; when the last step began; is
-``longest`` valid?; how often it has risen; steps looked at in vain since it was made, and steps
-looked at to make it."""
+``longest`` valid?; how often it has risen; steps examined without a result since it was made, and
+steps examined to make it."""
 MARKS = 19
 FEW = 128
-"""To ask so few jobs is quicker than to look for holes (measured on the archive's logs)."""
+"""Up to this many jobs are asked more quickly than holes are found (measured on the archive's
+logs).
+"""
 PARTS, CLASSES = 64, 34
 """Parts of time and classes of width in ``longest``."""
 
@@ -75,7 +77,7 @@ class Availability(NamedTuple):
 
 
 def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = FEW) -> Availability:
-    """A book for a run of ``n`` jobs: nothing is promised yet."""
+    """A profile for a run of ``n`` jobs: nothing is promised yet."""
     # Each job begins at one step and ends at another. A sweep makes one more for each job at most,
     # and what is idle before it is an eighth of the others.
     room, blocks = 4 * n + 64, (n >> SHIFT) + 1

@@ -2,7 +2,7 @@
 
 The function is called through a pointer that takes three whole numbers, so that compiled code and
 a callback into Python have the same type and the pass is compiled once. The arrays themselves stay
-where they are for a whole run; ``Choice.address`` says where.
+where they are for a whole run; ``Choice.address`` holds their addresses.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def select_signature() -> Any:
 
 @routine
 def earliest(free: Any, need: Any, seconds: int) -> int:
-    """The first instant from which ``need`` is free for so many seconds.
+    """The first instant from which ``need`` is free for ``seconds``.
 
     Examples
     --------

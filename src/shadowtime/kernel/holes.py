@@ -143,7 +143,7 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
 
 @kernel
 def add_holes(b: Any, at: int, beyond: int, procs: int) -> None:
-    """Note the holes that are there since steps were raised by so many processors."""
+    """Note the holes that exist since steps were raised by ``procs`` processors."""
     step = b.step
     while at != beyond:
         left = np.uint64(at)  # a signed place may be negative in Numba's eyes

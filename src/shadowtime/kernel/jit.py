@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-"""No fastmath: results must not depend on the compiler's mood."""
+"""No fastmath: results must not depend on the compiler's optimisations."""
 
 BARE: dict[str, Any] = {"_nrt": False}
 """No reference counting: kernels allocate nothing."""

@@ -1,7 +1,7 @@
 """Where a job goes: best fit over the hosts (spec 3.3); on a pool there is one host to choose from.
 
 Best fit leaves the fewest processors, then the least of each further resource, then the lowest
-index. The partition part's tables come first (spec 3.4): ``tier`` says which hosts a class of jobs
+index. The partition part's tables come first (spec 3.4): ``tier`` holds which hosts a class of jobs
 may use, and in which order of preference; caps.py bounds the reservations.
 """
 

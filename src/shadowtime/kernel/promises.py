@@ -1,4 +1,5 @@
-"""Promises in the book: when a job is due, how early it can be, and how its promise moves there.
+"""Promises in the availability profile: when a job is due, how early it can be, and how its promise
+moves there.
 
 Most promises that move slide by a few steps: what they give up at their end lies close to what they
 take at their begin.

@@ -1,4 +1,4 @@
-"""Sorting whole numbers by some of their bits: no comparison, so none that is hard to foresee."""
+"""Sorting whole numbers by some of their bits: without comparisons, which are hard to predict."""
 
 from __future__ import annotations
 

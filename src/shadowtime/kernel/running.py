@@ -134,7 +134,7 @@ def fits(state: Any, job: int, host: int) -> bool:
 
 @kernel
 def log(state: Any, kind: int, job: int) -> None:
-    """Write a decision down, for the event loop or the live port to carry out."""
+    """Log a decision, for the event loop or the live port to carry out."""
     at = state.reg[DECISIONS]
     state.did[KIND, at] = kind
     state.did[WHICH, at] = job
@@ -164,7 +164,7 @@ def begin_first(state: Any, job: int, host: int) -> None:
 def record_attempt(state: Any, job: int) -> None:
     """Note the run of a job that is being stopped, and what it has left to do.
 
-    What becomes of its work is for the registers SAVE_EVERY and OVERHEAD to say.
+    What happens to its work depends on the registers SAVE_EVERY and OVERHEAD.
     """
     at = state.reg[ATTEMPTS]
     state.tried[VICTIM, at] = job

@@ -200,7 +200,7 @@ def meld(index: Any, a: int, b: int) -> int:
 
 @routine
 def shortest_within(index: Any, wait: Any, bits: int, procs: int) -> int:
-    """The waiting job of the least (estimate, arrival) no wider than so many, -1 if none."""
+    """The waiting job of the least (estimate, arrival) no wider than ``procs``, -1 if none."""
     if procs < 1:
         return -1
     leaves = index.tree.shape[0] // 2

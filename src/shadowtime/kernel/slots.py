@@ -35,9 +35,9 @@ TIMERS = 4
 SLOT_SHIFT = 48
 """FAILED holds slot << SLOT_SHIFT | job."""
 IN_USE = 6
-"""Place in a frame's parameters of the bits 1 << slot."""
+"""Place in a pass's parameters of the bits 1 << slot."""
 TIMES_FROM = 9
-"""Place in a frame's parameters of the timers: of each its period, when it is due next (0: not
+"""Place in a pass's parameters of the timers: of each its period, when it is due next (0: not
 known yet) and whether it writes into the row of all jobs alone."""
 PERIOD, DUE, WHOLE, TIME_WORDS = 0, 1, 2, 3
 

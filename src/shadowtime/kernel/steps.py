@@ -30,7 +30,7 @@ class Steps(NamedTuple):
 
 
 def make_steps(room: int) -> Steps:
-    """Room for so many steps."""
+    """Room for ``room`` steps."""
     return Steps(time=np.empty(room, np.int64), level=np.empty(room, np.int64))
 
 

@@ -1,7 +1,7 @@
 """The tables of a run filled from a workload's columns, and its results taken out: row by row.
 
-A row of the table of jobs is two or three cache lines. Written column by column, each of them comes
-by many times; written row by row, once.
+A row of the table of jobs is two or three cache lines. Written column by column, each of them is
+loaded many times; written row by row, once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The compiled part of counting: which jobs are scored, and how many of them were what."""
+"""The compiled part of counting: which jobs are scored, and how many were backfilled, killed or
+late.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 INSIDE, SCORED, STARTED = 0, 1, 2
 """Places in ``found``: jobs in the window, those of them that have run, all that have run."""
 SCHEDULED, BEHIND, KILLED, BLOCKED, PROMISED, LATE, STOPPED, STOPS = 3, 4, 5, 6, 7, 8, 9, 10
-"""Of the scored jobs: started by a policy, by backfilling, killed at the limit, once first and held
-up, promised a start, started later than that, preempted; and how often."""
+"""Of the scored jobs: started by a policy, by backfilling, killed at the limit, blocked at the head
+of the queue, promised a start, started later than that, preempted; and how often.
+"""
 EVER, COUNTS = 11, 12
 """Jobs that have run and were preempted, scored or not; how many places there are."""
 

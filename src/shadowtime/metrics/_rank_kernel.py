@@ -2,7 +2,7 @@
 
 Quickselect without branches on the values: those below the pivot are written to the front of
 another row, those above it to its end, and those equal to it nowhere. A pivot is the median of
-three values at places drawn by a fixed rule, so no order that jobs come in is a bad one.
+three values at places drawn by a fixed rule, so no order of jobs is a bad case.
 """
 
 from __future__ import annotations

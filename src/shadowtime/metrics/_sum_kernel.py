@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.types import Floats, Ints
 
 PIECE = 128
-"""So many values are added up without halving."""
+"""Up to this many values are added without halving."""
 DEPTH = 64
 """Room for as many halvings as there can be."""
 

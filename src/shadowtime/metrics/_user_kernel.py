@@ -1,4 +1,4 @@
-"""The compiled part of evenness between users: their means, Jain's index, the Gini coefficient."""
+"""The compiled part of fairness between users: their means, Jain's index, the Gini coefficient."""
 
 from __future__ import annotations
 

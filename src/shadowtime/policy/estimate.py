@@ -23,6 +23,8 @@ class Estimate(Part):
     slot: ClassVar[str] = "estimate"
     bounds: ClassVar[bool] = False
     """True if no job that keeps within its request outlives its estimate."""
+    requested: ClassVar[bool] = False
+    """True if it is the request itself."""
     changes: ClassVar[bool] = False
     """True if the estimate of a job may change while it waits."""
     expires: ClassVar[bool] = False
@@ -48,6 +50,7 @@ class Requested(Estimate):
 
     bounds: ClassVar[bool] = True
     live_on_site: ClassVar[bool] = True
+    requested: ClassVar[bool] = True
     name: ClassVar[str] = "requested"
     summary: ClassVar[str] = "what the user requested"
 

@@ -62,6 +62,11 @@ class Place(Part):
         """True if the length of the queue chooses the threshold."""
         return False
 
+    @property
+    def looks_ahead(self) -> float:
+        """How far a start is searched after first fit's, in requests."""
+        return 0.0
+
     def factors(self) -> tuple[Fraction, ...]:
         """The penalty factors that are good enough, ascending."""
         return ()
@@ -146,6 +151,10 @@ class LessConsume(NodePlace):
     @property
     def search(self) -> str:
         return "threshold" if self.threshold > 0 else "cheapest"
+
+    @property
+    def looks_ahead(self) -> float:
+        return self.horizon
 
     def factors(self) -> tuple[Fraction, ...]:
         """The exact threshold: 1.15 is 23/20."""

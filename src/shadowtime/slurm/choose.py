@@ -104,7 +104,7 @@ class Chooser:
         *,
         busy_first: int | None = None,
     ) -> Choice | None:
-        """As :meth:`test`, after so many running jobs have ended."""
+        """As :meth:`test`, after ``count`` running jobs have ended."""
         if self.shortcuts and ask.exclusive and busy_first is None and self.takes_whole(ask):
             idle = ends.idle(count)
             if not could_fit(ends.usage, ask, nodes, idle=idle):

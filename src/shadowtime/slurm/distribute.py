@@ -86,7 +86,7 @@ def deal(
 
 
 def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
-    """The cores that hold so many cpus: from socket to socket in turn.
+    """The cores that hold these cpus: from socket to socket in turn.
 
     With several cpus per task, tasks that fit one socket whole are packed there first.
     """

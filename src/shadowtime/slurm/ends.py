@@ -1,5 +1,5 @@
-"""Running jobs in the order of their limits' ends, the machine after so many of them ended, and the
-will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (3.6).
+"""Running jobs in the order of their limits' ends, the machine after a number of them ended, and
+the will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (3.6).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Ends:
         self._first: dict[tuple[int, int], int] = {}
 
     def after(self, count: int) -> Usage:
-        """The usage after so many ends; shared, not to be changed."""
+        """The usage after ``count`` ends; shared, not to be changed."""
         known = self._after
         if not known:
             known.append(self.usage.copy())
@@ -56,7 +56,7 @@ class Ends:
         return known[count]
 
     def idle(self, count: int) -> int:
-        """The nodes without any job after so many ends."""
+        """The nodes without any job after ``count`` ends."""
         if not self._idle:
             busy = 0
             found = [0] * (len(self.masks) + 1)
@@ -69,7 +69,7 @@ class Ends:
         return self._idle[count]
 
     def first(self, ask: Ask, nodes: int) -> int:
-        """A lower bound: before so many ends the job fits on no part of ``nodes``.
+        """A lower bound: the number of ends before which the job fits on no part of ``nodes``.
 
         One more than there are ends where it never could.
         """
@@ -143,7 +143,7 @@ def will_run(
 ) -> WillRun | None:
     """When the job could start on ``nodes``, by the ends of running jobs.
 
-    ``first``: the job is known not to fit before so many ends (:meth:`Ends.first`). ``rows``
+    ``first``: the job is known not to fit before this number of ends (:meth:`Ends.first`). ``rows``
     test it in ``section`` where gang scheduling lets jobs lie above others.
     """
     gone: set[int] = set()

@@ -124,7 +124,7 @@ class Need:
         return self.cpus <= 0 and self.gpus <= 0 and enough(0, self.nodes, self.ask)
 
     def add(self, cpus: int, gpus: int) -> None:
-        """A node with so many cpus and GPUs is taken."""
+        """Take a node with these cpus and GPUs."""
         self.cpus -= cpus
         self.bound -= cpus
         self.nodes -= 1

@@ -81,7 +81,7 @@ class SlurmRun:
         return found
 
     def moved(self, seconds: int) -> SlurmRun:
-        """The same run so much later."""
+        """The same run ``seconds`` later."""
         for column in (self.start, self.end):
             column[:] = [time + seconds if time >= 0 else time for time in column]
         for runs in (self.lost, self.paused):

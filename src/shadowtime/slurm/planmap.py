@@ -84,7 +84,8 @@ class PlanMap:
         return found
 
     def shrinking(self, base: int, start: int) -> tuple[list[int], list[int]]:
-        """How many nodes of ``base`` are free from ``start`` on: at a begin, so many and no more.
+        """How many nodes of ``base`` stay free from ``start`` on: the begins, and the number at
+        each.
 
         Examples
         --------

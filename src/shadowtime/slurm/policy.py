@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 OWN = ("phase", "phases", "latency")
-"""Parameters of ours beside Slurm's: which of so many offsets of the passes is simulated, and how
+"""Parameters of ours beside Slurm's: which of several offsets of the passes is simulated, and how
 many milliseconds nodes take to answer after an end (an epilog takes long)."""
 AS_MEASURED = -1
 """The latency that the log shows."""
@@ -100,7 +100,7 @@ class SlurmPolicy:
         return dict(self.settings)
 
     def offsets(self, count: int) -> list[SlurmPolicy]:
-        """This policy with its passes at each of so many offsets."""
+        """This policy with its passes at each of ``count`` offsets."""
         return [replace(self, phase=k, phases=count) for k in range(count)]
 
     def parameters_on(self, config: Mapping[str, str]) -> Parameters:

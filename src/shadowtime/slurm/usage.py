@@ -91,7 +91,7 @@ class Usage:
         return other
 
     def able(self, floor: Floor) -> int:
-        """The nodes that have at least so many cpus, so much memory and so many GPUs free.
+        """The nodes that have at least these cpus, memory and GPUs free.
 
         Memory 0 requests nodes with none in use. Only nodes that changed since the last query are
         checked.

@@ -324,7 +324,7 @@ def _runs_without(request: Request) -> str:
     if request.contiguous and not in_a_row(request):
         return "asks for contiguous nodes beside nodes it names: that is left out"
     if left_out(request):
-        return "asks for so many nodes of a feature in a way that is not modelled: left out"
+        return "asks for a number of nodes with a feature in a way that is not modelled: left out"
     return ""
 
 

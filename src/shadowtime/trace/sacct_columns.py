@@ -139,7 +139,7 @@ class _Values(Generic[Key]):
 
 
 def first_rows(numbers: Ints, least: int = 1) -> tuple[Ints, Ints]:
-    """The distinct ones of at least so much as they turn up, and the first row of each.
+    """The distinct numbers from ``least`` on as they turn up, and the first row of each.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class Table:
         self.rows = 0
 
     def more(self, count: int) -> Ints:
-        """Room for so many more rows, to be written."""
+        """Room for ``count`` more rows, to be written."""
         before, self.rows = self.rows, self.rows + count
         if self.rows > self._room.shape[1]:
             larger = np.empty((len(self._room), 2 * self.rows), np.int64)

@@ -60,7 +60,7 @@ Row = tuple[int, "list[str] | str"]
 
 
 def pieces_of(rows: Iterator[Row], width: int) -> Iterator[Piece | BadRow]:
-    """Rows as so many columns, as many together as follow each other without a bad one."""
+    """Rows as ``width`` columns, in pieces between bad rows."""
     lines: list[int] = []
     fields: list[list[str]] = []
 

@@ -30,7 +30,7 @@ _FIRST = {
     ).reshape(-1, width // 8)
     for width in (8, 16, _WIDEST)
 }
-"""Which bits of so many bytes are the first few of them, as words."""
+"""By number of bytes: the bits of the first few of them, as words."""
 _LAST = np.array([(1 << 64) - (1 << 8 * max(8 - size, 0)) for size in range(17)], np.uint64)
 """Which bits of the last eight bytes are those of a text of up to 16."""
 _LAST_BUT_8 = np.concatenate([np.zeros(8, np.uint64), _LAST[:9]])
@@ -99,7 +99,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def empty(cls, count: int) -> Texts:
-        """So many empty texts."""
+        """``count`` empty texts."""
         block = Block(b"")
         return cls(block, np.full(count, block.first, np.int64), np.zeros(count, np.int64))
 
@@ -126,13 +126,13 @@ class Texts(Sequence[str]):
         return (raw[begin : begin + size] for begin, size in places)
 
     def part(self, begin: Ints | int, size: Ints) -> Texts:
-        """So many bytes of each field, ``begin`` bytes behind its first."""
+        """``size`` bytes of each field, ``begin`` bytes behind its first."""
         return Texts(self.block, self.begin + begin, size)
 
     def words(self, most: int) -> Iterator[tuple[Ints | None, Words]]:
         """Eight bytes of each field after the other, and zeros behind its end.
 
-        Rows (all: None) and what they are, up to so many bytes of a field. How many words a field
+        Rows (all: None) and what they are, up to ``most`` bytes of a field. How many words a field
         has depends on its size alone.
         """
         longest = int(self.size.max(initial=0))
@@ -188,7 +188,7 @@ class Texts(Sequence[str]):
         return np.minimum(count, self.size)
 
     def numbers(self, most: int) -> tuple[Ints, AnyArray]:
-        """What is written in decimal digits, at most so many (16), and nothing else: the numbers,
+        """What is written in decimal digits, at most ``most`` (16), and nothing else: the numbers,
         and in which rows they stand.
 
         Examples
@@ -220,7 +220,7 @@ class Texts(Sequence[str]):
 def packed(
     rows: Sequence[Sequence[str]], width: int, before: bytes = b""
 ) -> tuple[Block, Ints, Ints]:
-    """A block of rows that have so many fields each, below other text; where the byte before and
+    """A block of rows that have ``width`` fields each, below other text; where the byte before and
     the byte after each field are.
 
     Examples

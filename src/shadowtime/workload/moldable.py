@@ -35,7 +35,7 @@ def serial_of(workload: Workload) -> Floats:
 
 
 def seconds_at(seconds: ArrayLike, serial: ArrayLike, *, of: ArrayLike, to: ArrayLike) -> Ints:
-    """What takes so many seconds on ``of`` processors takes so many on ``to``, rounded up.
+    """The seconds that a job of ``seconds`` on ``of`` processors takes on ``to``, rounded up.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from shadowtime.engine.live_pass.outcome import pooled, recall_promises
 from shadowtime.engine.live_pass.own import own_functions
 from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
-from shadowtime.engine.simulate import with_more_room
+from shadowtime.engine.run_tables import with_more_room
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
     CHANGED,

@@ -102,7 +102,7 @@ def forward(
     """
     from shadowtime.engine import steps
     from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-    from shadowtime.engine.simulate import with_more_room
+    from shadowtime.engine.run_tables import with_more_room
 
     if shape == "nodes":
         refuse_on_nodes(policy)

@@ -18,7 +18,7 @@ from shadowtime.engine.live_pass.notes import (
     PROMISED,
     SINCE,
 )
-from shadowtime.engine.simulate import mark_classes
+from shadowtime.engine.run_tables import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
 from shadowtime.kernel.registers import ARRIVED, BITS, ENDS, NEVER

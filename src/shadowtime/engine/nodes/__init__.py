@@ -1,4 +1,4 @@
-"""Nodes: jobs that share bandwidth, placements that mind it, ends that move."""
+"""Nodes: jobs that share bandwidth, placements that consider it, ends that move."""
 
 from shadowtime.engine.nodes.simulate import simulate_nodes
 

@@ -1,4 +1,4 @@
-"""What a policy believes that every process draws of the shared resources."""
+"""The demand of every process for the shared resources, as a policy assumes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def believed(draws: Ints, contention: Contention, part: Estimate) -> Ints:
-    """What a policy takes the demands to be: the truth, unless its estimates are wrong.
+    """The demands that a policy assumes: the true ones, unless its estimates are wrong.
 
     Examples
     --------

@@ -179,7 +179,7 @@ SLOT_AT = 13
 ASKED = 14
 """By LIKE: the ROUND in which one of these jobs was asked;"""
 CLEARS = 15
-"""first of the slots: processes of a kind that cost nothing after so many ends."""
+"""first of the slots: by number of ends, processes of a kind that cost nothing then."""
 SLOTS = 8
 LISTS = CLEARS + SLOTS
 

@@ -103,7 +103,7 @@ from shadowtime.kernel.running import (
 )
 
 SOME = 16
-"""So many steps without a begin or an end may always stay."""
+"""Up to this many steps without a begin or an end may always stay."""
 
 
 @entry
@@ -142,7 +142,7 @@ def decide(state: Any, b: Any) -> None:
         start_due(state, b, now)
     else:
         start_around(state, b, now)
-    state.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time goes on, whatever was promised
+    state.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time passes, whatever was promised
 
 
 @kernel

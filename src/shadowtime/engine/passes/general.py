@@ -131,7 +131,7 @@ def free_up(state: Any, f: Any, head: int, custom: Any) -> bool:
 
 @kernel
 def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
-    """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
+    """Step 1 and the first reservation of step 2; returns the number of candidates left."""
     head = first_waiting(state)
     while head >= 0:
         host = host_now(state, f, head)

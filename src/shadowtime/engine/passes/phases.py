@@ -76,7 +76,7 @@ def run_phases(state: Any, f: Any, size: int, custom: Any) -> None:
 
 @kernel
 def list_candidates(f: Any, size: int) -> None:
-    """Write down the jobs in the heap, to ask for them."""
+    """List the jobs in the heap, to ask for them."""
     for i in range(size):
         f.asked[i] = f.jobs[f.heap[i]]
 

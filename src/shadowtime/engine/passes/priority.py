@@ -205,7 +205,7 @@ def keep_waiting(state: Any, alike: Any, count: int) -> int:
 
 @kernel
 def reserve_on_processors(state: Any, alike: Any, job: int) -> int:
-    """Put the job among the steps at its earliest start; where that is, or NOWHERE."""
+    """Put the job among the steps at its earliest start; returns that step, or NOWHERE."""
     need = need_on(state, job, 0, 0)
     if need > state.host[CAPACITY, 0, 0]:
         return NOWHERE

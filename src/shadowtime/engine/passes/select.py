@@ -1,8 +1,8 @@
 """A pass in which a function chooses the set of jobs that start: knapsacks, plans, Python policies.
 
 The function is handed the queue in order and what will be free (kernel/choice.py). It answers in
-the columns ``start``, ``promised`` and ``due``. Whatever it plans is its own business; here it is
-only verified that what starts fits. A planned start in the future calls the pass again.
+the columns ``start``, ``promised`` and ``due``. How it plans is up to the function; here it is only
+verified that what starts fits. A planned start in the future calls the pass again.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def decide(state: Any, f: Any, c: Any, custom: Any, choose: Any) -> None:
 
 @routine
 def line_up(state: Any, f: Any, c: Any, custom: Any) -> int:
-    """Write down the waiting jobs in the policy's order; returns how many there are."""
+    """List the waiting jobs in the policy's order; returns how many there are."""
     count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == FCFS:
         for i in range(count):  # no slices: a copy of one would allocate

@@ -46,7 +46,7 @@ class SiteClasses:
     reservations: int
     """Plans that are counted, at most."""
     times: int
-    """Plans counted by node, at most so many times each node's resources."""
+    """Plans counted by node take at most this multiple of each node's resources."""
     most_planned: int
     """Nodes that plans counted by node can hold, each counted for each plan."""
 

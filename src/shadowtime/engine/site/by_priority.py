@@ -19,7 +19,7 @@ from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.asks import user_name
-from shadowtime.engine.site.simulate import with_more_room
+from shadowtime.engine.site.run_tables import with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.fields import PROCS, WHICH
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW, QUEUE_FROM, WAITING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.priority.shares import Branch
     from shadowtime.engine.site.plan import Prepared
-    from shadowtime.engine.site.simulate import PreparedRun
+    from shadowtime.engine.site.run_tables import PreparedRun
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def site_claims(policy: Policy, workload: Workload, site: Site) -> tuple[str, ...]:
-    """Promises made for good are kept where no node fails and no limit can forbid a start.
+    """Permanent promises are kept where no node fails and no limit can forbid a start.
 
     The other claims are about pools: they count processors.
     """

@@ -121,7 +121,7 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
 
 @routine
 def line_up(state: Any, ground: Any, f: Any, custom: Any) -> int:
-    """Write the queue down by (tier, key, arrival); returns how many wait."""
+    """List the queue by (tier, key, arrival); returns how many wait."""
     count = in_order(state, ground, f, custom)
     simple = sorted_already(ground, f)
     size = count
@@ -245,7 +245,7 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
     ask = ground.job[job, ASK]
     first = asked - ground.mark[GAINS_FROM]
     behind = ground.mark[GAINS] - ground.mark[GAINS_FROM]
-    if behind - first > MANY_GAINS or first < 0:
+    if behind - first > MANY_GAINS:
         return now, due
     since, until = NEVER, 0
     for row in range(first, behind):

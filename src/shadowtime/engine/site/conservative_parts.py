@@ -11,7 +11,7 @@ from shadowtime.kernel.order import FCFS
 COMPRESS = 1
 """1: promises move to earlier starts. The place 0 is that of the order (general_parts.py)."""
 EFFORT = 2
-"""How much a sweep may look at, in gains; 0: all there is. The rest is left to the next pass."""
+"""How much a sweep may examine, in gains; 0: everything. The next pass continues with the rest."""
 UNFINISHED = 3
 """1 if the sweep was left unfinished."""
 EVERY_PASS = 4

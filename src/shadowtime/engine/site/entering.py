@@ -161,7 +161,7 @@ def call_next(ground: Any, e: Any, array: int, now: int) -> None:
 
 @routine
 def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> None:
-    """A job is done for good: its array and the jobs that depend on it learn so."""
+    """A job is over: notify its array and the jobs that depend on it."""
     array = ground.job[job, ARRAY]
     if array >= 0 and ground.job[job, PHASE] >= QUEUED:
         e.array[array, ARRAY_USED] -= 1
@@ -198,7 +198,7 @@ def meet(ground: Any, e: Any, group: int, now: int) -> None:
 
 @routine
 def note_start(ground: Any, e: Any, job: int, now: int) -> None:
-    """A job starts for the first time: those that wait for its start learn so."""
+    """A job starts for the first time: notify those that wait for its start."""
     if e.first[job] == e.first[job + 1] or e.well[job] & STARTED_ONCE != 0:
         return
     e.well[job] |= STARTED_ONCE
@@ -216,7 +216,7 @@ def seat(state: Any, ground: Any, running: Any, waiting: Any, promised: Any) -> 
 
     Their places are already in the tables, with the alternative each runs by. Promises are looked
     at again where a node may have closed or one is past; where they take more than there is, the
-    steps say so themselves.
+    steps show it.
     """
     now = state.reg[NOW]
     if ground.mark[ANY_CLOSING] != 0:

@@ -247,7 +247,7 @@ def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
         phase = ground.job[job, PHASE]
         ground.mark[CANCELS] = pop(
             e.cancels, ground.mark[CANCELS]
-        )  # if it is COMING, admit sees to it
+        )  # if it is COMING, admit handles it
         if phase == QUEUED:
             leave_queue(state, ground, job, now)
         if PENDING <= phase <= QUEUED:
@@ -260,7 +260,7 @@ def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
 
 @routine
 def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
-    """Let the starts that the pass decided happen."""
+    """Carry out the starts that the pass decided."""
     reg = state.reg
     now = reg[NOW]
     for i in range(reg[DECISIONS]):

@@ -21,7 +21,7 @@ from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.plans import Plans, RunsByRow, joined
-from shadowtime.engine.site.simulate import empty_state, with_more_room
+from shadowtime.engine.site.run_tables import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
@@ -64,6 +64,7 @@ def decide_site(
     Examples
     --------
     >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.engine.site.plans import Run
     >>> from shadowtime.policy import parse_policy
     >>> from shadowtime.workload import Workload
     >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))

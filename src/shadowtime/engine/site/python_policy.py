@@ -12,7 +12,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.plan import own_on, rule_of
-from shadowtime.engine.site.simulate import as_site_schedule, prepared_run, with_more_room
+from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
 from shadowtime.policy.snapshot import ask_policy, name_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
 
     Rules
     -----
-    ``fits`` of a waiting job says whether it could start now by itself: nodes, partitions, closings
+    ``fits`` of a waiting job is whether it could start now by itself: nodes, partitions, closings
     and limits considered. Its nodes are chosen by the place rule (the object's ``place``, default
     best-fit). A job that the policy never starts is left unstarted, as with any policy on a site.
 

@@ -31,7 +31,7 @@ def fits_now(state: Any, ground: Any, jobs: Any, fits: Any) -> None:
 
 @entry
 def begin_job(state: Any, ground: Any, job: int, reason: int) -> int:
-    """Start a waiting job now where the place rule says: STARTED; else start.BLOCKED or ASIDE."""
+    """Start a waiting job where the place rule puts it: STARTED; else start.BLOCKED or ASIDE."""
     alt = start.ask_start(state, ground, job)
     if alt < 0:
         return int(alt)
@@ -83,7 +83,7 @@ def stop_job(state: Any, world: Any, ground: Any, job: int) -> None:
 
 @entry
 def finish_pass(state: Any, world: Any, ground: Any, e: Any) -> None:
-    """Let what was decided happen."""
+    """Carry out what was decided."""
     events.carry_out_decisions(state, world, ground, e)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.general_parts import make_general
-from shadowtime.engine.site.simulate import prepared_run, with_more_room
+from shadowtime.engine.site.run_tables import prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
 from shadowtime.engine.work import keep_work
 from shadowtime.kernel import fields as columns
@@ -27,7 +27,7 @@ from shadowtime.types import Reason
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.site.simulate import PreparedRun
+    from shadowtime.engine.site.run_tables import PreparedRun
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy

@@ -27,8 +27,8 @@ def on_clock(workload: Workload, when: int) -> int:
         return NO_LIMIT
     if workload.epoch is None:
         raise UsageError(
-            f"the site has outages or reservations with dates, but {workload.name} does not say "
-            "when its clock reads 0: give the workload an epoch, or leave them out of the site"
+            f"the site has outages or reservations with dates, but {workload.name} does not "
+            "give the date at which its clock is 0: give the workload an epoch, or leave them out"
         )
     return when - workload.epoch
 

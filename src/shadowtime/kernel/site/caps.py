@@ -33,7 +33,7 @@ def may_reserve(ground: Any, alt: int) -> bool:
 
 @kernel
 def within_cap(ground: Any, shape: int, node: int, tasks: int) -> bool:
-    """True if the pass's plans and so many tasks take no more than TIMES what the node has."""
+    """True if the pass's plans and ``tasks`` more take no more than TIMES what the node has."""
     resources = ground.step.shape[1] - LEVEL
     for k in range(resources):
         most = ground.mark[TIMES] * ground.node[node, FREE + resources + k]

@@ -44,7 +44,7 @@ from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
 
 # Features with counts: ``count[row, s]`` is how many nodes a set ``s`` of the counts asks for
-# together; ``kind[row, node]`` says which counts a node satisfies, as bits. By Hall's theorem the
+# together; ``kind[row, node]`` is which counts a node satisfies, as bits. By Hall's theorem the
 # nodes used so far lack the most that any set of counts still asks for beyond the nodes that
 # satisfy one of them (``scratch[HITS]``).
 
@@ -263,7 +263,7 @@ def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
 def walk(ground: Any, shape: int, rule: int) -> bool:
     """Give each node all it holds, in order, but keep one task for each node still due.
 
-    A node is passed over if the nodes or tasks left would not do for the counts of features.
+    A node is skipped if the nodes or tasks left could not satisfy the counts of features.
     """
     scratch = ground.scratch
     first = ground.shape[shape, MASK_FROM]

@@ -1,7 +1,7 @@
 """The earliest start of a shape: nodes' next changes in the order of time.
 
-At every start looked at, ``scratch[ROOM]`` says how many tasks each node holds throughout the
-window that begins there. A heap knows which node changes next, so time goes from change to change.
+At every start looked at, ``scratch[ROOM]`` is how many tasks each node holds throughout the window
+that begins there. A heap knows which node changes next, so time goes from change to change.
 """
 
 from __future__ import annotations

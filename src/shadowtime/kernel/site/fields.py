@@ -64,7 +64,8 @@ NEGATIVE = 34
 LEFT = 35
 """Runs that have left their nodes so far."""
 TIMES = 36
-"""Class partitioning: plans counted by node take at most so many times what it has; 0 without."""
+"""Class partitioning: plans counted by node take at most this multiple of what it has; 0 without.
+"""
 MOST_COUNTED = 37
 """Class partitioning: plans that are counted, at most."""
 COUNTED = 38
@@ -114,7 +115,7 @@ REFUSED_LENGTH = 16
 """No job of the shape that is as long can start now."""
 MASK = 17
 DIVISOR = 18
-"""Amounts per task are in parts of which so many make one."""
+"""The number of parts in one unit: amounts per task are in such parts."""
 IN_A_ROW = 19
 """1 if the nodes must be neighbours."""
 COUNTS = 20
@@ -194,7 +195,7 @@ GIVEN = 4
 BEST = 5
 """Step in force at the start on the node at each place of a mask."""
 TALLY = 6
-"""How many nodes hold so many tasks."""
+"""By number of tasks: how many nodes hold it."""
 CHARGE = 7
 """What a start adds to each column of limits."""
 HITS = 8

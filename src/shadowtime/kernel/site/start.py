@@ -206,7 +206,7 @@ def ask_earliest(
 
 @routine
 def keep_place(ground: Any, job: int, alt: int) -> None:
-    """Write the placement found last down as the job's."""
+    """Enter the placement found last as the job's."""
     first = ground.mark[ENTRIES]
     for at in range(ground.mark[PLACED]):
         ground.place[first + at] = ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
@@ -243,7 +243,7 @@ def count_plan(ground: Any, job: int, sign: int) -> None:
 
 @routine
 def occupy(state: Any, ground: Any, job: int, sign: int) -> None:
-    """Take (-1) or give back (+1) the job's place now, and write the changes down."""
+    """Take (-1) or give back (+1) the job's place now, and log the changes."""
     resources = ground.step.shape[1] - LEVEL
     first = ground.job[job, PLACE_FROM]
     shape = ground.job[job, SHAPE]
@@ -313,7 +313,7 @@ def give_up(state: Any, ground: Any, job: int) -> None:
 
 @routine
 def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
-    """Write down that the job's nodes came free during an interval."""
+    """Log that the job's nodes came free during an interval."""
     if ground.mark[KEEPS] != COMPRESSED:
         return
     first = ground.job[job, PLACE_FROM]

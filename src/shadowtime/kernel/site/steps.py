@@ -31,7 +31,7 @@ from shadowtime.kernel.site.fields import (
 
 @kernel
 def amount(ground: Any, shape: int, node: int, tasks: int, k: int) -> int:
-    """What so many tasks of a shape take of a resource on a node."""
+    """What a number of tasks of a shape take of a resource on a node."""
     resources = ground.step.shape[1] - LEVEL
     if ground.shape[shape, EXCLUSIVE] != 0:
         return ground.node[node, FREE + resources + k]

@@ -134,7 +134,8 @@ class Board(NamedTuple):
     """Nodes that it must have."""
     memo: Ints
     narrow: Ints
-    """By kind (partition, limit): in which pass so many nodes were found to be free nowhere."""
+    """By kind (partition, limit): in which pass this number of nodes was found to be free nowhere.
+    """
     room: Ints
     """Free nodes of each span, in version MEASURED of the map."""
     section: AnyArray
@@ -153,9 +154,9 @@ class Board(NamedTuple):
     holders: Ints
     """Where the shares of each node begin in ``holder``."""
     after: AnyArray
-    """Nodes without a job after so many of these ends."""
+    """By number of these ends: nodes without a job then."""
     total: Ints
-    """Free cpus after so many of these ends."""
+    """By number of these ends: free cpus then."""
     span: Ints
     free: AnyArray
     """Nodes of each span that are not planned away."""
@@ -168,7 +169,7 @@ class Board(NamedTuple):
 
 
 def words_of(nodes: int) -> int:
-    """Words of a mask of so many nodes."""
+    """Words of a mask of ``nodes`` nodes."""
     return max(1, -(-nodes // 64))
 
 
@@ -195,7 +196,7 @@ def unpacked(words: AnyArray) -> int:
 
 
 def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
-    """A board for a machine of so many nodes with nothing on it; the caller makes room as needed.
+    """A board for an empty machine of ``nodes`` nodes; the caller makes room as needed.
 
     Examples
     --------

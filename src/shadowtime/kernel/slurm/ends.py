@@ -67,7 +67,7 @@ def note_ends(board: Any) -> None:
 
 @kernel
 def idle_after(board: Any, ask: int, section: int, ends: int) -> int:
-    """How many nodes of the partition that suit are idle after so many ends."""
+    """How many suitable nodes of the partition are idle after this number of ends."""
     count = 0
     for word in range(board.after.shape[1]):
         here = board.section[section, word] & board.suits[ask, word]
@@ -77,7 +77,7 @@ def idle_after(board: Any, ask: int, section: int, ends: int) -> int:
 
 @routine
 def able_after(board: Any, ask: int, section: int, ends: int) -> int:
-    """How many of them have enough free for a job that may share nodes; 0: too few cpus in all."""
+    """How many of them have enough free for a job that may share nodes; 0: too few cpus."""
     if board.total[ends] < board.ask[ask, MIN_CPUS]:
         return 0
     floor = board.ask[ask, FLOOR]
@@ -96,7 +96,7 @@ def able_after(board: Any, ask: int, section: int, ends: int) -> int:
 
 @routine
 def first_end(board: Any, ask: int, section: int) -> int:
-    """Before so many ends the job fits nowhere in the partition (Ends.first)."""
+    """The number of ends before which the job fits nowhere in the partition (Ends.first)."""
     place = ask * board.section.shape[0] + section
     memo, mark = board.memo, board.mark
     if memo[place, FIRST_STAMP] == mark[STAMP]:
@@ -118,7 +118,7 @@ def first_end(board: Any, ask: int, section: int) -> int:
 
 @kernel
 def fits_after(board: Any, ask: int, ends: int) -> bool:
-    """The job fits on FOUND after so many ends; its nodes are left in CHOSEN."""
+    """The job fits on FOUND after this number of ends; its nodes are left in CHOSEN."""
     mask, after = board.mask, board.after
     if board.ask[ask, WHOLE] == 0:
         for word in range(mask.shape[1]):

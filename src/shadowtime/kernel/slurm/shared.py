@@ -65,7 +65,7 @@ def put(mask: Any, row: int, node: int) -> None:
 
 @kernel
 def reaches(board: Any, floor: int, node: int, cpus: int, used: int) -> bool:
-    """A node with so many cpus free and so much memory in use is of use (Usage.able)."""
+    """True if a node with these cpus free and this memory in use is of use (Usage.able)."""
     if cpus < board.floor[floor, FLOOR_CPUS]:
         return False
     memory = board.floor[floor, FLOOR_MEMORY]
@@ -142,7 +142,7 @@ def note_when(board: Any, floor: int) -> None:
 
 @kernel
 def offered(board: Any, ask: int, at: int, ends: int) -> int:
-    """Cpus that a node can give after so many ends (cpus_offered of slurm/offers.py)."""
+    """Cpus that a node can give after this number of ends (cpus_offered of slurm/offers.py)."""
     node, asks, holder = board.node, board.ask, board.holder
     cpus, used = node[at, CPUS], node[at, USED]
     if ends > 0:
@@ -173,7 +173,7 @@ def offered(board: Any, ask: int, at: int, ends: int) -> int:
 
 @routine
 def note_offers(board: Any, ask: int, row: int, ends: int) -> int:
-    """Leave in OFFERED what each node of ``mask[row]`` gives after so many ends; how many do.
+    """Leave in OFFERED what each node of ``mask[row]`` gives after ``ends``; how many do.
 
     The nodes are known to be of use then. 0 where all of them together have too few cpus.
     """
@@ -309,7 +309,7 @@ def fill(board: Any, ask: int) -> int:
 
 @routine
 def choose_shared(board: Any, ask: int, row: int, ends: int) -> bool:
-    """Leave in CHOSEN and GIVEN what a job gets of ``mask[row]`` after so many ends; False: none.
+    """Leave in CHOSEN and GIVEN what a job gets of ``mask[row]`` after ``ends``; False: nothing.
 
     All nodes are tried, then those that offer least are left out, one count at a time (14.5).
     """

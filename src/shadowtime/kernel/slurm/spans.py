@@ -179,7 +179,7 @@ def widest(board: Any) -> int:
 
 @routine
 def has_room(board: Any, nodes: int, limit: int) -> bool:
-    """False where no stretch of so many seconds has so many nodes free in each of its spans.
+    """False where no stretch of ``limit`` seconds has ``nodes`` free in each of its spans.
 
     Plans only take nodes away, so that it is False for the rest of the pass. It stays so while
     no span begins or ends: a stretch that begins now reaches no fewer spans later.

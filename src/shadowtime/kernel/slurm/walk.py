@@ -242,7 +242,7 @@ def look_at(board: Any, at: int) -> int:
 
 @kernel
 def is_too_wide(board: Any, row: int) -> bool:
-    """So many nodes are free for so long at no time: the record is given up without a test."""
+    """True if its nodes are never free for that long: the record is given up without a test."""
     mark, narrow = board.mark, board.narrow
     kind = board.record[row, KIND]
     nodes = board.ask[board.record[row, ASK], MIN_NODES]

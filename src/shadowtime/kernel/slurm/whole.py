@@ -21,7 +21,7 @@ from shadowtime.kernel.slurm.words import NONE, runs_of, set_range
 
 @kernel
 def could_do(board: Any, ask: int, count: int) -> bool:
-    """False where no choice of so many nodes serves an ask (could_fit of slurm/ends.py)."""
+    """False where no choice of ``count`` nodes serves an ask (could_fit of slurm/ends.py)."""
     least = board.ask[ask, MIN_NODES]
     if count < least:
         return False
@@ -31,7 +31,7 @@ def could_do(board: Any, ask: int, count: int) -> bool:
 
 @kernel
 def does(board: Any, ask: int, have: int, nodes: int) -> bool:
-    """So many nodes do, where a range is content with fewer than it aims at."""
+    """True if ``nodes`` are enough: a range is content with fewer than it aims at."""
     least, wanted = board.ask[ask, MIN_NODES], board.ask[ask, WANTED_NODES]
     if wanted > least:
         return have >= nodes + least - wanted

@@ -87,7 +87,7 @@ def runs_of(mask: Any, row: int, run: Any) -> int:
 
 @kernel
 def set_range(mask: Any, row: int, first: int, count: int) -> None:
-    """Set so many bits from a place on."""
+    """Set ``count`` bits from a place on."""
     at = first
     left = count
     while left > 0:

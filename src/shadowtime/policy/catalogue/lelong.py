@@ -22,7 +22,7 @@ def sqf(now: int, job: Any) -> float:
 
 
 def saf_wait(now: int, job: Any, hours: float = 20.0) -> float:
-    """jobs that waited longer than so many hours in arrival order, then the smallest area."""
+    """jobs that waited longer than a number of hours in arrival order, then the smallest area."""
     if job.wait > hours * 3600:
         return float(1e18 - job.submit)
     return -float(job.estimate * job.procs)

@@ -32,7 +32,8 @@ def los(now: int, jobs: Any, free: Any, depth: int = 50, area: bool = False) -> 
         if free.time[step] == shadow:
             extra = min(room, free.level[step, 0])
     # best[k, e]: the most processors (or area) that some of the jobs so far fill, if given k
-    # processors now, e of them beyond the shadow time; chosen[k, e]: who they are, a bit each.
+    # processors now, e of them beyond the shadow time; chosen[k, e]: which jobs they are, a bit
+    # each.
     best = np.zeros((room + 1, extra + 1), np.int64)
     chosen = np.zeros((room + 1, extra + 1), np.int64)
     last = min(count, head + 1 + depth)

@@ -50,8 +50,8 @@ def in_partitions(case: SiteCase) -> Proof:
 
 
 def with_features(case: SiteCase) -> Proof:
-    """Every node has the features asked for, and so many have what is counted; wanted nodes are
-    used, excluded ones are not."""
+    """Every node has the requested features, and enough of them have what is counted; wanted nodes
+    are used, excluded ones are not."""
     name = "site-features"
     rows = np.flatnonzero(case.ran).tolist()
     for row in rows:

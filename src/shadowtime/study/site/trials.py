@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 PHASES = 6
-"""Runs by default: Slurm's passes at so many offsets."""
+"""Runs by default: the number of offsets of Slurm's passes."""
 MODEL_ERROR = 0.02
 """The model's own error, as a share of the mean response time.
 

@@ -51,8 +51,8 @@ from shadowtime.kernel.running import log
 def begin(state: Any, table: Any, k: Any, job: int) -> None:
     """Start a job now in the allocation its policy planned; its limit may grow with the penalty.
 
-    The caller says why (REASON). Where the evaluation at hand is no longer that plan (READY is
-    0), it is made again.
+    The caller sets the reason (REASON). Where the evaluation at hand is no longer that plan (READY
+    is 0), it is made again.
     """
     par = table.par
     now = par[NOW]

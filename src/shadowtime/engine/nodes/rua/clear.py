@@ -59,7 +59,7 @@ def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
 
 @routine
 def count_clear(table: Any, job: int, slot: int) -> None:
-    """Fill a slot: processes of the job's kind that cost nothing, after so many ends."""
+    """Fill a slot: processes of the job's kind that cost nothing, by number of ends."""
     running = table.par[RUNNING]
     cores = table.par[CORES]
     who = ENDS + (1 + table.par[HINGES]) * cores
@@ -88,7 +88,7 @@ def count_clear(table: Any, job: int, slot: int) -> None:
 
 @kernel
 def free_of_cost(table: Any, job: int, ended: int) -> bool:
-    """True if a job costs nothing once the first so many of the running list have ended.
+    """True if a job costs nothing once the first ``ended`` of the running list have ended.
 
     The reservation is left aside.
     """

@@ -154,7 +154,7 @@ def touches_pins(table: Any, begin: int) -> bool:
 
 @pointer(WITHIN)
 def within(table: Any, job: int, begin: int, without: int, most: int) -> bool:
-    """True if a job's allocation by minimax at a start costs no more than so much.
+    """True if a job's allocation by minimax at a start costs at most ``most``.
 
     As evaluate() would find, but without working out how much: a node is left at the first
     process that costs more, and the search ends when enough have been found or too many lost.

@@ -55,7 +55,7 @@ def conservative_loop(table: Table, *, compress: bool) -> Loop:
 
 
 def parameters(policy: Policy) -> dict[int, int]:
-    """Values of the table's registers for a policy; what has no meaning on nodes is refused.
+    """Values of the table's registers for a policy; what has no meaning on nodes is rejected.
 
     Examples
     --------
@@ -85,5 +85,5 @@ def backfill_of(policy: Policy) -> int:
 
 
 def refuse_nonsense(policy: Policy) -> None:
-    """Refuse parts that have no meaning on nodes."""
+    """Reject parts that have no meaning on nodes."""
     policy.refuse_nonsense("nodes")

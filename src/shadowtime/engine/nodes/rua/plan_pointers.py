@@ -1,4 +1,4 @@
-"""Types of the functions on a plan that are compiled on their own (pointers.py says why)."""
+"""Types of the functions on a plan that are compiled separately (the reason is in pointers.py)."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def seen_start(table: Any, job: int, bound: int) -> int:
 
 @kernel
 def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bool:
-    """True if plan_at() is known to find no more than so much there."""
+    """True if plan_at() is known to find a cost of at most ``most`` there."""
     overlap = within_hold(table, begin, begin + table.job[job, LENGTH])
     if overlap != 0 and table.par[COUNTED] != 0:
         return False

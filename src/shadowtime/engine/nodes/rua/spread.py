@@ -55,7 +55,7 @@ def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) ->
 
 @routine
 def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin: int) -> int:
-    """Cost of so many processes on a node from ``begin``, in piece ``at``, for the job's span."""
+    """Cost of ``count`` processes on a node from ``begin``, in piece ``at``, for the job's span."""
     hinges = table.par[HINGES]
     end = begin + table.job[job, SPAN]
     cap = b.par[CAP]

@@ -99,7 +99,7 @@ class Plan(NamedTuple):
 def make_plan(
     *, n: int, nodes: int, cores: int, hinges: int, compress: bool, costed: bool, pieces: int = 256
 ) -> Plan:
-    """An empty table with room for so many pieces."""
+    """An empty table with room for ``pieces`` pieces."""
     procs = nodes * cores
     words = -(-procs // BITS)
     par = np.zeros(16, np.int64)
@@ -126,7 +126,7 @@ def make_plan(
 
 
 def with_more_room(plan: Plan, more: int) -> Plan:
-    """The same with so many more rows and slots; they lie on top of the stacks, lowest first."""
+    """The same with ``more`` rows and slots; they lie on top of the stacks, lowest first."""
     rows, slots = plan.room.shape[0], plan.mask.shape[0]
     par = plan.par
     unused = np.pad(plan.unused, ((0, 0), (0, more)))
@@ -146,7 +146,7 @@ def with_more_room(plan: Plan, more: int) -> Plan:
 # ------------------------------------------------------------------------- the line of time
 @kernel
 def lacks_room(b: Any, jobs: int) -> bool:
-    """True if the rows or slots might not do for so many running and waiting jobs."""
+    """True if the rows or slots might not be enough for ``jobs`` running and waiting jobs."""
     return 2 * jobs + 8 > b.room.shape[0] or jobs + OWN + 2 > b.mask.shape[0]
 
 

@@ -159,7 +159,7 @@ def rooms(b: Any, table: Any) -> int:
 
 @kernel
 def pick_first(b: Any, left: int) -> None:
-    """So many of the lowest processors of the window."""
+    """The ``left`` lowest processors of the window."""
     word = 0
     while left > 0:
         bits = b.mask[WINDOW, word]
@@ -177,7 +177,7 @@ def pick_first(b: Any, left: int) -> None:
 
 @kernel
 def pick(b: Any, table: Any, job: int) -> None:
-    """The plan's processors: the lowest of the window on each node, as many as TAKE says.
+    """The plan's processors: the lowest of the window on each node, as many as TAKE holds.
 
     By first fit where cost does not matter, the lowest of all: nodes were not asked about.
     """

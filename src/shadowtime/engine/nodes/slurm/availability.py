@@ -133,7 +133,7 @@ this."""
 BEGIN, ROW, FREE, TOTAL = 0, 1, 2, 3
 """Begin and row of a segment, its free cores, its places for processes of each kind."""
 ENOUGH = TOTAL + MOST_KINDS
-"""Of each kind so many could start now and run to the end of the segment (startable.py)."""
+"""By kind: how many could start now and run to the end of the segment (startable.py)."""
 
 
 def make_book(
@@ -188,7 +188,7 @@ def number_requests(jobs: Any) -> int:
 
 
 def rows(segments: int, nodes: int, cores: int) -> dict[str, Any]:
-    """Empty rows for so many segments."""
+    """Empty rows for a number of segments."""
     return {
         "when": np.zeros((ENOUGH + MOST_KINDS, segments), np.int64),
         "cell": np.zeros((segments, nodes), np.int64),
@@ -299,7 +299,7 @@ def place_of(b: Any, time: int) -> int:
 # ---------------------------------------------------------------------------- asking it
 @kernel
 def places_on(b: Any, cores: int, width: int, wish: int) -> int:
-    """How many processes of a demand go where so much is free.
+    """How many processes of a demand fit into what is free.
 
     Most nodes are distinguished without a division.
     """

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.cluster.contention import contention_of
-from shadowtime.engine.nodes.simulate import shape_of
+from shadowtime.engine.nodes.run_tables import shape_of
 from shadowtime.engine.nodes.slurm.availability import ALONE
 from shadowtime.engine.nodes.slurm.simulate import GRAIN, refuse_nonsense
 from shadowtime.errors import ClusterError, PolicyError
@@ -77,7 +77,7 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
     shared = contention_of(cluster)
     if shared is None or len(shared.capacity) != 1:
         raise ClusterError(
-            f"{policy.name} limits the bandwidth of nodes, but no node says its own: give every "
+            f"{policy.name} limits the bandwidth of nodes, but no node gives its own: give every "
             "node a bandwidth, on Slurm a generic resource as in Gres=membw:34000"
         )
     ((name, cap),) = shared.capacity.items()
@@ -101,7 +101,7 @@ def counting_for(policy: Policy, state: Snapshot) -> Counting:
 
 
 def told_of(job: WaitingJob, wish: int, how: Counting) -> int:
-    """MB/s of a task that is counted with so many grains a processor, 0 where nothing is.
+    """MB/s of a task that is counted with ``wish`` grains per processor, 0 where nothing is.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def wish_of(job: WaitingJob, how: Counting, known: Mapping[str, int]) -> int:
 
     Rules
     -----
-    What the job asks Slurm for comes first; then what was found under its tag when it was
-    submitted (``known``; with predict=start what is found now); then its bandwidth as the port says
-    it. A job that declares nothing draws nothing, or with ``hperf`` runs alone.
+    What the job asks Slurm for comes first; then what was found under its tag when it was submitted
+    (``known``; with predict=start what is found now); then its bandwidth as reported by the port. A
+    job that declares nothing draws nothing, or with ``hperf`` runs alone.
     """
     if job.alone:
         return ALONE

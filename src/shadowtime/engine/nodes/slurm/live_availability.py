@@ -82,8 +82,8 @@ def wishes(waiting: Sequence[WaitingJob], how: Counting, known: Mapping[str, int
 def procs_of(waiting: Sequence[WaitingJob], how: Counting) -> Ints:
     """Processes of each waiting job.
 
-    A job that asks for nodes of its own has so many as fill the nodes it asks for, however few of
-    them a policy would put on a node that no other job uses.
+    A job that requests exclusive nodes has as many as fill these nodes, however few of them a
+    policy would put on a node that no other job uses.
     """
     return np.array(
         [job.nodes * how.share if job.alone and job.nodes > 0 else job.need[0] for job in waiting],

@@ -301,7 +301,7 @@ def forget_ended(world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
 
 @kernel
 def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
-    """What the counters say of an ended job, in grains; its own slowdown counts if BY_RATE."""
+    """What was measured for an ended job, in grains; its own slowdown counts if BY_RATE."""
     amount = b.job[job, MEASURED]
     elapsed = now - table.job[job, nodes.START]
     if b.par[BY_RATE] == 0 or elapsed == 0:

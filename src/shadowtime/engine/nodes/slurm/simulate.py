@@ -13,19 +13,19 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rates import make_rates
-from shadowtime.engine.nodes.running_table import make_table
-from shadowtime.engine.nodes.simulate import (
+from shadowtime.engine.nodes.run_tables import (
     as_schedule,
     check_range,
     law_for,
     refuse_unfit,
     shape_of,
 )
+from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.engine.nodes.slurm import availability as bk
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
-from shadowtime.policy import estimate, place, reserve
+from shadowtime.policy import estimate, reserve
 from shadowtime.types import NO_LIMIT, UNKNOWN
 from shadowtime.workload.draws import demand_of
 
@@ -110,7 +110,6 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
 
 def kill_limit(policy: Policy, request: Ints) -> Ints:
     """How long each job may run: its time limit and the grace."""
-    assert isinstance(policy.place, place.Filled)
     grace = policy.place.seconds()
     if grace is None:
         return np.full(len(request), NO_LIMIT, np.int64)
@@ -121,8 +120,7 @@ def book_for(
     workload: Workload, cluster: Cluster, policy: Policy, *, nodes: int, cores: int
 ) -> bk.Availability:
     """The scheduler's book before the first job, with what is declared or known by tag."""
-    part = policy.estimate
-    by_tag = isinstance(part, estimate.ByTag)
+    part = policy.estimate.tags
     counts = policy.place.caps
     cap, demand = declared(workload, cluster, counts=counts)
     jobs = np.zeros((len(workload), bk.JOB_COLUMNS), np.int64)
@@ -132,7 +130,7 @@ def book_for(
     jobs[:, bk.TAG] = UNKNOWN
     tags = np.zeros((1, 2), np.int64)
     registers = {bk.CAP: cap * GRAIN, bk.COUNTS: int(counts), bk.SHARE: cores}
-    if isinstance(part, estimate.ByTag):
+    if part is not None:
         share = min(part.share or cores, cores)
         registers |= {
             bk.BY_TAG: 1,
@@ -145,7 +143,7 @@ def book_for(
         tags = history(part, workload, jobs)
         refuse_too_wide(workload, -(-workload.procs // share) > nodes, "on nodes of their own")
     if counts:
-        worst = largest_wish(jobs, tags) if by_tag else jobs[:, bk.WISH]
+        worst = largest_wish(jobs, tags) if part is not None else jobs[:, bk.WISH]
         refuse_greedy(workload, worst, cap * GRAIN)
         room = np.minimum(cores, np.where(worst > 0, cap * GRAIN // np.maximum(worst, 1), cores))
         refuse_too_wide(workload, workload.procs > nodes * room, f"within {cap} MB/s a node")
@@ -160,7 +158,7 @@ def declared(workload: Workload, cluster: Cluster, *, counts: bool) -> tuple[int
     if contention is None:
         if counts:
             raise ClusterError(
-                "bandwidth is to be limited, but no node says its own: give the nodes a bandwidth"
+                "bandwidth is to be limited, but no node gives its own: give the nodes a bandwidth"
             )
         return 0, np.zeros(len(workload), np.int64)
     if len(contention.capacity) != 1:
@@ -179,7 +177,7 @@ def tags_of(workload: Workload) -> Ints:
 
 
 def measured(part: estimate.ByTag, tags: Ints, demand: Ints) -> Ints:
-    """What the counters would say of each job, in grains: the factor times the demand."""
+    """What the counters would measure for each job, in grains: the factor times the demand."""
     general, special = part.factors()
     return np.array(
         [
@@ -225,12 +223,12 @@ def largest_wish(jobs: Ints, tags: Ints) -> Ints:
 
 
 def refuse_greedy(workload: Workload, wish: Ints, cap: int) -> None:
-    """Refuse jobs of which a single process is counted with more than a node has."""
+    """Reject jobs of which a single process is counted with more than a node has."""
     _refuse(workload, wish > cap, "are counted with more bandwidth per process than a node has")
 
 
 def refuse_too_wide(workload: Workload, wide: AnyArray, how: str) -> None:
-    """Refuse jobs that the empty machine could not hold."""
+    """Reject jobs that the empty machine could not hold."""
     _refuse(workload, wide, f"do not fit on the empty machine {how}")
 
 
@@ -244,7 +242,7 @@ def _refuse(workload: Workload, wrong: AnyArray, what: str) -> None:
 
 
 def refuse_nonsense(policy: Policy) -> None:
-    """Refuse parts that Slurm's scheduler on nodes does not know."""
+    """Reject parts that Slurm's scheduler on nodes does not know."""
     rules: list[tuple[bool, Callable[[], str]]] = [
         (policy.order.by_arrival, lambda: "order=fcfs"),
         (policy.backfill.in_order, lambda: "backfill=in-order"),

@@ -42,7 +42,7 @@ def clear_list(b: Any) -> None:
 
 @kernel
 def list_node(b: Any, row: int, node: int, count: int, wish: int) -> None:
-    """Put the next node on the list: so many processes of one demand go there.
+    """Put the next node on the list: ``count`` processes of one demand go there.
 
     It belongs to the run before it if that ends here and has as much left at the beginning, ``row``
     of the book: then it probably has all the time.
@@ -103,7 +103,7 @@ def write(b: Any, first: int, last: int) -> None:
 
 @kernel
 def find_places(b: Any, k: int, cell: int) -> None:
-    """How many processes of each kind go on a node of a run that has so much left."""
+    """How many processes of each kind go on a node of a run, by what is left there."""
     if cell != b.node[KNOWN, k]:
         b.node[KNOWN, k] = cell
         for kind in range(b.par[KINDS]):
@@ -128,7 +128,7 @@ def take_from_equal(b: Any, row: int, first: int, last: int, drop: int) -> int:
 
 @kernel
 def more_places(b: Any, kind: int, row: int, first: int, last: int, some: int) -> int:
-    """Let so many processes go on each of these nodes: how many more that are than before."""
+    """Let ``some`` processes go on each of these nodes; returns how many more that is."""
     room = b.room
     which, line = np.uint64(kind), np.uint64(row)
     at = np.uint64(first)
