@@ -3,87 +3,108 @@
     python tests/compile_first.py [PROCESSES]
 
 Workers of the suite that meet at the same part would each compile it, and so would processes that
-compile parts which call the same functions: such parts share a process. A part that is missing here
-costs time only: it is compiled by the first test that needs it.
+compile parts which call the same functions: what calls much of the same is a group, and a group is
+compiled by one process. Passes of a simulation are compiled by name; the rest by running tests and
+documented examples that reach it. A part that is missing here costs time only: it is compiled by
+the first test that needs it.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
 
-from shadowtime.engine.warm import COST
-
-EXAMPLES = {
-    "shadowtime.engine.site.live_pass": 105,
-    "shadowtime.kernel.slurm.walk": 45,
-    "shadowtime.engine.nodes.slurm.live_forward": 30,
-    "shadowtime.engine.episodes": 20,
-    "shadowtime.engine.site.python_policy": 15,
-}
-"""Rooms whose own examples compile what else there is, with about how many seconds they take."""
-
-RUA = """
-from shadowtime.cluster.contention import node_cluster
-from shadowtime.engine import simulate
-from shadowtime.policy import parse_policy
-from shadowtime.workload import Workload
-jobs = Workload.build(submit=[0, 1], run=[9, 5], procs=[3, 4]).replace(extra={"bandwidth": [0, 9]})
-simulate(jobs, node_cluster(3, bandwidth=6000), parse_policy("rua"))
-"""
+ROOT = Path(__file__).resolve().parent.parent
 
 
-TOGETHER = (
-    (
-        "site-general",
-        "site-conservative",
-        "shadowtime.engine.site.live_pass",
-        "shadowtime.engine.site.python_policy",
+class Group(NamedTuple):
+    """Parts that call much of the same."""
+
+    passes: tuple[str, ...]
+    reached_by: tuple[str, ...]  # tests, as pytest names them
+
+
+GROUPS = {
+    "pool": Group(
+        ("general", "priority", "conservative", "pool", "select", "easy", "venture"),
+        (
+            "src/shadowtime/engine/session.py",
+            "src/shadowtime/engine/episodes.py",
+            "src/shadowtime/engine/live_pass/decide.py",
+            "tests/engine/test_never_fits.py",
+        ),
     ),
-    ("general", "priority", "conservative", "pool", "select", "easy", "venture"),
-)
-"""Parts that call much of the same: a process compiles what they share once."""
+    "site": Group(
+        ("site-general", "site-conservative"),
+        (
+            "src/shadowtime/engine/site/live_pass.py",
+            "src/shadowtime/engine/site/python_policy.py",
+            "tests/live/test_alike_site.py::test_passes_on_snapshots_make_the_simulated_schedule"
+            "[conservative]",
+            "tests/engine/test_place_slot.py::test_equals_the_reference[pv-easy]",
+        ),
+    ),
+    "nodes": Group(
+        (),
+        (
+            "tests/engine/test_nodes.py::test_equals_the_reference[rua]",
+            "tests/engine/test_nodes.py::test_equals_the_reference[easy-sjbf(place=first-fit)]",
+            "tests/engine/test_nodes_conservative.py::test_equals_the_reference[first-fit]",
+            "src/shadowtime/engine/nodes/slurm/live_forward.py",
+            "src/shadowtime/engine/nodes/slurm/live_pass.py",
+        ),
+    ),
+    "slurm": Group((), ("src/shadowtime/kernel/slurm/walk.py",)),
+}
+"""By what they schedule, the longest to compile first."""
 
 
-def parts() -> dict[str, str]:
-    """What to compile and the code that does it."""
-    code = {
-        name: f"from shadowtime.engine.warm import compile_pass; compile_pass({name!r})"
-        for name in COST
-    }
-    code |= {name: f"import doctest, {name} as room; doctest.testmod(room)" for name in EXAMPLES}
-    return code | {"rua": RUA}
+def compile_group(name: str) -> None:
+    """Compile one group in this process."""
+    import pytest
+
+    from shadowtime.engine.warm import compile_pass
+
+    gc.disable()  # it finds nothing worth its time in what a compiler keeps
+    group = GROUPS[name]
+    for each in group.passes:
+        compile_pass(each)
+    options = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider")
+    code = pytest.main([*options, f"--rootdir={ROOT}", *(str(ROOT / p) for p in group.reached_by)])
+    sys.exit(int(code))
 
 
-def groups() -> list[tuple[str, ...]]:
-    """Parts by the process that compiles them, the longest group first."""
-    costs = COST | EXAMPLES | {"rua": 25}
-    shared = {name for group in TOGETHER for name in group}
-    found = [*TOGETHER, *((name,) for name in costs if name not in shared)]
-    return sorted(found, key=lambda group: -sum(costs[name] for name in group))
-
-
-def compile_group(names: tuple[str, ...]) -> None:
+def compile_elsewhere(name: str) -> None:
     """In a process of its own: compiling holds Python's lock."""
-    begun, label = time.monotonic(), ", ".join(names)
-    code = "\n".join(parts()[name] for name in names)
+    begun = time.monotonic()
     try:
         subprocess.run(
-            [sys.executable, "-c", code], stdin=subprocess.DEVNULL, timeout=1800, check=True
+            [sys.executable, __file__, name],
+            env=os.environ | {"SHADOWTIME_EXAMPLES": "quick"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=1800,
+            check=True,
         )
     except subprocess.SubprocessError as error:
-        print(f"{label}: left to the tests: {error}", flush=True)
+        print(f"{name}: left to the tests: {error}", flush=True)
     else:
-        print(f"compiled {label} in {time.monotonic() - begun:.0f} s", flush=True)
+        print(f"compiled {name} in {time.monotonic() - begun:.0f} s", flush=True)
 
 
 def main() -> None:
-    """Compile everything."""
-    processes = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-    with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(compile_group, groups()))
+    """Compile everything, or the group that is named."""
+    word = sys.argv[1] if len(sys.argv) > 1 else "2"
+    if word in GROUPS:
+        compile_group(word)
+    with ThreadPoolExecutor(int(word)) as pool:
+        list(pool.map(compile_elsewhere, GROUPS))
 
 
 if __name__ == "__main__":
