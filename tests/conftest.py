@@ -6,9 +6,11 @@ skipped with the reason, unless the comma list SHADOWTIME_REQUIRE names it: then
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +82,20 @@ def program(name: str, *, component: str | None = None) -> str:
     require(component or name, path, f"the program {name} is not installed")
     assert path is not None
     return path
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that one worker fills and all of them read; the others wait for it."""
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / f"made-{name}"
+    with open(shared / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            half = Path(tempfile.mkdtemp(prefix=f"half-{name}-", dir=shared))
+            make(half)
+            half.rename(folder)
+    return folder
 
 
 @pytest.fixture(name="trace_path", scope="session")

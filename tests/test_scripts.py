@@ -183,3 +183,13 @@ def test_the_wheel_is_for_the_platform_of_its_library(tmp_path: Path) -> None:
     name, files = wheel()
     assert "-py3-none-manylinux" in name
     assert {f"shadowtime/kernel/prebuilt/kernels.{end}" for end in ("so", "json")} <= files
+
+
+def test_what_is_compiled_before_the_suite_is_there() -> None:
+    """A test or a pass that was renamed would be left out, and compiled by every worker instead."""
+    from compile_first import GROUPS
+    from shadowtime.engine.warm import COST
+
+    assert {name for group in GROUPS.values() for name in group.passes} == set(COST)
+    for path in (each.partition("::")[0] for group in GROUPS.values() for each in group.reached_by):
+        assert (ROOT / path).is_file(), path

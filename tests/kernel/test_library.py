@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT, program
+from conftest import ROOT, made_once, program
 from engine.modes_worker import digests
 from shadowtime.kernel import library
 from shadowtime.kernel.sources import CODE, PACKAGE
@@ -51,9 +51,13 @@ print(json.dumps({"result": result, "numba": "numba" in sys.modules, "stale": li
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with one entry and one function of the catalogue."""
+    """A library with one entry and one function of the catalogue, built by the first worker."""
     program("cc")
-    made = tmp_path_factory.mktemp("library")
+    return made_once(tmp_path_factory, "library", build)
+
+
+def build(made: Path) -> None:
+    """Build it."""
     wanted = ("--only", ENTRY, "--only", FILLER)
     done = subprocess.run(
         [sys.executable, "distribution/library/build.py", "--folder", str(made), *wanted],
@@ -63,7 +67,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return made
 
 
 def call(folder: Path | str, kind: str = "int64", *plain: str) -> dict[str, object]:
