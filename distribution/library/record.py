@@ -158,7 +158,9 @@ def run_others() -> None:
     from shadowtime.cluster.site import Node, Site
     from shadowtime.engine import simulate
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
-    from shadowtime.engine.site.live_pass import Run, SiteJobs, decide_site
+    from shadowtime.engine.site.decision import SiteJobs
+    from shadowtime.engine.site.live_pass import decide_site
+    from shadowtime.engine.site.plans import Run
     from shadowtime.kernel.slurm.board import empty_board
     from shadowtime.kernel.slurm.walk import walk
     from shadowtime.policy import parse_policy
