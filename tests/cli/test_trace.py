@@ -55,7 +55,7 @@ def test_info_of_an_export_without_a_machine(capsys: pytest.CaptureFixture[str])
     """Slurm's records do not describe the machine: that is reported, and all else is shown."""
     assert run(["trace", "info", "jobs.psv"]) == 0
     out = capsys.readouterr().out
-    assert "machine: unknown" in out and "give --cluster" in out
+    assert "machine: unknown" in out and "use --cluster" in out
 
 
 def test_info_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
