@@ -26,8 +26,8 @@ class Timed:
     """A runner that takes the time of every command."""
 
     run: Runner
-    calls: list[tuple[str, float]] = field(default_factory=list)
-    """Each command with the seconds it took."""
+    calls: list[tuple[str, float, float]] = field(default_factory=list)
+    """Each command with the moments at which it began and ended."""
     released: dict[str, float] = field(default_factory=dict)
     """When each job was let through, the last time."""
 
@@ -36,14 +36,30 @@ class Timed:
         try:
             return self.run(argv, text=text)
         finally:
-            self.calls.append((argv[0], time.perf_counter() - began))
+            self.calls.append((argv[0], began, time.perf_counter()))
             for line in text.splitlines():
                 if line.startswith("release "):
                     self.released[line.split()[1]] = time.time()
 
+    @property
+    def concurrent(self) -> bool:
+        """Whether several commands may run at the same time."""
+        return getattr(self.run, "concurrent", False)
+
     def seconds(self) -> float:
-        """What all commands took."""
-        return sum(took for _, took in self.calls)
+        """How long commands ran; those at the same time count once.
+
+        Examples
+        --------
+        >>> timed = Timed(lambda argv: None, calls=[("a", 0.0, 2.0), ("b", 1.0, 3.0)])
+        >>> timed.seconds()
+        3.0
+        """
+        total = last = 0.0
+        for _, began, ended in sorted(self.calls, key=lambda call: call[1]):
+            total += max(0.0, ended - max(began, last))
+            last = max(last, ended)
+        return total
 
 
 @dataclass(frozen=True)

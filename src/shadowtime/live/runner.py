@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,6 +49,9 @@ class Commands:
     ...
     shadowtime.live.runner.TimedOut: sleep did not answer within 0.05 seconds
     """
+
+    concurrent = True
+    """Whether several commands may run at the same time."""
 
     def __init__(self, *, timeout: float = 20.0, env: Mapping[str, str] | None = None) -> None:
         self.timeout = timeout
@@ -97,3 +101,19 @@ def checked(run: Runner, argv: Sequence[str]) -> str:
         lines = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
         raise PortError(f"{argv[0]}: {lines[0][:200]}")
     return done.out
+
+
+def side_by_side(run: Runner, *commands: Sequence[str]) -> list[str]:
+    """What several commands print, at the same time if the runner is ``concurrent``.
+
+    Examples
+    --------
+    >>> side_by_side(Commands(timeout=5), ["echo", "a"], ["echo", "b"])
+    ['a\\n', 'b\\n']
+    """
+    first, *others = commands
+    if not getattr(run, "concurrent", False):
+        return [checked(run, argv) for argv in commands]
+    with ThreadPoolExecutor(len(others) or 1) as pool:
+        later = [pool.submit(checked, run, argv) for argv in others]
+        return [checked(run, first), *(one.result() for one in later)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Outcome, Start
-from shadowtime.live.runner import checked
+from shadowtime.live.runner import checked, side_by_side
 from shadowtime.live.slurm.act import (
     hand_over_lines,
     outcome,
@@ -122,8 +122,8 @@ class SlurmPort:
 
     def snapshot(self) -> Snapshot:
         """What Slurm reports now."""
-        rows = self._queue()
-        nodes = parse_nodes(self._ask(SINFO))
+        queue, listed = side_by_side(self.run, SQUEUE, SINFO)
+        rows, nodes = self._queue(queue), parse_nodes(listed)
         now = self.clock.now()
         if self.view.site:
             return self._on_site(rows, nodes, now)
@@ -426,15 +426,15 @@ class SlurmPort:
 
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""
-        return dict(rows_by_id(self._queue()))
+        return dict(rows_by_id(self._queue(self._ask(SQUEUE))))
 
-    def _queue(self) -> list[QueueRow]:
-        """Slurm's jobs; after a restart also what earlier starts overwrote of their requests.
+    def _queue(self, text: str) -> list[QueueRow]:
+        """The jobs in squeue's output; after a restart what earlier starts overwrote is read, too.
 
         The jobs' own marks are read: the state file may be older than the last start, or lost. A
         squeue that does not show them is not queried forever.
         """
-        rows = parse_queue(self._ask(SQUEUE))
+        rows = parse_queue(text)
         if self._ask_marks:
             self._ask_marks -= 1
             lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
