@@ -117,7 +117,9 @@ def run(state: Any, world: Any, b: Any) -> int:
     return ROOM_NEEDED
 
 
-@routine
+# The parts of every pass are kernels: with short queues, to hand all these arrays on from call to
+# call would take longer than what is done with them.
+@kernel
 def decide(state: Any, b: Any) -> None:
     """One pass."""
     now = state.reg[NOW]
@@ -165,7 +167,7 @@ def describe(state: Any, b: Any, job: int) -> None:
     b.job[job, CLASS_OF] = class_of(state.job[job, NEED])
 
 
-@routine
+@kernel
 def compress(state: Any, b: Any) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
     if b.mark[GAPS] > b.mark[LISTED] >> 2:
@@ -207,7 +209,7 @@ def compress(state: Any, b: Any) -> None:
             move(b, job, need, to)
 
 
-@routine
+@kernel
 def start_due(state: Any, b: Any, now: int) -> None:
     """Start jobs that are due now."""
     if b.mark[SOONEST] <= now:
