@@ -140,14 +140,16 @@ def checked(made: Any) -> Any:
 
 def check_every_table() -> None:
     """Let what makes tables make checked ones."""
-    from shadowtime.engine.site import conservative, general
+    from shadowtime.engine.site import by_priority, conservative, general, run_tables, venture
     from shadowtime.engine.site import simulate as module
 
     for where, name in (
-        (module, "build_ground"),
-        (module, "build_events"),
-        (module, "build"),
+        (run_tables, "build_ground"),
+        (run_tables, "build_events"),
+        (run_tables, "build"),
         (module, "with_more_room"),
+        (by_priority, "with_more_room"),
+        (venture, "with_more_room"),
         (general, "make_general"),
         (conservative, "make_conservative"),
     ):

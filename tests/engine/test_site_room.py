@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shadowtime.cluster.site import Node, Site
+from shadowtime.engine.site import run_tables
 from shadowtime.engine.site import simulate as module
 from shadowtime.kernel.site import fields as f
 from shadowtime.policy import parse_policy
@@ -28,7 +29,7 @@ def test_small_tables_grow(policy: str, monkeypatch: pytest.MonkeyPatch) -> None
     )
     chosen = parse_policy(policy)
     roomy = module.simulate_site(workload, site, chosen)
-    build, grow = module.build_ground, module.with_more_room
+    build, grow = run_tables.build_ground, module.with_more_room
     grown = []
 
     def small(*given: Any, **options: Any) -> Any:
@@ -46,7 +47,7 @@ def test_small_tables_grow(policy: str, monkeypatch: pytest.MonkeyPatch) -> None
         grown.append(1)
         return grow(*given)
 
-    monkeypatch.setattr(module, "build_ground", small)
+    monkeypatch.setattr(run_tables, "build_ground", small)
     monkeypatch.setattr(module, "with_more_room", counted)
     tight = module.simulate_site(workload, site, chosen)
     assert grown
