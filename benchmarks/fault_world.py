@@ -259,8 +259,11 @@ class World:
                     self.cluster.run("scontrol", "update", *words, check=False)
             waits = self.pending()
             left = {job.id for job in self.unfinished()}
-            for job in sorted(left | self.waited_for(left)):
-                if waits.get(job) == HELD:  # its launch failed: Slurm leaves it to an operator
+            wanted = left | self.waited_for(left)
+            for job in sorted(job for job, why in waits.items() if why == HELD):
+                # Its launch failed: Slurm leaves it to an operator. Who waits for a whole array
+                # names its number alone.
+                if not wanted.isdisjoint((job, job.partition("_")[0])):
                     self.were_held.add(job)
                     self.cluster.run("scontrol", "release", job, check=False)
             running = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "R", "-o", "%i").split()

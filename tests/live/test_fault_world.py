@@ -275,6 +275,21 @@ def test_a_job_that_slurm_holds_after_a_failed_launch_is_no_stall(tmp_path: Path
     assert world.were_held == {"1"}
 
 
+def test_a_task_that_slurm_holds_is_released_for_who_waits_for_its_array(tmp_path: Path) -> None:
+    """Though the task itself had ended, and the dependency names the array alone."""
+    world = a_world(tmp_path)
+    world.jobs = {name: Job(name, 1, True, 0.0) for name in ("5_1", "6")}
+    (tmp_path / "5_1").write_text("begin 1\nend 2\n")
+    lines = {
+        "%i %E %r": "5_1 (null) launch failed requeued held\n"
+        "6 afterany:5_*(unfulfilled) JobHeldUser\n",
+        "%i %E": "5_1 (null)\n6 afterany:5_*(unfulfilled)\n",
+    }
+    world.cluster.run = lambda name, *words, **more: lines.get(words[-1], "")
+    world.put_back()
+    assert world.were_held == {"5_1"}
+
+
 def test_a_job_that_slurm_delays_is_no_stall_unless_the_loop_has_stopped_it(
     tmp_path: Path,
 ) -> None:
