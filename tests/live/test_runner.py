@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands
+from shadowtime.live.runner import Commands, Done, side_by_side
 
 
 def test_whatever_keeps_a_command_from_running_is_waited_out(tmp_path: Path) -> None:
@@ -26,3 +28,24 @@ def test_whatever_keeps_a_command_from_running_is_waited_out(tmp_path: Path) -> 
     rubbish.chmod(0o755)
     with pytest.raises(PortError, match="could not be run"):
         run([str(rubbish)])
+
+
+def test_commands_side_by_side_wait_for_nobody_if_one_fails() -> None:
+    """A loop that is told to end during one command does not wait for the other."""
+    release, finished = threading.Event(), []
+
+    class Slow:
+        concurrent = True
+
+        def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+            if argv[0] == "slow":
+                release.wait(60)
+                finished.append(argv[0])
+            return Done(argv[0] == "bad", "", "no")
+
+    with pytest.raises(PortError, match="bad: no"):
+        side_by_side(Slow(), ["bad"], ["slow"])
+    assert not finished
+    release.set()
+    with pytest.raises(PortError, match="bad: no"):
+        side_by_side(Slow(), ["slow"], ["bad"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -114,6 +115,19 @@ def side_by_side(run: Runner, *commands: Sequence[str]) -> list[str]:
     first, *others = commands
     if not getattr(run, "concurrent", False):
         return [checked(run, argv) for argv in commands]
-    with ThreadPoolExecutor(len(others) or 1) as pool:
-        later = [pool.submit(checked, run, argv) for argv in others]
-        return [checked(run, first), *(one.result() for one in later)]
+    later = [_started(run, argv) for argv in others]
+    return [checked(run, first), *(one.result() for one in later)]
+
+
+def _started(run: Runner, argv: Sequence[str]) -> Future[str]:
+    """A command in a thread that nobody waits for if the loop is told to end meanwhile."""
+    found: Future[str] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(checked(run, argv))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return found
