@@ -19,7 +19,7 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cli.common import comparing
-from shadowtime.cli.demo import POLICIES
+from shadowtime.cli.demo import NEXT, POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
@@ -49,6 +49,18 @@ def test_seven_policies_a_winner_and_which_jobs_pay(capsys: pytest.CaptureFixtur
     assert "under greedy, where 768 later jobs pass it: longer than under fcfs" in story
     # Where the passes are not compiled yet there are no shaken copies, and a line says so.
     assert ("This is one sample of one workload." in story) != ("Over 10 shaken inputs" in story)
+
+
+def test_the_next_commands_fit_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 80 columns every suggested command has one line, and no heading is cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80 and "…" not in out
+    _, _, suggested = out.partition("Next:\n")
+    assert [line.split()[0] for line in suggested.splitlines()] == ["shadowtime"] * len(NEXT)
 
 
 def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,8 +39,21 @@ def test_info_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["trace", "info", "log.swf.gz"]) == 0
     out = capsys.readouterr().out
     assert "log: 400 jobs" in out and "256 procs" in out and "offered load" in out
-    assert "most requested" in out and "Beware:" in out and "no recorded start" in out
+    assert "most requested" in out and "Beware:" in out and "No job has a recorded start" in out
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_info_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 80 columns quartiles are omitted; no label is cut or wrapped."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["trace", "info", "log.swf.gz"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80 and "…" not in out
+    for label in ("processors ", "run time ", "requested ", "used of it "):
+        assert any(line.startswith(label) for line in out.splitlines())
+    assert "No job has a recorded start" in " ".join(out.split())
 
 
 def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands, Done, side_by_side
+from shadowtime.live.runner import Commands, Done, NotInstalled, side_by_side
+from shadowtime.live.slurm.configuration import look_at
 
 
 def test_whatever_keeps_a_command_from_running_is_waited_out(tmp_path: Path) -> None:
@@ -28,6 +29,15 @@ def test_whatever_keeps_a_command_from_running_is_waited_out(tmp_path: Path) -> 
     rubbish.chmod(0o755)
     with pytest.raises(PortError, match="could not be run"):
         run([str(rubbish)])
+
+
+def test_without_slurm_the_message_says_where_to_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine without Slurm's commands: which one is missing, and what to do."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotInstalled, match=r"scontrol is not installed here: run this on .* login"):
+        look_at(Commands(timeout=5))
 
 
 def test_commands_side_by_side_wait_for_nobody_if_one_fails() -> None:

@@ -407,7 +407,7 @@ def test_missing_columns_are_named() -> None:
         ("\n \n", "empty"),
         (RECOMMENDED.replace(",", "|") + "\n", "no ended job in it"),
         (export({"state": "RUNNING"}), "1 unfinished_dropped"),
-        ("hello\nworld\n", "neither an sacct export"),
+        ("hello\nworld\n", "not a job log in a known format"),
     ],
 )
 def test_no_jobs(text: str, message: str) -> None:

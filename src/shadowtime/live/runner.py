@@ -23,6 +23,10 @@ class Done:
     err: str
 
 
+class NotInstalled(PortError):
+    """This machine does not have the command."""
+
+
 class TimedOut(PortError):
     """A command took too long; ``err`` is what it had printed on standard error until then."""
 
@@ -75,7 +79,7 @@ class Commands:
                 check=False,
             )
         except FileNotFoundError:
-            raise PortError(f"the command {argv[0]} is not installed here") from None
+            raise NotInstalled(f"the command {argv[0]} is not installed here") from None
         except PermissionError:
             raise PortError(f"the command {argv[0]} may not be run here") from None
         except subprocess.TimeoutExpired as error:

@@ -143,7 +143,7 @@ class Words:
         return (
             f"Job {self._called(promise.job)} was blocked at the head of the queue from "
             f"{self._at(promise.blocked_at)}, "
-            f"{given}, {began}."
+            f"{given}, and {began}."
         )
 
     def _start(self, facts: Explanation) -> str:

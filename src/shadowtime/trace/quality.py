@@ -155,11 +155,13 @@ def _times(workload: Workload) -> Iterator[Remark]:
     n = len(workload)
     unknown = int((workload.recorded_start == UNKNOWN).sum())
     if unknown:
-        yield Remark(
-            "starts",
-            f"{_percent(unknown, n)} of the jobs have no recorded start: a replay can only be "
-            f"compared for the others.",
+        text = (
+            "No job has a recorded start: a replay cannot be compared with the log."
+            if unknown == n
+            else f"{_percent(unknown, n)} of the jobs have no recorded start: a replay can only be "
+            "compared for the others."
         )
+        yield Remark("starts", text)
     gaps = np.diff(workload.submit)
     if len(gaps) and gaps.max() > 3 * DAY:
         where = int(gaps.argmax())

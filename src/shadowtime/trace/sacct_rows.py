@@ -160,10 +160,10 @@ def _layout(lines: list[str], first: int, delimiter: str, path: str | None) -> t
             if len(fields) >= len(columns) and sense(columns, fields) == most(columns):
                 return columns
     raise InputError(
-        "this is neither an sacct export with a header nor one of the known ones without",
+        "not a job log in a known format (SWF, sacct, HTCondor, PBS, CSV or Parquet)",
         path=path,
         line=first + 1,
-        hint="Export it with the command that `shadowtime trace sacct --print-command` shows.",
+        hint="For Slurm, `shadowtime trace sacct --print-command` prints how to export one.",
     )
 
 

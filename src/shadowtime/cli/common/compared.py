@@ -25,10 +25,6 @@ LEGEND = {
     "penalised": "mean share of the run time that sharing costs",
 }
 """Headings of the comparison that need a word."""
-PAIRED = (
-    "mean difference with its 95 % interval, each copy against the same copy; "
-    "? the sign is not certain"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +110,7 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     differences = findings.differences(setting)
     if differences is not None:
         copies = copies_in_words(found)
-        parts += [Text(f"\nOver {copies}:"), differences, Text(PAIRED, "dim"), Text()]
+        parts += [Text(f"\nOver {copies}:"), differences, findings.legend(setting), Text()]
         parts += findings.stability(setting, copies)
     return parts
 

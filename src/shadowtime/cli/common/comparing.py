@@ -74,7 +74,7 @@ def run_comparison(
         inputs = loads
     with (
         working("simulating", steps=inputs * len(policies)) as advance,
-        compile_notice("the engine", "up to half a minute"),
+        compile_notice("the engine", "up to a minute"),
     ):
         return compare(
             workload,

@@ -116,17 +116,34 @@ def _lower(label: str) -> str:
     return label[:1].lower() + label[1:]
 
 
+def legend(setting: Setting) -> Text:
+    """What the columns of :func:`differences` mean."""
+    first, *_ = _compared(setting)
+    return Text(
+        "mean difference with its 95 % interval, each copy against the same copy; "
+        f"? the sign is not certain; first: copies with the best {describe(first).short}",
+        "dim",
+    )
+
+
+def _compared(setting: Setting) -> list[str]:
+    return [name for name in DIFFERENCES if setting.runs[0].interval(name)]
+
+
 def differences(setting: Setting) -> Table | None:
-    """Mean differences from the first policy over the copies, in per cent of its mean."""
+    """Mean differences from the first policy over the copies, in per cent of its mean.
+
+    The last column counts the copies in which a policy is best by the first of the metrics.
+    """
     first = setting.runs[0]
-    names = [name for name in DIFFERENCES if first.interval(name)]
+    names = _compared(setting)
     if not names or len(setting.runs) < 2:
         return None
     ranking = setting.ranking(names[0])
     table = numbers_table(
         f"against {short(first.name, 20)}",
         *(f"{describe(name).short}, %" for name in names),
-        f"first by {describe(names[0]).short}",
+        "first",
     )
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
     for run in setting.runs:

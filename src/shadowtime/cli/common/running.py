@@ -35,7 +35,7 @@ def run_policies(
     steps = len(policies) if len(policies) > 1 else None
     with (
         working("simulating", steps=steps) as advance,
-        compile_notice("the engine", "up to half a minute"),
+        compile_notice("the engine", "up to a minute"),
     ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))

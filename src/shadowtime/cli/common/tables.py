@@ -10,7 +10,7 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, with_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -157,13 +157,24 @@ def side_by_side(runs: Sequence[PolicyRun], console: Console, *, stars: bool = T
     On a narrow terminal columns are omitted rather than cut.
     """
     names = [name for name in SIDE_BY_SIDE if _worth_a_column(runs, name)]
-    table = _with_columns(runs, names, stars=stars)
+    return within(console, names, SPARE, draw=lambda shown: _with_columns(runs, shown, stars=stars))
+
+
+def within(
+    console: Console,
+    names: Sequence[str],
+    spare: Sequence[str],
+    *,
+    draw: Callable[[Sequence[str]], Table],
+) -> Table:
+    """The table of as many columns as fit: those in ``spare`` are omitted, in that order."""
+    table = draw(names)
     endless = console.options.update(width=10_000)
-    for spare in SPARE:
+    for omitted in spare:
         if console.measure(table, options=endless).maximum <= console.width:
             break
-        names = [name for name in names if name != spare]
-        table = _with_columns(runs, names, stars=stars)
+        names = [name for name in names if name != omitted]
+        table = draw(names)
     return table
 
 

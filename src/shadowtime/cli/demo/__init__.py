@@ -30,11 +30,12 @@ already compiled, since a new user would wait a minute for them."""
 
 NEXT = {
     "shadowtime demo --step": "watch a scheduler decide",
-    "shadowtime demo -o demo --report demo.html": "save and view these schedules",
+    "shadowtime demo -o demo --report demo.html": "save this as a web page",
     "shadowtime policies {}": "what the winner does",
-    "shadowtime trace sacct": "how to export your own cluster's log",
-    "shadowtime compare YOUR.swf.gz -p easy -p {} --shake 20": "the same for your log",
+    "shadowtime trace sacct": "export your cluster's log",
+    "shadowtime compare YOUR.swf.gz -p easy -p {}": "the same for your log",
 }
+"""Commands to try next; command and reason fit on one line of 80 columns."""
 
 
 @click.command("demo")

@@ -115,6 +115,6 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
         placing.run_parts(study.absolute(), plan.missing(), study.folder)
     with (
         working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
-        compile_notice("the engine", "up to half a minute"),
+        compile_notice("the engine", "up to a minute"),
     ):
         return carry_out(plan, progress=advance)

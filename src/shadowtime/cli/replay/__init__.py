@@ -137,7 +137,7 @@ def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
     from shadowtime.study.replay import replay
 
     engine = prepare([policy], machine, jobs=len(workload))
-    with working("simulating"), compile_notice("the engine", "up to half a minute"):
+    with working("simulating"), compile_notice("the engine", "up to a minute"):
         return replay(workload, machine, policy, engine=engine, **how)
 
 

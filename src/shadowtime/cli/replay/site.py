@@ -58,7 +58,7 @@ def replay_a_site(
     engine = prepare([policy], machine, jobs=len(workload) * repeats.count)
     with (
         working("simulating", steps=repeats.count) as advance,
-        compile_notice("the engine", "up to half a minute"),
+        compile_notice("the engine", "up to a minute"),
     ):
         found = replay_site(
             workload,

@@ -9,13 +9,15 @@ import click
 from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import RenderableType
     from rich.table import Table
 
 BAR = 24
 """Characters of the longest bar."""
+SPARE = ("p25", "p75")
+"""Columns that a narrow terminal omits, in this order."""
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -139,7 +141,8 @@ def _wait(entry: Mapping[str, Any]) -> str:
 
 
 def _spreads(found: Mapping[str, Any]) -> Table:
-    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.cli.common.console import output
+    from shadowtime.cli.common.tables import numbers_table, within
     from shadowtime.report.numbers import number, percent, span
 
     rows = {
@@ -151,11 +154,16 @@ def _spreads(found: Mapping[str, Any]) -> Table:
     }
     names = {"min": "least", "p25": "25 %", "median": "median", "mean": "mean", "p75": "75 %",
              "p95": "95 %", "max": "most"}  # fmt: skip
-    table = numbers_table("", *names.values())
-    for label, (values, shown) in rows.items():
-        if "mean" in values:
-            table.add_row(label, *(shown(values[name]) for name in names))
-    return table
+
+    def draw(chosen: Sequence[str]) -> Table:
+        table = numbers_table("", *(names[name] for name in chosen))
+        table.columns[0].no_wrap = True
+        for label, (values, shown) in rows.items():
+            if "mean" in values:
+                table.add_row(label, *(shown(values[name]) for name in chosen))
+        return table
+
+    return within(output(), tuple(names), SPARE, draw=draw)
 
 
 def _histograms(found: Mapping[str, Any]) -> Table:

@@ -72,7 +72,7 @@ def carry_out(
         engine = kept(engine, resume)
     with (
         working("simulating", steps=steps) as advance,
-        compile_notice("the engine", "up to half a minute"),
+        compile_notice("the engine", "up to a minute"),
     ):
         found = run_experiment(
             experiment, world=world, engine=engine, report=note,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import PortError
+from shadowtime.live.runner import NotInstalled
 from shadowtime.live.slurm.state import View
 
 if TYPE_CHECKING:
@@ -27,7 +28,12 @@ class NotReady(PortError):
 
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
     """What the loop is responsible for, from Slurm's own configuration."""
-    config = run(("scontrol", "show", "config"))
+    try:
+        config = run(("scontrol", "show", "config"))
+    except NotInstalled as error:
+        raise NotInstalled(
+            f"{error}: run this on a machine with Slurm's commands, such as a login node"
+        ) from None
     if config.code != 0:
         output = (config.err or config.out).strip().splitlines() or ["no reason given"]
         reason = output[0].removeprefix("scontrol: ").removeprefix("error: ")
