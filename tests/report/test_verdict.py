@@ -101,6 +101,19 @@ def test_the_verdict_names_the_policy_with_most_wins():
     assert "a wins longest wait" in verdict.detail
 
 
+def test_every_win_of_the_others_is_named_once_by_policy():
+    """A policy with several of the remaining metrics appears once, with all of them."""
+    names = ("bsld_mean", "bsld_p95", "mwbs", "wait_mean_s", "wait_p95_s", "wait_max_s", "goodput")
+    runs = [
+        run("a", dict(zip(names, (1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 0.5), strict=True))),
+        run("b", dict(zip(names, (2.0, 2.0, 2.0, 5.0, 5.0, 6.0, 0.6), strict=True))),
+        run("c", dict(zip(names, (3.0, 3.0, 3.0, 6.0, 6.0, 5.0, 0.4), strict=True))),
+    ]
+    assert judge(runs).detail.endswith(
+        "; b wins mean wait, 95th percentile wait and goodput; c wins longest wait."
+    )
+
+
 def test_one_policy_and_no_jobs_still_have_a_sentence():
     assert judge([run("a", {"bsld_mean": 4.0})]).headline == "a on its own."
     assert judge([run("a", {"jobs": 0}), run("b", {"jobs": 0})]).headline == "No job has finished."

@@ -47,7 +47,7 @@ class Payers:
         for kind, words in KINDS.items():
             worst = [change for change in lost if change.kind == kind][:MANY]
             if worst:
-                parts.append(f"{words} {', '.join(_named(change) for change in worst)}")
+                parts.append(f"{words}: {', '.join(_named(change) for change in worst)}")
         count = f"{len(lost)} of {len(judged)} classes wait more than {100 * WORSE:g}{THIN}% longer"
         return f"{head}: {count}, most of all {'; '.join(parts)}."
 

@@ -246,11 +246,7 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
     ]
     value = f"{first.info.label} {with_unit(first.values[winner], first.info.unit)}"
     parts = [f"{value}: {', '.join(against)}" if against else value]
-    parts += [
-        f"{short(runs[c.sure].name)} wins {_lower(c.info.label)}"
-        for c in decided
-        if c.sure is not None and c.sure != winner
-    ][:3]
+    parts += _others(runs, decided, winner)
     unclear = sum(c.clear is False for c in decided)
     text = "; ".join(parts) + "."
     if unclear:
@@ -258,6 +254,27 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
             f" {unclear} of {len(decided)} metrics are undecided: the differences may be chance."
         )
     return text
+
+
+def _others(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) -> list[str]:
+    """The other policies that win something, each with its metrics."""
+    won: dict[int, list[str]] = {}
+    for result in decided:
+        if result.sure is not None and result.sure != winner:
+            won.setdefault(result.sure, []).append(_lower(result.info.label))
+    return [f"{short(runs[place].name)} wins {_listed(labels)}" for place, labels in won.items()]
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words in a sentence.
+
+    Examples
+    --------
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def runner_up(result: Contest, winner: int) -> int:
