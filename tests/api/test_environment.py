@@ -44,7 +44,7 @@ def test_gymnasium_accepts_it(mode):
 
 
 def test_many_lanes_at_once():
-    """A vector environment: a lane that is over begins anew at the next step."""
+    """In a vector environment a finished lane starts a new episode at the next step."""
     gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not installed")
     env = st.environment(a_log(), "pool:32", mode="backfill", window=30, slots=8, lanes=5)
     assert isinstance(env, gymnasium.vector.VectorEnv) and env.num_envs == 5
@@ -70,13 +70,13 @@ def test_many_lanes_at_once():
     ],
 )
 def test_what_has_no_meaning_is_refused(options, message):
-    """One sentence each, before Gymnasium is asked for."""
+    """Each error is one sentence, raised before Gymnasium is imported."""
     with pytest.raises(UsageError, match=message):
         st.environment(a_log(), **{"cluster": "pool:32", "window": 40, **options})
 
 
 def test_the_missing_extra_names_itself(monkeypatch):
-    """One sentence that says what to install."""
+    """The error is one sentence that names the extra to install."""
     monkeypatch.delitem(sys.modules, "shadowtime.api.gymnasium_env", raising=False)
     monkeypatch.delattr("shadowtime.api.gymnasium_env", raising=False)
     monkeypatch.setitem(sys.modules, "gymnasium", None)

@@ -1,4 +1,4 @@
-"""``import shadowtime as st``: light, complete, and forgiving about how things are written."""
+"""``import shadowtime as st``: light, complete, and lenient about how things are written."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_numba_waits_for_the_first_simulation() -> None:
 
 
 def test_every_public_name_exists() -> None:
-    """Whatever ``dir(st)`` offers can be had."""
+    """Every name in ``dir(st)`` can be loaded."""
     for name in st.__all__:
         assert getattr(st, name) is not None
 
 
 def test_a_wrong_name_suggests_the_right_one() -> None:
-    """A slip is answered with near names."""
+    """A misspelt name raises an error that lists near names."""
     with pytest.raises(AttributeError, match="did you mean simulate"):
         st.simulat  # noqa: B018
 
@@ -63,7 +63,7 @@ def test_texts_work_wherever_values_do() -> None:
 
 
 def test_a_site_folder_is_a_log_and_a_machine(recording_path: Callable[[str], Path]) -> None:
-    """A path to a site folder runs on the site, not on a pool as large as the log says."""
+    """A path to a site folder runs on the site, not on a pool of the log's size."""
     folder = recording_path("A")
     with pytest.warns(UserWarning, match="memory is not counted"):
         run = st.simulate(folder, policy="slurm")
@@ -75,7 +75,7 @@ def test_a_site_folder_is_a_log_and_a_machine(recording_path: Callable[[str], Pa
 
 
 def test_policies_take_parameters_parts_and_functions() -> None:
-    """Keyword parameters mean what the text means; an order may be a function."""
+    """Keyword parameters mean the same as in text; an order may be a function."""
     from shadowtime.policy.reserve import Depth
 
     assert st.policy("easy(reserve=4)", order="lxf").parameters["order"] == "lxf"
@@ -104,7 +104,7 @@ def test_wrong_words_raise_our_errors() -> None:
 
 
 def test_a_run_is_measured_proved_and_explained() -> None:
-    """A run gives its metrics, its proof and the story of a job."""
+    """A run has metrics, a check and an explanation of each job."""
     run = st.simulate(jobs(), 4, "easy")
     assert run.metrics["wait_mean_s"] == pytest.approx(8 / 3)
     assert run.check().ok
@@ -145,7 +145,7 @@ def test_parquet_files_have_the_log_columns_and_read_back(tmp_path: Path) -> Non
 
 
 def test_results_save_load_and_report(tmp_path: Path) -> None:
-    """What compare finds can be saved, loaded and turned into a page."""
+    """The result of compare can be saved, loaded and turned into a page."""
     found = st.compare(jobs(), "pool:4", ["easy", "conservative"], shake=2)
     assert found["easy"].metrics["wait_mean_s"] > 0
     assert "easy" in str(found) and "conservative" in str(found)

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "guides" / "five-minutes.md"
 
 
 def guide_commands(heading: str, **given: str) -> list[list[str]]:
-    """The words of each command below a heading, with ``$NAME`` and other texts put in."""
+    """The words of each command below a heading, with ``$NAME`` and other texts replaced."""
     text = PAGE.read_text("utf-8")
     section = re.split(r"^## ", text.split(f"## {heading}\n", 1)[1], flags=re.M)[0]
     blocks = re.findall(r"```bash\n(.*?)```", section, re.S)

@@ -34,7 +34,7 @@ def test_json(log: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for every predictor that needs nothing further."""
+    """A line for every predictor that needs no arguments."""
     assert run(["accuracy", log]) == 0
     text = capsys.readouterr()
     shown = text.out + text.err
@@ -52,7 +52,7 @@ def test_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_mistakes(
     log: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence, no traceback."""
+    """Wrong input is one sentence, not a traceback."""
     assert run(["accuracy", log, *words]) != 0
     printed = capsys.readouterr().err
     assert message in printed and "Traceback" not in printed

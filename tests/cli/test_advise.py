@@ -21,7 +21,7 @@ LINE = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {run} -1 1 1 1 1 1 1 -1 -1\
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four hosts and a crowd in which every fifth job needs a whole one."""
+    """Four hosts, and jobs of which every fifth needs a whole host."""
     monkeypatch.chdir(tmp_path)
     Path("machine.toml").write_text(MACHINE)
     jobs = [
@@ -69,6 +69,6 @@ def test_advice_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input_says_what_to_do(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence, exit code 2."""
+    """Wrong input is one sentence, with exit code 2."""
     assert run(["advise", "partitions", *words]) == 2
     assert message in capsys.readouterr().err

@@ -31,7 +31,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_json_is_the_object_of_the_contract(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The documented keys, the same metrics as simulate prints, and what only compare knows."""
+    """The documented keys, the same metrics as simulate prints, and those that only compare has."""
     assert run(["compare", log, *BOTH, "--shake", "3", "--json"]) == 0
     found = json.loads(printed(capsys))
     assert {"trace", "cluster", "window", "policies", "versions"} <= set(found)
@@ -47,7 +47,7 @@ def test_json_is_the_object_of_the_contract(log: str, capsys: pytest.CaptureFixt
 
 
 def test_resumed_from_a_folder(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs that are kept give the same object, to the letter, and more copies only add theirs."""
+    """Resumed runs give exactly the same object; more copies only add their own runs."""
     words = ["compare", log, *BOTH, "--load", "1", "--load", "1.2", "--json"]
     assert run([*words, "--shake", "3"]) == 0
     plain = json.loads(printed(capsys))
@@ -63,7 +63,7 @@ def test_resumed_from_a_folder(log: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_whole_schedules_are_kept_where_numbers_are_not_enough(
     more: list[str], log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without copies, and where only some jobs count: the second time nothing is simulated."""
+    """Without copies, and where only some jobs count, a second run simulates nothing."""
     words = ["compare", log, *BOTH, "--json", *more]
     assert run(words) == 0
     plain = json.loads(printed(capsys))
@@ -75,7 +75,7 @@ def test_whole_schedules_are_kept_where_numbers_are_not_enough(
 
 
 def test_workers_make_runs_on_copies(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They need a folder for what they find, and copies."""
+    """Workers need a folder for their results, and copies to run."""
     words = ["compare", log, *BOTH]
     assert run([*words, "--shake", "2", "--workers", "2"]) == 2
     assert "add --resume DIR" in capsys.readouterr().err
@@ -108,7 +108,7 @@ def test_copies_add_differences_and_stability(log: str, capsys: pytest.CaptureFi
 def test_the_same_command_gives_the_same_bytes(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Threads finish in any order, results do not."""
+    """Results do not depend on the order in which threads finish."""
     command = ["compare", log, *BOTH, "--shake", "4", "--json"]
     assert run(command) == 0
     first = printed(capsys)
@@ -119,7 +119,7 @@ def test_the_same_command_gives_the_same_bytes(
 def test_lost_work_and_slipped_promises_have_columns_where_there_are_any(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What preemption lost stands apart from the goodput; without any there is no column."""
+    """Work lost to preemption has a column of its own, which is omitted if none was lost."""
     assert run(["compare", log, "-p", "easy", "-p", "pv-easy", "-p", "conservative"]) == 0
     heading = next(line for line in printed(capsys).splitlines() if "policy" in line)
     assert "goodput" in heading and "lost" in heading
@@ -133,7 +133,7 @@ def test_lost_work_and_slipped_promises_have_columns_where_there_are_any(
 
 
 def test_a_shaken_headline_counts_clear_wins(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same policy twice under two names: neither wins, whatever the log as it is says."""
+    """The same policy twice under two names: neither wins, whatever the unmodified log shows."""
     twin = ["-p", "easy", "-p", "easy(order=fcfs)"]
     assert run(["compare", log, "-p", "fcfs", "-p", "easy", "--shake", "3"]) == 0
     assert "clearly wins" in printed(capsys)
@@ -143,7 +143,7 @@ def test_a_shaken_headline_counts_clear_wins(log: str, capsys: pytest.CaptureFix
 
 
 def test_loads_are_printed_with_a_warning(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every load has its table; from 1 on there is a warning; at the end the winners by load."""
+    """Every load has a table, a load of 1 or more a warning; the winners by load come last."""
     assert run(["compare", log, *BOTH, "--load", "1", "--load", "offered=1.3"]) == 0
     out = printed(capsys)
     assert "log at load offered=1.3" in out
@@ -153,7 +153,7 @@ def test_loads_are_printed_with_a_warning(log: str, capsys: pytest.CaptureFixtur
 
 
 def test_one_load_is_one_folder(log: str) -> None:
-    """-o holds what simulate's folder holds, with a schedule per policy."""
+    """-o writes the same files as simulate does, with a schedule per policy."""
     assert run(["compare", log, *BOTH, "--shake", "2", "-o", "out"]) == 0
     result = json.loads(Path("out/result.json").read_text())
     assert [policy["schedule"] for policy in result["policies"]] == [
@@ -165,7 +165,7 @@ def test_one_load_is_one_folder(log: str) -> None:
 
 
 def test_several_loads_are_several_folders_and_pages(log: str) -> None:
-    """Each load has a folder and a page of its own, the first page the name that was asked for."""
+    """Each load has its own folder and page; the first page has the requested name."""
     command = ["compare", log, *BOTH, "--load", "0.8", "--load", "1.2", "-o", "out"]
     assert run([*command, "--report", "page.html"]) == 0
     assert len(json.loads(Path("out/result.json").read_text())["loads"]) == 2

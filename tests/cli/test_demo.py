@@ -1,4 +1,4 @@
-"""shadowtime demo: the comparison, and the teacher's view."""
+"""shadowtime demo: the comparison, and --step for teaching."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_seven_policies_a_winner_and_which_jobs_pay(capsys: pytest.CaptureFixture[str]) -> None:
-    """The table with a star, the verdict, the losers and where to go next; in 100 columns."""
+    """Prints the table with a star, the verdict, the losers and what to do next, in 100 columns."""
     assert run(["demo"]) == 0
     out = capsys.readouterr().out
     rows = {line.split()[0] for line in out.splitlines() if line.strip()}
@@ -47,7 +47,7 @@ def test_seven_policies_a_winner_and_which_jobs_pay(capsys: pytest.CaptureFixtur
     story = " ".join(out.split())
     assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story
     assert "under greedy, where 768 later jobs pass it: longer than under fcfs" in story
-    # Where the passes are not compiled yet there are no shaken copies, and a line says so.
+    # Where the passes are not compiled yet there are no shaken copies, and a line reports it.
     assert ("This is one sample of one workload." in story) != ("Over 10 shaken inputs" in story)
 
 
@@ -64,7 +64,7 @@ def test_the_next_commands_fit_on_a_narrow_terminal(
 
 
 def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same object as compare prints; the folder and the page where asked."""
+    """The same object as compare prints; the folder and the page if requested."""
     assert run(["demo", "--json", "-o", "out", "--report", "page.html"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [policy["name"] for policy in found["policies"]] == list(POLICIES)
@@ -77,7 +77,7 @@ def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_on_a_new_machine_nothing_is_compiled(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the cache is cold small runs are done without the compiler, large ones are not."""
+    """With an empty cache, small runs are not compiled and large ones are."""
     pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])
     chosen = comparing.prepare(policies, pool, jobs=10)
@@ -96,9 +96,9 @@ def test_on_a_new_machine_nothing_is_compiled(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_uncompiled_runs_give_the_same_schedule(policy: str) -> None:
-    """The kernels as plain Python, in a process of their own, decide the same.
+    """Kernels run as plain Python in a separate process make the same decisions.
 
-    The whole demo, which is what is run so; a fallback would compare compiled with compiled.
+    The whole demo is run, as it is for users; a fallback would compare compiled with compiled.
     """
     jobs = demo_workload()
     pool, chosen = Cluster.pool(jobs.machine["procs"]), parse_policy(policy)
@@ -110,14 +110,14 @@ def test_uncompiled_runs_give_the_same_schedule(policy: str) -> None:
 
 
 def test_uncompiled_runs_refuse_as_compiled_ones_do() -> None:
-    """The error of the other process is raised here."""
+    """An error in the other process is raised in this one."""
     jobs = first_jobs(demo_workload(), 5)
     with pytest.raises(PolicyError, match="kept"):
         simulate_uncompiled(jobs, Cluster.pool(256), parse_policy("conservative(order=sjf)"))
 
 
 def test_a_run_that_breaks_there_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doing without the compiler is an optimisation only; that it failed is reported."""
+    """If the uncompiled run fails, that is reported and the run is compiled after all."""
     monkeypatch.setattr(uncompiled, "CODE", "raise ValueError('no such luck')")
     jobs, pool, easy = first_jobs(demo_workload(), 20), Cluster.pool(256), parse_policy("easy")
     reported: list[str] = []
@@ -131,7 +131,7 @@ def test_a_run_that_breaks_there_is_done_here(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_sum_that_leaves_its_type_breaks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compiler counts in 64 bits; where plain NumPy would wrap around there is no answer."""
+    """Compiled code counts in 64 bits; where plain NumPy would overflow, the run fails."""
 
     def wrapping(*_: object) -> object:
         return np.int8(127) + np.int8(1)
@@ -144,7 +144,7 @@ def test_a_sum_that_leaves_its_type_breaks_the_run(monkeypatch: pytest.MonkeyPat
 
 
 def test_ctrl_c_ends_an_uncompiled_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The child gets the signal of the terminal too; its end is no reason to compile."""
+    """The child receives the terminal's signal too; its exit must not trigger compilation."""
     interrupted = "import os, signal; from shadowtime.child_process import Tasks; "
     interrupted += "Tasks(interruptible=True); os.kill(os.getpid(), signal.SIGINT)"
     monkeypatch.setattr(uncompiled, "CODE", interrupted)
@@ -155,7 +155,7 @@ def test_ctrl_c_ends_an_uncompiled_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_policy_that_cannot_travel_runs_here() -> None:
-    """A function of one's own file exists in this process only."""
+    """A function from a user's file exists in this process only."""
     jobs = first_jobs(demo_workload(), 20)
     mine = parse_policy("easy").replace(name="mine", summary=(lambda: "no pickle"))  # type: ignore[arg-type]
     reported: list[str] = []
@@ -168,7 +168,7 @@ def test_a_policy_that_cannot_travel_runs_here() -> None:
 
 @pytest.mark.parametrize("policy", EXPLAINED)
 def test_every_step_is_shown_when_piped(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """No terminal, no waiting: the lesson runs through, with queue, chart, reasons and the end."""
+    """Without a terminal it does not wait: queue, chart, reasons and the summary are printed."""
     assert run(["demo", "--step", "--policy", policy]) == 0
     out = capsys.readouterr().out
     assert out.count("minute 0") >= 1 and "free 3 of 8" in out and "the end" in out
@@ -189,7 +189,7 @@ def test_the_chart_gives_every_job_its_area(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_person_steps_forward_and_back_and_stops_with_q() -> None:
-    """On a terminal it waits: Enter goes on, b goes back, a number goes there, q leaves."""
+    """On a terminal it waits: Enter goes on, b goes back, a number selects a step, q quits."""
     master, slave = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "shadowtime", "demo", "--step"],
@@ -216,7 +216,7 @@ def test_a_person_steps_forward_and_back_and_stops_with_q() -> None:
 
 
 def _until(terminal: int, text: str) -> str:
-    """What the terminal shows until a text appears."""
+    """The terminal's output up to a text."""
     seen, patience = "", time.monotonic() + 60
     while text not in seen and time.monotonic() < patience:
         if select.select([terminal], [], [], 1.0)[0]:
@@ -229,7 +229,7 @@ def _until(terminal: int, text: str) -> str:
 def test_jobs_of_a_log_are_watched(
     policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Letters stand for the log's numbers; starts are those of the engine on the same jobs."""
+    """Letters stand for job numbers of the log; the starts equal the engine's for the same jobs."""
     log = tmp_path / "log.swf"
     minutes = [
         (11, 0, 120, 40),

@@ -1,4 +1,4 @@
-"""The doctor of site folders: what it counts, what it misses, and its exit code."""
+"""doctor of site folders: what it counts, what it reports as missing, and its exit code."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_missing_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_jobs_that_cannot_be_expressed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each by its reason with its id; jobs that run without something are listed separately."""
+    """Each is listed by reason with its id; jobs that run with a request ignored are separate."""
     rows = [
         row(1),
         row(2, partition="old"),

@@ -31,12 +31,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
-    """What was printed, however it was wrapped."""
+    """The output, independent of line wrapping."""
     return " ".join(capsys.readouterr().out.split())
 
 
 def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """D overtakes C: what was ahead, what C was promised, why D fits, and what others would do."""
+    """D overtakes C: the queue ahead, C's promise, why D fits, and the result of other policies."""
     assert run(["explain", "out", "14"]) == 0
     text = printed(capsys)
     assert "easy on six" in text
@@ -49,7 +49,7 @@ def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_another_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--policy chooses; the same job waits for C under FCFS."""
+    """--policy selects the run; under FCFS the same job waits for C."""
     assert run(["explain", "out", "14", "--policy", "fcfs"]) == 0
     text = printed(capsys)
     assert "fcfs on six" in text and "backfilled" not in text.split("policy")[0]
@@ -123,7 +123,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_log_on_a_site_is_simulated(
     lab: Path, policy: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under a policy of the catalogue or, without a word, Slurm's own; tasks by Slurm's names."""
+    """Under a catalogue policy or, by default, Slurm's own; tasks have Slurm's names."""
     assert run(["explain", "jobs.csv", "9_2", "-c", "site.toml", *policy]) == 0
     text = printed(capsys)
     assert f"{'easy' if policy else 'slurm'} on jobs" in text and "Job 9_2 of user ada" in text

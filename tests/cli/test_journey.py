@@ -17,7 +17,7 @@ from shadowtime.cli import run
 def test_the_guide_on_a_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every command of the section runs, and the last lines are those of the page."""
+    """Every command of the section runs, and the output ends with the lines of the page."""
     recordings = str(recording_path("E2").parent)
     monkeypatch.chdir(tmp_path)
     printed = {}
@@ -96,7 +96,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 def test_a_damaged_folder_is_a_sentence_or_a_result(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every command works, or fails with one sentence that is no traceback and no bug of ours."""
+    """Every command works, or fails with one sentence: no traceback, no internal error."""
     site = damaged(tmp_path, DAMAGE[what])
     commands = [["doctor", site], ["site", "show", site], ["explain", site, "7"]]
     commands.append(["whatif", site, "--set", "bf_interval=9", "--phases", "2", "--by", "qos"])
@@ -116,7 +116,7 @@ def test_a_damaged_folder_is_a_sentence_or_a_result(
 def test_a_file_that_says_nothing_is_reported(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """slurm.conf serves in its place, and every command says so."""
+    """slurm.conf is used instead, and every command reports it."""
     site = damaged(tmp_path, DAMAGE[what])
     assert run(["doctor", site]) in (0, 1)
     out = " ".join(capsys.readouterr().out.split())

@@ -1,5 +1,5 @@
-"""How every command behaves: examples in help, outputs looked at first, words on what is written,
-time that is left, and Ctrl-C."""
+"""How every command behaves: examples in help, outputs checked first, reports of what is
+written, remaining time, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOG = "1 0 -1 60 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n2 5 -1 60 2 -1 -1 2 60 -1 1 
 def commands(
     command: click.Command, context: click.Context, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Every command that does something, with its words."""
+    """Every command without subcommands, with its words."""
     if not isinstance(command, click.Group):
         yield " ".join(path), command, context
         return
@@ -52,14 +52,14 @@ EVERY = list(commands(app, click.Context(app, info_name="shadowtime")))
 
 @pytest.mark.parametrize(("name", "command", "context"), EVERY, ids=[one[0] for one in EVERY])
 def test_help_has_an_example(name: str, command: click.Command, context: click.Context) -> None:
-    """A line that can be typed stands in the help of each command."""
+    """The help of each command has an example that can be typed."""
     usage, _, rest = command.get_help(context).partition("\n")
     assert usage.startswith(f"Usage: shadowtime {name}")
     assert f"  shadowtime {name}" in rest.partition("Options:")[0]
 
 
 def test_the_help_of_simulate_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    """A new format of logs needs its word here and in the help."""
+    """A new log format needs an entry here and in the help."""
     assert set(WORDS) == {one.name for one in (*FORMATS, SACCT)}
     assert run(["simulate", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
@@ -92,7 +92,7 @@ INPUTS = {
 }
 """Commands that write, with inputs that do not exist."""
 STREAMED = {"hperf export", "sweep script", "trace fetch"}
-"""Written to by other rules: to standard output, or to the machine's own store of logs."""
+"""Not subject to this rule: they write to standard output or to the cache of logs."""
 READ = {"--log", "--state", "--slurm-conf-dir"}
 """Options that name something to read."""
 
@@ -112,7 +112,7 @@ WRITTEN = [one for one in outputs() if one[0] not in STREAMED]
 
 
 def test_every_command_that_writes_is_listed() -> None:
-    """A new one needs inputs above, or a reason why it is not tested."""
+    """A new command needs inputs above, or a reason why it is not tested."""
     assert {name for name, _ in WRITTEN} | STREAMED == set(INPUTS)
 
 
@@ -124,7 +124,7 @@ def test_outputs_are_looked_at_before_the_inputs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The log is not there either: what is printed is about the output, in one line."""
+    """The log does not exist either, but the one line printed is about the output."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     [command] = [one for words, one, _ in EVERY if words == name]
@@ -177,7 +177,7 @@ def test_what_is_written_is_reported(
 
 
 def test_a_bar_says_how_much_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where steps are counted, the time that remains stands beside the time that has passed."""
+    """Where steps are counted, the remaining time is shown beside the elapsed time."""
     terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
     monkeypatch.setattr(progress, "errors", lambda: terminal)
     with progress.working("simulating", steps=4, patience=0.0) as advance:
@@ -206,7 +206,7 @@ def test_ctrl_c_ends_compiled_code() -> None:
 
 @pytest.mark.parametrize("command", TIDY)
 def test_commands_that_end_in_order_are_left_to_it(command: str) -> None:
-    """Nothing watches them: the way signals wake Python stays as it was."""
+    """They have no watcher: Python's signal wake-up is unchanged."""
     before = signal.set_wakeup_fd(-1)
     try:
         answer_interrupts([command])

@@ -1,4 +1,4 @@
-"""Nodes on the command line: demand classes, the extended log, what is refused."""
+"""Nodes on the command line: demand classes, the extended log, what is rejected."""
 
 from __future__ import annotations
 
@@ -69,21 +69,21 @@ def test_an_extended_log_carries_them(capsys: pytest.CaptureFixture[str]):
 def test_bad_demands_are_one_sentence(
     more: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ):
-    """Exit code 2 and what to do."""
+    """A wrong demand is one sentence with what to do, and exit code 2."""
     assert simulate(*more) == 2
     error = capsys.readouterr().err
     assert words in " ".join(error.split()) and "Traceback" not in error
 
 
 def test_a_default_demand_can_be_stated(capsys: pytest.CaptureFixture[str]):
-    """In the cluster's [contention] table."""
+    """The cluster's [contention] table sets the demand of jobs without one."""
     Path("nodes.toml").write_text(NODES + "[contention]\ndefault = {bandwidth = 500}\n")
     assert simulate() == 0
     assert json.loads(capsys.readouterr().out)["policies"][0]["metrics"]["penalised_mean"] == 0
 
 
 def test_a_negative_demand_is_refused(capsys: pytest.CaptureFixture[str]):
-    """Below -1, which is unknown, by the reader with its line."""
+    """The reader rejects values below -1 (unknown) and names the line."""
     assert run(["trace", "convert", "log.swf", "high.swf", "--demand", "HIGH"]) == 0
     lines = Path("high.swf").read_text().splitlines()
     lines[-1] = lines[-1].rsplit(" ", 1)[0] + " -9"
@@ -109,7 +109,7 @@ def test_a_comparison_reports_what_sharing_costs(capsys: pytest.CaptureFixture[s
 
 
 def test_a_pool_has_no_nodes_to_share(capsys: pytest.CaptureFixture[str]):
-    """A policy that places by bandwidth runs there, with a note."""
+    """A policy that places by bandwidth runs on a pool, with a note."""
     assert run(["simulate", "log.swf", "--policy", "rua"]) == 0
     assert "a pool has no nodes" in capsys.readouterr().err
     assert run(["simulate", "log.swf", "--policy", "easy"]) == 0
@@ -117,7 +117,7 @@ def test_a_pool_has_no_nodes_to_share(capsys: pytest.CaptureFixture[str]):
 
 
 def test_explain_reports_what_sharing_cost(capsys: pytest.CaptureFixture[str]):
-    """The time lost, and that the limit would have been kept."""
+    """Prints the time lost, and that the job would have kept its limit alone."""
     assert simulate("--demand", "HIGH,high=2900", "-o", "out", policy="consres") == 0
     (row,) = json.loads(capsys.readouterr().out)["policies"]
     assert row["metrics"]["killed_contention"] > 0

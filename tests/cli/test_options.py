@@ -1,4 +1,4 @@
-"""Options: none is accepted and ignored, and what cannot be done is reported before the work."""
+"""No option is silently ignored, and what is impossible is reported before any work."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The sentence with which a command line is refused."""
+    """The error message for a command line."""
     assert run(arguments) == 2
     heard = capsys.readouterr()
     assert heard.out == "" and heard.err.count("\n") == 1
@@ -38,7 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_an_option_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """The parser would keep the last one; several policies are a comparison's business."""
+    """The parser would keep the last one; several policies are for compare."""
     printed = refused(capsys, "simulate", "log.swf", "-p", "easy", "-p", "fcfs")
     assert "--policy is given twice" in printed and "shadowtime compare" in printed
     printed = refused(
@@ -85,7 +85,7 @@ def test_what_cannot_be_written_is_reported_before_the_simulation(
 
 
 def test_a_policy_is_described_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not with the words of the policy it was made from."""
+    """A variant is described by its own parameters, not by those of its base."""
     assert run(["policies", "easy(reserve=4, order=lxfw)"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("easy(reserve=4, order=lxfw): easy with order=weighted")
@@ -165,7 +165,7 @@ def test_a_log_that_unpacks_to_too_much_is_refused(capsys: pytest.CaptureFixture
 
 
 def test_control_characters_in_names_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """A file may be called anything; the terminal must not obey it."""
+    """A file's name may contain escape sequences; the terminal must not execute them."""
     name = "log\x1b[31m\x9b2J.swf"
     Path(name).write_text(LICENCES)
     assert run(["simulate", name, "-p", "easy"]) == 0

@@ -49,19 +49,19 @@ def rules() -> Columns:
     ids=["head", "tables", "cleaning", "brackets"],
 )
 def test_a_pipe_gets_what_rich_would_write(parts: tuple[Words | Columns, ...]) -> None:
-    """Line by line the same."""
+    """The lines are the same."""
     assert plainly(parts, PLAIN_WIDTH) == drawn(*parts)
 
 
 @pytest.mark.parametrize("text", ["word " * 30, "\N{CJK UNIFIED IDEOGRAPH-4E00}", "\x1b[31mred"])
 def test_what_must_be_fitted_is_left_to_rich(text: str) -> None:
-    """Lines to wrap, wide characters, control characters."""
+    """Lines to wrap, wide characters and control characters are drawn by rich."""
     assert plainly((Words(text),), PLAIN_WIDTH) is None
     assert plainly((Words("short"), "a string"), PLAIN_WIDTH) is None
 
 
 def test_a_simulation_in_a_pipe_loads_no_terminal_library(tmp_path: Path) -> None:
-    """Nor anything else that most runs leave alone."""
+    """Nor any other module that most runs do not need."""
     log = tmp_path / "log.swf"
     line = "{} {} -1 9 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1\n"
     log.write_text("; MaxProcs: 4\n" + "".join(line.format(job, job) for job in (1, 2, 3)))

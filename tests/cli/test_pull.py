@@ -1,4 +1,4 @@
-"""Pulling a site folder: resumed by days, joined, anonymised, and what becomes of faults."""
+"""Pulling a site folder: resumed by day, joined, anonymised, and robust against faults."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def pulled(
 
 
 def test_days_are_fetched_once_but_the_present(tmp_path: Path) -> None:
-    """Past days are kept; the present one, and one fetched before it was over, are not."""
+    """Past days are kept; today, and a day fetched before it ended, are fetched again."""
     slurm = Slurm()
     done = pulled(tmp_path, slurm)
     assert slurm.days == ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
@@ -126,7 +126,7 @@ def test_what_was_pulled_is_a_site(tmp_path: Path) -> None:
 
 
 def test_a_job_of_many_days_is_one_row() -> None:
-    """The ended row counts wherever it stands; runs of a requeued job are rows of their own."""
+    """The row with an end wins wherever it is; each run of a requeued job keeps its row."""
     again = row(1, "REQUEUED", Submit="1777500000")
     days = [
         ("a", f"{HEAD}\n{row(1)}\n{again}\n"),
@@ -151,7 +151,7 @@ def test_joined_days_of_a_recording_are_the_recording() -> None:
 
 
 def test_a_slurmdbd_that_is_down_is_asked_once(tmp_path: Path) -> None:
-    """One sentence; what slurmctld and earlier pulls gave is kept, and the next pull goes on."""
+    """Fails with one sentence; what was fetched is kept, and the next pull resumes."""
     slurm = Slurm()
     pulled(tmp_path, slurm)
     before = (tmp_path / "jobs.psv").read_text()
@@ -176,7 +176,7 @@ def test_a_day_that_fails_ends_the_days(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_pull_keeps_its_days(tmp_path: Path) -> None:
-    """The days so far are joined, and the next pull fetches the others alone."""
+    """The days so far are joined, and the next pull fetches only the others."""
     slurm = Slurm()
 
     def interrupted(argv: object, *, text: str = "") -> Done:
@@ -203,7 +203,7 @@ def test_output_that_is_none_replaces_nothing(tmp_path: Path) -> None:
 
 
 def test_no_name_is_left(tmp_path: Path) -> None:
-    """The same name is the same word in every file; the folder reads as before."""
+    """A name has the same pseudonym in every file; the folder can still be read."""
     names = Names(b"0123456789abcdef")
     done = pulled(tmp_path / "hidden", Slurm(), names=names)
     pulled(tmp_path / "open", Slurm())
@@ -275,7 +275,7 @@ def test_the_key_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def fake_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs of Slurm's names that print a site, put first on the PATH."""
+    """Programs with the names of Slurm's commands that print a site, first on the PATH."""
     folder.mkdir()
     texts = {f"{key[0]}-{key[1]}": text for key, text in TEXTS.items()}
     texts["sacct-day"] = f"{HEAD}\n{row(1)}\n"
@@ -291,7 +291,7 @@ def fake_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pull, print for elsewhere, take what was made there, and look at it."""
+    """Pull, print a script for another machine, import its output, and show the site."""
     fake_commands(tmp_path / "bin", monkeypatch)
     site, raw, shared = (str(tmp_path / name) for name in ("site", "raw", "shared"))
     days = ["--since", "2026-05-01", "--until", "2026-05-02"]

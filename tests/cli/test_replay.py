@@ -66,7 +66,7 @@ def test_json_has_the_recorded_run_first(log: str, capsys: pytest.CaptureFixture
 
 
 def test_a_folder_and_a_page(log: str) -> None:
-    """-o and --report know the recorded schedule like any other."""
+    """-o and --report treat the recorded schedule like any other."""
     assert run(["replay", log, "-p", "easy", "-o", "out", "--report", "page.html"]) == 0
     assert sorted(path.name for path in Path("out/schedules").iterdir()) == [
         "easy.csv",
@@ -78,7 +78,7 @@ def test_a_folder_and_a_page(log: str) -> None:
 def test_the_verdict_leads_the_page_and_the_folder_keeps_it(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Poor stands before any number, with its reasons; no policy wins against a record."""
+    """A poor grade precedes all numbers, with reasons; no policy wins against a record."""
     assert run(["replay", log, "-p", "fcfs", "-o", "out", "--report", "page.html"]) == 0
     page = Path("page.html").read_text()
     verdict = page.index('<p class="verdict poor">How far to trust a what-if: poor.</p>')
@@ -94,7 +94,7 @@ def test_the_verdict_leads_the_page_and_the_folder_keeps_it(
 def test_compare_repeats_the_verdict_for_a_recorded_log(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under its first policy, in the terminal, in the JSON and on the page; not without starts."""
+    """For the first policy, in the terminal, JSON and page; omitted if no starts are recorded."""
     command = ["compare", log, "-p", "fcfs", "-p", "easy"]
     assert run([*command, "--report", "page.html"]) == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -110,7 +110,7 @@ def test_compare_repeats_the_verdict_for_a_recorded_log(
 
 
 def test_a_log_without_starts_is_refused(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, and what to use instead."""
+    """The error is one line that names what to use instead."""
     write_swf(first_jobs(demo_workload(), 10), "none.swf")
     assert run(["replay", "none.swf", "-p", "easy"]) == 2
     assert "records no start" in capsys.readouterr().err

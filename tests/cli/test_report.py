@@ -1,4 +1,4 @@
-"""Pages, figures and exports: from runs, and from the result folder they left behind."""
+"""Pages, figures and exports: from runs, and from the result folders they wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIX = f"""\
 
 @pytest.fixture
 def six(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Six jobs on five processors whose header tries to be a script, and a cancelled job."""
+    """Six jobs on five processors whose header contains a script, and a cancelled job."""
     monkeypatch.chdir(tmp_path)
     Path("six.swf").write_text(SIX)
     return "six.swf"
@@ -65,7 +65,7 @@ def block(page: str, name: str) -> dict[str, object]:
 def test_simulate_writes_the_page_of_its_numbers(
     six: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """--report beside --json: the page holds the numbers of the object, unrounded."""
+    """With --report and --json, the page contains the object's numbers, unrounded."""
     assert run(["simulate", six, "-p", "easy", "--json", "--report", "page.html"]) == 0
     printed = json.loads(capsys.readouterr().out)
     page = Path("page.html").read_text()
@@ -91,7 +91,7 @@ def test_text_of_a_trace_stays_text(six: str) -> None:
 
 
 def test_a_folder_gives_the_page_of_the_run(six: str) -> None:
-    """report DIR writes the very bytes that --report wrote."""
+    """report DIR writes the same bytes as --report."""
     command = ["simulate", six, "-p", "easy", "--window", "1:1", "-o", "out", "--report", "a.html"]
     assert run(command) == 0 and run(["report", "out", "-o", "b.html"]) == 0
     assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
@@ -149,7 +149,7 @@ def test_only_scored_jobs_make_the_classes(folder: Path) -> None:
 
 
 def test_nothing_scored_is_reported(six: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A window without jobs is refused; a page without scored jobs still says so."""
+    """A window without jobs is refused; a page without scored jobs states it."""
     assert run(["simulate", six, "-p", "easy", "--window", "1d:1d", "--report", "p.html"]) == 2
     assert "no job is scored" in capsys.readouterr().err and not Path("p.html").exists()
     result = report_input(30)
@@ -172,7 +172,7 @@ def test_the_page_goes_into_the_folder(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_exports_by_policy(folder: Path) -> None:
-    """Each policy has its files, the first under the name asked for; no page unless asked for."""
+    """Each policy has its files, the first under the given name; no page unless requested."""
     asked = ["--paraver", "p.prv", "--perfetto", "f.json.gz", "--batsim", "b.csv"]
     assert run(["report", "out", "-p", "fcfs", "-p", "easy", *asked]) == 0
     written = {path.name for path in Path().glob("*.*")}
@@ -244,13 +244,13 @@ def test_a_broken_folder_is_one_sentence(
     _break(folder, what)
     assert run(command) == 2
     out, err = capsys.readouterr()
-    # On a slow machine the command says what it is doing before it fails.
+    # On a slow machine the command prints what it is doing before it fails.
     lines = [line for line in err.splitlines() if not line.startswith("reading ")]
     assert out == "" and message in err and len(lines) == 1
 
 
 def test_wrong_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown policy names those that are there; so does a folder that is nowhere."""
+    """An unknown policy lists the known ones; a missing folder is named."""
     assert run(["report", "out", "-p", "eazy"]) == 2
     assert "it has fcfs, easy, easy-sjbf" in capsys.readouterr().err
     assert run(["report", "nowhere"]) == 2
@@ -276,7 +276,7 @@ def test_two_folders_of_the_same_jobs_are_one_page(
 def test_folders_of_different_jobs_are_a_grid(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every metric by folder, and a linked page for each; a folder of several loads alike."""
+    """Every metric by folder, with a linked page for each; also for a folder of several loads."""
     other = report_input(60)
     write_folder(as_object(other, Window.all()), other, "grid/load-1.1")
     shutil.copytree(folder, "grid/load-0.9")

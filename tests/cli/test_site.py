@@ -1,4 +1,4 @@
-"""Sites on the command line: what was read is shown, folders stand for a log and a machine."""
+"""Sites on the command line: what was read is shown; a folder replaces a log and a machine."""
 
 from __future__ import annotations
 

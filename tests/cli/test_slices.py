@@ -27,7 +27,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_replay_of_a_pool_counts_the_jobs_that_where_selects(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All are simulated: the starts do not change; half of them are compared, by user."""
+    """All jobs are simulated, so starts do not change; half of them are compared, by user."""
     assert run(["replay", log, "-p", "easy", "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     command = ["replay", log, "-p", "easy", "--where", "user=1", "--by", "user,size"]
@@ -52,7 +52,7 @@ def test_a_where_that_selects_nothing_is_one_sentence(
 
 
 def test_several_machines_side_by_side(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each machine's comparison is what it is alone; one table has all of them."""
+    """Each machine's comparison equals the one made alone; one table shows all."""
     policies = ["-p", "easy", "-p", "fcfs"]
     alone = []
     for machine in ("pool:4", "pool:6"):

@@ -22,7 +22,7 @@ POLICIES = ["easy(reserve=1..4)", "gate.py:Gate"]
 
 
 def gated(folder: Path) -> Path:
-    """A plan whose last run waits for the file go, and says by the file pid that it does."""
+    """A plan whose last run waits for the file ``go`` and announces it by the file ``pid``."""
     (folder / "gate.py").write_text(GATE)
     return write_plan(folder, POLICIES, shake=2)
 
@@ -53,7 +53,7 @@ def table_bytes(folder: Path) -> bytes:
 
 
 def test_killed_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """After kill -9 what was written is kept, the rest runs, and the table is that of one go."""
+    """After kill -9 finished runs are kept, the rest run, and the table is complete."""
     with begun(tmp_path):
         pass
     kept = len(Shards(tmp_path / "r").done())
@@ -88,7 +88,7 @@ def test_a_killed_worker_and_ctrl_c(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_status_collect_and_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is done, what it found, and a script for a scheduler."""
+    """Prints progress, results, and a script for a scheduler."""
     plan = write_plan(tmp_path, ["easy(reserve=1..3)"], shake=2)
     folder = str(tmp_path / "r")
     assert run(["sweep", str(plan), "-o", folder, "--workers", "1"]) == 0
@@ -137,7 +137,7 @@ def test_wrong_input(
     words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    """One sentence, exit code 2."""
+    """Wrong input is one sentence, with exit code 2."""
     monkeypatch.chdir(tmp_path)
     assert run(words) == 2
     assert says in capsys.readouterr().err

@@ -65,21 +65,21 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_info_of_an_export_without_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    """Slurm's records do not describe the machine: that is reported, and all else is shown."""
+    """Slurm's records do not describe the machine: this is reported, and the rest is shown."""
     assert run(["trace", "info", "jobs.psv"]) == 0
     out = capsys.readouterr().out
     assert "machine: unknown" in out and "use --cluster" in out
 
 
 def test_info_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """A log without a job that could run is refused, with what became of its lines."""
+    """A log without a usable job is rejected, with a count of why lines were dropped."""
     Path("empty.swf").write_text("1 0 -1 -1 4 -1 -1 4 60 -1 5 1 1 1 1 1 -1 -1\n")
     assert run(["trace", "info", "empty.swf"]) == 2
     assert "no job is left of 1" in capsys.readouterr().err
 
 
 def test_convert_keeps_every_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without options a log is written as it stands, in SWF."""
+    """Without options a log is written unchanged, in SWF."""
     assert run(["trace", "convert", "jobs.psv", "jobs.swf"]) == 0
     assert "jobs.swf: 2 lines" in capsys.readouterr().out
     found = read("jobs.swf", cancelled="drop")
@@ -135,7 +135,7 @@ def test_wrong_input_is_one_line(
 
 
 def test_generate_is_seeded_and_meets_its_load(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same seed the same bytes, another seed others; the load asked for is the load printed."""
+    """A seed determines the bytes; the load printed is the load requested."""
     command = ["trace", "generate", "lublin", "--jobs", "500", "--procs", "64", "--load", "0.8"]
     assert run([*command, "a.swf"]) == run([*command, "b.swf"]) == 0
     assert run([*command, "c.swf", "--seed", "2"]) == 0
@@ -150,7 +150,7 @@ def test_generate_is_seeded_and_meets_its_load(capsys: pytest.CaptureFixture[str
 
 
 def test_generate_lublin_with_the_parameters_of_the_model_itself() -> None:
-    """Mean size of 20,000 batch jobs by the public model: 13.8 +- 0.7; fitted it is another."""
+    """Mean size of 20,000 batch jobs by the public model: 13.8 +- 0.7, not the fitted one."""
     command = ["trace", "generate", "lublin", "--kind", "batch", "--jobs", "20000"]
     assert run([*command, "own.swf", "--published"]) == 0
     assert run([*command, "fitted.swf", "--procs", "128"]) == 0
@@ -211,7 +211,7 @@ def archive(tmp_path: Path) -> Iterator[str]:
 
 
 def test_fetch_checks_what_it_gets(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """First nothing is known, then the first download counts, then a change is refused."""
+    """The first download is recorded; later ones that differ from it are rejected."""
     command = ["trace", "fetch", "l_new/NEW-2030-1.swf.gz", "--into", "logs", "--base-url", archive]
     assert run(command) == 0
     assert "fetched; unverified: its content is not known here" in capsys.readouterr().out
@@ -234,7 +234,7 @@ def test_fetch_checks_what_it_gets(archive: str, capsys: pytest.CaptureFixture[s
 
 
 def test_the_logs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """By name, with those whose content is known marked."""
+    """Logs are listed by name; those with known content are marked."""
     assert run(["trace", "fetch", "--list"]) == 0
     assert "KTH-SP2-1996-2.1-cln  (can be verified)" in capsys.readouterr().out
     assert run(["trace", "fetch", "--list", "--json"]) == 0

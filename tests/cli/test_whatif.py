@@ -1,4 +1,4 @@
-"""whatif, run and deploy on the command line, with a site folder made on the spot."""
+"""whatif, run and deploy on the command line, with a generated site folder."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_replay_lists_groups(site: str, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_what_if_is_repeated_byte_for_byte(site: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What --save keeps gives the same JSON, and the same folder, when it is run."""
+    """Running the file of --save gives the same JSON and the same folder."""
     words = ["--set", "qos.normal.MaxJobsPU=1", "--add-nodes", "p=1", "--phases", "2", "--json"]
     assert run(["whatif", site, *words, "--save", "e.toml", "-o", "one"]) == 0
     first = capsys.readouterr().out
@@ -110,7 +110,7 @@ def test_a_what_if_with_more_nodes_has_a_page(
 def test_a_what_if_goes_on_where_it_was_interrupted(
     site: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs that were made are kept; the result is that of one go, and a second one makes none."""
+    """Finished runs are kept; the result equals an uninterrupted one, and a repeat runs none."""
     from shadowtime.slurm.policy import SlurmPolicy
 
     words = ["whatif", site, "--add-nodes", "p=1", "--phases", "3", "--json"]
@@ -144,7 +144,7 @@ def test_a_what_if_goes_on_where_it_was_interrupted(
 
 
 def test_workers_need_a_folder(site: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What other processes find is kept somewhere: without --resume there is nothing to run."""
+    """Other processes need a folder for their results: without --resume, workers are rejected."""
     for words in (["--workers", "2"], ["--on", "slurm"]):
         assert run(["whatif", site, "--add-nodes", "p=1", *words]) == 2
         assert "add --resume DIR" in capsys.readouterr().err
@@ -156,7 +156,7 @@ def test_workers_need_a_folder(site: str, capsys: pytest.CaptureFixture[str]) ->
 def test_runs_on_any_executor_give_the_same(
     site: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The study can be sent to a worker; what workers keep is all that the what-if needs."""
+    """The study can be sent to a worker, and the workers' files are all that the what-if needs."""
     import shadowtime as st
     from shadowtime.slurm.policy import SlurmPolicy
 
@@ -183,7 +183,7 @@ def test_gains_and_losses_are_shown(site: str, capsys: pytest.CaptureFixture[str
 
 
 def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A difference, commands and the undo; without --print an error."""
+    """Prints the difference, the commands and how to undo them; without --print it is an error."""
     assert run(["deploy", site, "--set", "bf_interval=60"]) == 2
     assert "--print" in capsys.readouterr().err
     words = ["--set", "bf_interval=60", "--set", "qos.few.MaxJobsPU=4", "--print"]

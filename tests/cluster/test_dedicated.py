@@ -13,14 +13,14 @@ HOST = "[[hosts]]\nprocs = 8\nmemory = '8GB'\n"
 
 
 def test_limits_take_units() -> None:
-    """Memory as text, an alias, and jobs that share in spite of being dedicated."""
+    """Memory as text, an alias, and dedicated jobs that may share."""
     stated = parse_cluster_toml(f"{HOST}[dedicated]\ncpus = 4\nmemory = '2GB'\nexclusive = false")
     assert stated.options["dedicated"] == {"procs": 4, "memory": 2 << 20}
     assert stated.options["dedicated_exclusive"] is False
 
 
 def test_exclusive_is_the_default_and_may_stand_in_the_head() -> None:
-    """Either place for the switch; the table has the last word."""
+    """The switch may be in either place; the table takes precedence."""
     assert parse_cluster_toml(f"{HOST}[dedicated]\nprocs = 4").options["dedicated_exclusive"]
     head = f"[cluster]\ndedicated_exclusive = false\n{HOST}[dedicated]\nprocs = 4"
     assert parse_cluster_toml(head).options["dedicated_exclusive"] is False
@@ -39,7 +39,7 @@ def test_exclusive_is_the_default_and_may_stand_in_the_head() -> None:
     ],
 )
 def test_bad_limits_say_where(text: str, message: str) -> None:
-    """One sentence each."""
+    """Each error is one sentence that names the place."""
     with pytest.raises(ClusterError, match=message):
         parse_cluster_toml(text, path="m.toml")
 
@@ -56,7 +56,7 @@ def test_the_o2k_comes_with_the_package() -> None:
 
 
 def test_a_file_of_that_name_comes_first(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies in the user's folder is what the user means."""
+    """A file in the user's folder takes precedence over the packaged one."""
     monkeypatch.chdir(str(tmp_path))
     with open("o2k", "w") as file:
         file.write("[[hosts]]\nprocs = 8\n")

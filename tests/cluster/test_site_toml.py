@@ -1,4 +1,4 @@
-"""A site in TOML: what people write, what is rejected, and there and back again."""
+"""A site in TOML: what people write, what is rejected, and the round trip."""
 
 from __future__ import annotations
 

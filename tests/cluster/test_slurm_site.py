@@ -1,4 +1,4 @@
-"""Slurm's own words as a site: every notation, and what is counted as not modelled."""
+"""Slurm's own output as a site: every notation, and what is counted as not modelled."""
 
 from __future__ import annotations
 
