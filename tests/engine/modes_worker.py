@@ -1,7 +1,7 @@
 """Run every policy of the catalogue on the small worlds and print a digest of each schedule.
 
-Called by test_modes.py in processes with other compiler settings. Says whether it was compiled, so
-that the compiled kernels are never compared with themselves.
+Called by test_modes.py in processes with other compiler settings. Prints whether it was compiled,
+so that the compiled kernels are never compared with themselves.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def few() -> dict[str, str]:
 
 
 CROWD = 2500
-"""Jobs that wait together: more than a byte counts to, and more than half a group of the queue."""
+"""Jobs that wait together: more than a byte can count, and more than half a group of the queue."""
 
 
 def crowded() -> dict[str, str]:
-    """The same for thousands that wait at once, on every shape; few instants keep it quick."""
+    """The same for thousands of waiting jobs, on every shape; few instants keep it quick."""
     draw = np.random.default_rng(5)
     procs, run = draw.integers(1, 17, CROWD), 3600 * draw.integers(1, 5, CROWD)
     memory = procs * draw.integers(1, 9, CROWD)
@@ -100,14 +100,14 @@ def crowded() -> dict[str, str]:
 
 
 def sixteen() -> Site:
-    """A site of sixteen nodes: more wait for it than a byte counts to."""
+    """A site of sixteen nodes: more jobs wait for it than a byte can count."""
     names = tuple(f"n{k:02}" for k in range(16))
     nodes = tuple(Node(name=name, amounts=(16,)) for name in names)
     return Site(nodes=nodes, partitions=(Partition(name="all", nodes=names, default=True),))
 
 
 def digest(policy: str, worlds: list) -> str:
-    """One policy's."""
+    """The digest of one policy's schedule."""
     made = hashlib.sha256()
     for _, workload, cluster in worlds:
         schedule = simulate(workload, cluster, parse_policy(policy))
@@ -117,6 +117,6 @@ def digest(policy: str, worlds: list) -> str:
 
 
 if __name__ == "__main__":
-    with np.errstate(over="raise"):  # a sum that leaves a small type is no answer
+    with np.errstate(over="raise"):  # an overflow of a small type is an error
         found = {"crowded": crowded, "few": few}.get(sys.argv[-1], digests)()
     json.dump({"compiled": not config.DISABLE_JIT, "digests": found}, sys.stdout)

@@ -1,7 +1,7 @@
-"""Run policies on drawn sites and print a digest of each schedule.
+"""Run policies on generated sites and print a digest of each schedule.
 
 Called by test_site_bounds.py in a process without the compiler, with tables that reject every index
-outside of them, negative ones too: compiled code would read its neighbour's memory.
+outside of them, negative ones too: compiled code would read memory beyond the table.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def checked(made: Any) -> Any:
 
 
 def check_every_table() -> None:
-    """Let what makes tables make checked ones."""
+    """Replace the functions that make tables by ones that make checked tables."""
     from shadowtime.engine.site import by_priority, conservative, general, run_tables, venture
     from shadowtime.engine.site import simulate as module
 

@@ -30,13 +30,13 @@ FEATURES = [
     *("", "", "", "", "x", "x", "x&y", "x|y", "!x"),
     *("x*1", "[x|y]", "[x*1&y*1]", "[(x|y)*2&x*1]", "y&x*2", "[x*2|y*1]"),
 ]
-"""One node's, or of several nodes together."""
+"""Feature expressions for one node, or for several nodes together."""
 LENGTHS = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 10, 16, 25])
 
 
 @st.composite
 def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
-    """Mixed nodes; partitions that overlap; outages and reservations where asked."""
+    """Mixed nodes; partitions that overlap; outages and reservations if requested."""
     count = draw(st.integers(1, 4))
     nodes = []
     for i in range(count):
@@ -137,7 +137,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
 
 @st.composite
 def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
-    """What one job asks for."""
+    """The request of one job."""
     least = draw(st.sampled_from([1, 1, 1, 2, 3]))
     tasks = draw(st.integers(1, 5))
     gres: tuple[Gres, ...] = ()
@@ -231,7 +231,7 @@ def workloads(
 
 @st.composite
 def crowds(draw: st.DrawFn) -> tuple[Workload, Site]:
-    """Many jobs of one or two kinds of nodes in a short time: the queue is what matters here."""
+    """Many jobs of one or two kinds of nodes in a short time: the queue gets long."""
     nodes = draw(st.lists(st.sampled_from([2, 4, 4]), min_size=1, max_size=3))
     site = Site(nodes=tuple(Node(name=f"n{i}", amounts=(c,)) for i, c in enumerate(nodes)))
     count = draw(st.integers(5, 14))
@@ -248,12 +248,12 @@ def crowds(draw: st.DrawFn) -> tuple[Workload, Site]:
 
 
 def with_requests(workload: Workload, site: Site) -> Workload:
-    """The same jobs, each with what it asks of a site."""
+    """The same jobs, each with its request."""
     return workload.replace(requests=requests_of(workload, site))
 
 
 def assert_same(workload: Workload, site: Site, policy: Any, rules: naive_site.Rules) -> Schedule:
-    """Start, end, place, reason, promise and kills of every job are those of the reference."""
+    """Start, end, place, reason, promise and kills of every job equal the reference's."""
     chosen = parse_policy(policy) if isinstance(policy, str) else policy
     made = simulate(workload, site, chosen)
     world = naive_site.simulate(workload, site, rules)

@@ -51,7 +51,7 @@ BIG = st.integers(0, (1 << 62) - 1)
 @settings(max_examples=examples(300), deadline=None)
 @given(numbers=st.tuples(BIG, BIG, BIG, BIG, BIG, BIG), near=st.booleans())
 def test_products_are_compared_exactly(numbers, near):
-    """Also where floating point cannot tell two products apart."""
+    """Also where two products are equal in floating point."""
     a, b, c, d, e, f = numbers
     if near:
         d, e, f = a, b, max(0, c - 1)

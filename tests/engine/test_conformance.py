@@ -21,12 +21,12 @@ ON_NODES = [
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 @pytest.mark.parametrize("policy", catalogue(), ids=lambda policy: policy.name)
 def test_policy_conforms(policy, check):
-    """Registered policies get these for free."""
+    """Every registered policy is checked."""
     check(lambda: policy)
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 @pytest.mark.parametrize("policy", ON_NODES)
 def test_policy_conforms_on_nodes(policy, check):
-    """The place parts under EASY and under conservative backfilling."""
+    """Every place part, under EASY and under conservative backfilling."""
     check(lambda: parse_policy(policy))

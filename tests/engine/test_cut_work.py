@@ -27,7 +27,7 @@ def two(bandwidth: int, *, limit: list[int] | None = None) -> Workload:
 
 
 def test_a_longer_limit_gives_no_more_work():
-    """Slowed down for 67 s, the second ends at 117 with its request done, not at 134 killed."""
+    """Slowed down for 67 s, the second finishes its request at 117; it is not killed at 134."""
     made = simulate(two(2000), NODE, parse_policy("rua"))
     assert (made.end.tolist(), made.killed.tolist()) == ([67, 117], [0, 0])
     assert made.limit.tolist()[1] == 134
@@ -37,7 +37,7 @@ def test_a_longer_limit_gives_no_more_work():
 
 @pytest.mark.parametrize("policy", ["rua", "easy", "conservative", "consres", "lessc"])
 def test_who_is_not_slowed_down_has_finished_at_its_request(policy: str):
-    """No job is killed where none is in the way."""
+    """A job that is not slowed down is not killed."""
     made = simulate(two(500), NODE, parse_policy(policy))
     assert (made.end.tolist(), made.killed.tolist()) == ([50, 100], [0, 0])
     assert check(made, two(500), NODE)["limits-kept"].verdict == "proved"

@@ -107,7 +107,7 @@ def test_three_resources(policy, world):
 
 @pytest.fixture
 def by_holes(monkeypatch):
-    """Conservative backfilling seeks holes however few jobs wait."""
+    """Conservative backfilling searches for holes, however few jobs wait."""
     made = partial(conservative.make_availability, ask_all=0)
     monkeypatch.setattr(conservative, "make_availability", made)
 
@@ -125,14 +125,14 @@ def test_promises_that_move_into_holes(by_holes, world):
 @BY_HOLES
 @given(world=worlds(resources=3))
 def test_holes_with_three_resources(by_holes, world):
-    """Holes are known by processors alone; the other resources are looked at afterwards."""
+    """Holes are known by processors alone; the other resources are checked afterwards."""
     assert_same(simulated(*world, "conservative"), naive.conservative(*world))
 
 
 @BY_HOLES
 @given(world=worlds(overruns=True))
 def test_holes_where_promises_slip(by_holes, world):
-    """When everything is booked again, everyone is asked."""
+    """When all promises are planned again, every job is tried."""
     assert_same(simulated(*world, "conservative"), naive.conservative(*world))
 
 
@@ -156,7 +156,7 @@ def test_learning(policy, world):
 @EXAMPLES
 @given(world=worlds(resources=2))
 def test_preemption_with_two_resources(policy, world):
-    """Victims fall until the head fits in both resources."""
+    """Jobs are stopped until the head fits in both resources."""
     assert_same(simulated(*world, policy), LEARNING[policy](*world))
 
 
@@ -164,7 +164,7 @@ def test_preemption_with_two_resources(policy, world):
 @EXAMPLES
 @given(world=worlds(overruns=True))
 def test_jobs_that_outlive_their_request(policy, world):
-    """Without a kill at the request, expected ends lie behind and promises slip."""
+    """If jobs are not killed at their request, expected ends pass and promises slip."""
     assert_same(simulated(*world, policy), CLASSIC[policy](*world))
 
 

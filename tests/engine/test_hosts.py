@@ -119,7 +119,7 @@ def test_one_host_is_a_pool(policy, world):
 
 
 def test_more_class_one_hosts_than_hosts_is_refused():
-    """Before the run, with the reason."""
+    """The error comes before the run and gives the reason."""
     jobs = Workload.build(submit=[0], run=[1], procs=[1], demand={"memory": [1]})
     with pytest.raises(PolicyError, match="the machine has 2"):
         simulate(
@@ -136,7 +136,7 @@ def test_a_class_without_a_home_is_refused():
 
 
 def test_preemption_on_hosts_is_refused():
-    """A combination without a defined meaning says so."""
+    """An undefined combination is an error with the reason."""
     jobs = Workload.build(submit=[0], run=[1], procs=[1], demand={"memory": [1]})
     with pytest.raises(PolicyError, match="pool only"):
         simulate(jobs, as_hosts([(8, 8)]), parse_policy("pv-easy"))

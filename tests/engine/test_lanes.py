@@ -58,7 +58,7 @@ def candidates(world: World, head: Job) -> list[Job]:
 
 
 def slow_order(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
-    """The agent says which job is next; it holds a reservation while others overtake."""
+    """The agent chooses the next job, which holds a reservation while others overtake."""
     chosen: list[Job] = []
 
     def one_pass(world: World) -> None:
@@ -76,7 +76,7 @@ def slow_order(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
 
 
 def slow_backfill(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
-    """The agent says which job overtakes the blocked head, or that none does."""
+    """The agent chooses the job that overtakes the blocked head, or none."""
 
     def one_pass(world: World) -> None:
         while world.waiting and fits(world.waiting[0].need, world.free()):
@@ -91,7 +91,7 @@ def slow_backfill(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
 
 
 def played(jobs: Workload, cluster: Cluster, mode: str, agent: Agent) -> tuple[Episodes, float]:
-    """One window of all jobs, and what it earned."""
+    """One window of all jobs, and its reward."""
     made = Episodes(jobs, cluster, mode=mode, window=len(jobs), slots=16)
     made.reset(seed=1)
     earned = float(made.reward[0])
@@ -133,7 +133,7 @@ def a_log(n: int = 400, seed: int = 3) -> Workload:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_first_action_is_easy_in_every_lane(mode):
-    """Lanes do not disturb each other, and go on to windows of their own."""
+    """Lanes are independent, and each continues with its own windows."""
     log, pool = a_log(), Cluster.pool(32)
     made = Episodes(log, pool, mode=mode, window=60, slots=64, lanes=7, windows=11)
     made.reset(seed=5)
@@ -149,7 +149,7 @@ def test_the_first_action_is_easy_in_every_lane(mode):
 
 
 def test_a_seed_repeats_an_episode():
-    """The same windows, observations and rewards; an action that is not possible is the first."""
+    """The same windows, observations and rewards; an impossible action counts as the first."""
     log, pool = a_log(), Cluster.pool(32)
     seen = []
     for wrong in (0, 15, -1):

@@ -1,4 +1,4 @@
-"""What passes carry on as columns says the same as what it stands for, job by job."""
+"""The columns that passes carry over hold the same as the objects they replace, job by job."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_all_wishes_at_once_are_those_one_by_one(jobs: list[WaitingJob], policy:
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_checksum_of_limits_is_the_same_in_every_process(seed: str) -> None:
-    """A set has another order in each process: the loop must know its limits after a restart."""
+    """Sets are ordered differently in each process; a restarted loop must recognise its limits."""
     text = (
         "from shadowtime.cluster.site import Node, Qos, Site\n"
         "from shadowtime.engine.live_pass.site_rows import limits_checksum\n"

@@ -1,4 +1,4 @@
-"""Where thousands of jobs wait, whole groups of the queue are skipped: the same decisions."""
+"""Where thousands of jobs wait, skipping whole groups of the queue changes no decision."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def crowd(jobs, seed):
 
 @pytest.mark.parametrize("policy", ["easy", "easy-sjbf", "greedy", "easy++"])
 def test_decides_as_the_pass_for_k_resources(policy, monkeypatch):
-    """That pass looks at one block after the other; every column of every job is equal."""
+    """That pass visits every block; every column of every job is equal."""
     chosen, workload = parse_policy(policy), crowd(11_000, seed=4)
     fast = simulate(workload, MACHINE, chosen)
     monkeypatch.setattr(plan, "is_plain_easy", lambda *_: False)
@@ -49,7 +49,7 @@ def test_decides_as_the_pass_for_k_resources(policy, monkeypatch):
 
 
 def test_promises_that_are_not_asked_cannot_move(monkeypatch):
-    """With every waiting job asked in every sweep, every column of every job is equal."""
+    """If every waiting job is tried in every sweep, every column of every job is equal."""
     chosen, workload = parse_policy("conservative"), crowd(600, seed=6)
     fast = simulate(workload, MACHINE, chosen)
     made = partial(conservative.make_availability, ask_all=len(workload))
@@ -64,7 +64,7 @@ ENTER, LEAVE, CHANGE = range(3)
 
 @njit
 def carry_out(state, steps):
-    """Ask for the first group once jobs wait, then carry out (what, job, estimate)."""
+    """Request the first group once jobs wait, then apply (what, job, estimate)."""
     for job in range(5_000):
         enqueue(state, job)
     asked = group_may_hold(state, 0, 100, 100, 1)
@@ -81,12 +81,12 @@ def carry_out(state, steps):
 
 @njit
 def widths_of(procs):
-    """The class of width of each."""
+    """The width class of each job."""
     return [width_class(each) for each in procs]
 
 
 def test_minima_stay_true():
-    """After any mixture of entering, leaving and new estimates a group knows its least by width."""
+    """After any entries, departures and new estimates a group has the right minima by width."""
     draw = np.random.default_rng(5)
     workload = crowd(6_000, seed=5)
     state, _ = build(workload, MACHINE, estimate=workload.request)

@@ -19,7 +19,7 @@ PACKAGE = Path(shadowtime.__file__).parent
 
 
 def in_a_process(*words: str, **environment: str) -> dict[str, object]:
-    """What a process of its own finds, and whether it was compiled."""
+    """The digests from a separate process, and whether it was compiled."""
     done = subprocess.run(
         [sys.executable, str(HERE / "modes_worker.py"), *words],
         env=os.environ | environment,
@@ -43,7 +43,7 @@ def test_without_the_compiler():
 
 
 def test_without_the_compiler_when_thousands_wait():
-    """No count wraps around in plain Python, however many wait."""
+    """No count overflows in plain Python, however many jobs wait."""
     assert not config.DISABLE_JIT
     plain = in_a_process("crowded", NUMBA_DISABLE_JIT="1")
     assert plain == {"compiled": False, "digests": crowded()}

@@ -122,7 +122,7 @@ def test_false_sizes_are_found():
 
 
 class Wide:
-    """Asks for more than there is."""
+    """Starts jobs on more processors than there are."""
 
     def __init__(self, procs):
         self.procs = procs
@@ -133,7 +133,7 @@ class Wide:
 
 
 def test_impossible_sizes_are_refused():
-    """More than the machine has, and other sizes of rigid jobs, with the job and the reason."""
+    """Sizes beyond the machine and new sizes of rigid jobs: the error names job and reason."""
     with pytest.raises(PolicyError, match="job 1 on 9 processors, but 9 processors are not betw"):
         simulate(JOBS, Cluster.pool(4), Wide(9))
     with pytest.raises(PolicyError, match="job 2 on 2 processors, but its 4 processors are fixed"):

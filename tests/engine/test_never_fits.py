@@ -1,4 +1,4 @@
-"""A live pass with jobs that the hosts at hand cannot hold: it ends, and the others start."""
+"""A live pass with jobs that fit on no available host ends, and the others start."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ POOLED = [name for name in LIVE if name not in ("consres", "lessc", "hperf")]
 
 @pytest.fixture(autouse=True)
 def _no_spinning():
-    """Compiled code cannot be interrupted: a pass that spins ends the process instead."""
+    """Compiled code cannot be interrupted, so a pass in an endless loop ends the process."""
     faulthandler.dump_traceback_later(300, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
 
 
 def a_drained_node(*, running: bool) -> Snapshot:
-    """Three of four nodes are usable; the first in the queue wants all four."""
+    """Three of four nodes are usable; the first job in the queue needs all four."""
     nodes = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (4, 8)) for k in (1, 2, 3)),
                     resources=("procs", "memory"))  # fmt: skip
     runs = RunningJob(id="1", submit=0, need=(4, 4), request=100, start=0, place=(("n1", 4),))
@@ -74,7 +74,7 @@ def test_it_is_first_again_when_the_node_is_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", POOLED)
 def test_the_look_ahead_leaves_them_out(name: str) -> None:
-    """A job that never starts is not in the answer, and holds no other up."""
+    """A job that never starts is not in the forecast and delays no other."""
     found = forward(parse_policy(name), a_drained_node(running=True))
     assert set(found) == {"3", "5"}
 

@@ -50,7 +50,7 @@ def test_equals_the_reference(policy, world):
 @settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(most=40))
 def test_equals_the_reference_with_long_queues(policy, world):
-    """What is remembered of a waiting job from pass to pass changes nothing."""
+    """What is cached about a waiting job between passes changes nothing."""
     assert_same(simulated(*world, policy), POLICIES[policy](*world))
 
 
@@ -58,7 +58,7 @@ def test_equals_the_reference_with_long_queues(policy, world):
 @settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(most=8), copies=st.integers(2, 5), apart=st.integers(0, 9))
 def test_one_of_those_that_are_alike_is_asked(policy, world, copies, apart):
-    """Jobs that came several times, now and then: the reference asks every one of them."""
+    """Some jobs have equal copies; the reference tries every one of them."""
     jobs, machine = world
     many = [
         replace(job, id=job.id + copy * len(jobs), submit=job.submit + copy * apart)

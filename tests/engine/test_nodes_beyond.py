@@ -1,4 +1,4 @@
-"""What the paper left for later: wrong demands, expected run times, thresholds by load."""
+"""What the paper left for future work: wrong demands, expected run times, thresholds by load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ World = tuple[list[NodeJob], Machine]
 @settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_wrong_demands_mislead_the_plan_and_not_the_world(place: str, world: World) -> None:
-    """Plans are made with believed demands; jobs draw what they draw."""
+    """Plans use the declared demands; jobs use their real ones."""
     jobs, machine = world
     jobs = sorted(jobs, key=lambda job: job.priority)
     off = np.random.default_rng(1).uniform(-0.5, 0.5, len(jobs))
@@ -66,7 +66,7 @@ def test_expected_run_times_count_for_the_factor_alone(
 @settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_the_queue_chooses_the_threshold(world: World) -> None:
-    """by=load: the strictest, and the next looser one for each machine full of waiting jobs."""
+    """by=load: the strictest; one looser for each machine's worth of waiting work."""
     thresholds = (100, 110, 150)
     policy = "rua(by=load, thresholds=1/1.1/1.5)"
     expected = naive_nodes.LoadedRua(*world, thresholds).run()

@@ -55,7 +55,7 @@ SEARCHES = {
 @settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds(), compress=st.booleans(), longer=st.sampled_from([0, 0, 7, 1000]))
 def test_equals_the_reference(place: str, world: World, compress: bool, longer: int) -> None:
-    """Every placement, with and without compression, limits that jobs may outlive their plan by."""
+    """Every placement, with and without compression, with limits longer than the plan."""
     jobs, machine = world
     jobs = [replace(job, limit=job.request + longer) for job in jobs]
     policy = f"conservative(place={place}, compress={'yes' if compress else 'no'})"
@@ -70,7 +70,7 @@ def test_equals_the_reference(place: str, world: World, compress: bool, longer: 
 
 
 LARGER = ((11, 4), (9, 7), (2, 36))
-"""Machines whose processors fill more than one word, nodes that lie across two, or are wider."""
+"""Machines with more processors than a word has bits; nodes across two words, or wider."""
 
 
 @pytest.mark.parametrize("place", ["first-fit", "less-consume(horizon=3, limit=pf)"])
@@ -94,9 +94,9 @@ PINNED = ("first-fit", "less-consume", "less-consume(threshold=1.15)", "least-sl
 @settings(max_examples=examples(40), deadline=None)
 @given(world=node_worlds(caps=(10**9,)), compress=st.sampled_from(["yes", "no"]))
 def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress: str) -> None:
-    """Where reservations count processors: conservative on a pool, job by job.
+    """Where reservations count processors it equals conservative on a pool, job by job.
 
-    Where they pin certain ones, which a pool does not know, all placements agree. On a pool a
+    Where they pin processors, which a pool cannot, all placements agree. On a pool a
     job is killed if it overran its request in the log; on nodes, if it did not finish the work of
     its request.
     """
@@ -124,7 +124,7 @@ def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress:
 @settings(max_examples=examples(60), deadline=None)
 @given(world=node_worlds())
 def test_promises_are_kept(world: World) -> None:
-    """Where no job outlives its limit none starts late, and the schedule claims so."""
+    """Where no job outlives its limit none starts late, and the schedule claims it."""
     jobs, machine = world
     for place in ("first-fit(limit=pf)", "less-consume", "less-consume(threshold=1.15)"):
         made = simulated(jobs, machine, f"conservative(place={place})")
@@ -155,7 +155,7 @@ def test_plans_follow_what_is_believed(place: str, world: World) -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(world=node_worlds(caps=(6000,)))
 def test_any_shared_resource_counts(world: World) -> None:
-    """Beside a second one that no job is short of, and as that second one itself."""
+    """With a second resource that is plentiful, and as that second resource."""
     jobs, machine = world
     policy = parse_policy("conservative(place=less-consume(threshold=1.15, limit=pf))")
     alone = rows_of(simulate(as_workload(jobs), as_cluster(machine), policy))
@@ -168,7 +168,7 @@ def test_any_shared_resource_counts(world: World) -> None:
 
 
 def test_a_slipped_promise_is_counted() -> None:
-    """Two jobs hold each other up beyond their requests; nothing kills them; the third waits."""
+    """Two jobs slow each other down beyond their requests, unkilled; the third waits."""
     jobs = [
         NodeJob(1, 0, (2,), 10, 10, 100, bandwidth=3000),
         NodeJob(2, 0, (2,), 10, 10, 100, bandwidth=3000),
@@ -196,7 +196,7 @@ def test_reservations_count_in_the_shared_windows() -> None:
 
 
 def test_the_table_grows_with_the_queue() -> None:
-    """Six hundred jobs at once: more pieces and places than the table has at first."""
+    """Six hundred jobs at once exceed the initial size of the table."""
     n = 600
     draw = np.random.default_rng(7)
     request = draw.integers(5, 500, n)
@@ -248,7 +248,7 @@ def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
     ],
 )
 def test_what_has_no_meaning_is_refused(policy: str, message: str) -> None:
-    """In one sentence, with what to do instead."""
+    """The error is one sentence with what to do instead."""
     jobs = [NodeJob(1, 0, (1,), 5, 5, 5)]
     with pytest.raises(PolicyError, match=message):
         simulated(jobs, Machine(1), policy)

@@ -46,7 +46,7 @@ def test_work_is_conserved(world: tuple[list[NodeJob], Machine]) -> None:
     for policy in (FF, "rua", *(f"conservative(place={place})" for place in PLACES[:3])):
         made = simulated(jobs, machine, policy)
         if made.counters["rates_rounded_down"]:
-            continue  # demands without a common unit: the schedule says so
+            continue  # demands without a common unit: the schedule states it
         places: Any = made.place
         for i, job in enumerate(jobs):
             done, before = [], []
@@ -95,7 +95,7 @@ def test_the_paper_literal_stretch_adds_up_the_shared_windows(
 def test_with_capacity_to_spare_every_placement_is_plain_backfilling(
     world: tuple[list[NodeJob], Machine],
 ) -> None:
-    """Where the reservation counts processors: EASY and SJBF on a pool, job by job.
+    """Where the reservation counts processors it equals EASY and SJBF on a pool, job by job.
 
     On a pool a job is killed if it overran its request in the log; on nodes, if it did not finish
     the work of its request. Where it pins certain ones, which EASY does not, all placements still

@@ -1,4 +1,4 @@
-"""A user's own function fails: the run ends, and says for which job, where and why."""
+"""If a user's own function fails, the run ends and reports for which job, where and why."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("function", FAILURES)
 def test_a_failure_ends_a_simulation(function, capfd):
-    """Nothing is printed on the way: one error names the job, the line and the reason."""
+    """Nothing else is printed: one error names the job, the line and the reason."""
     with pytest.raises(PolicyError, match=FAILURES[function]):
         simulate(JOBS, POOL, own(function))
     assert capfd.readouterr() == ("", "")
@@ -67,7 +67,7 @@ def test_a_failure_ends_a_simulation(function, capfd):
 
 @pytest.mark.parametrize("function", FAILURES)
 def test_a_failure_ends_a_comparison(function):
-    """Whichever other policies are compared."""
+    """The other policies of the comparison make no difference."""
     with pytest.raises(PolicyError, match=FAILURES[function]):
         compare(JOBS, POOL, [EASY, own(function)])
 
@@ -75,7 +75,7 @@ def test_a_failure_ends_a_comparison(function):
 @pytest.mark.parametrize("function", FAILURES)
 @pytest.mark.parametrize("ask", [decide, forward])
 def test_a_failure_ends_a_live_pass(function, ask):
-    """A real cluster's jobs are named as it names them."""
+    """Jobs of a real cluster are named by the cluster's ids."""
     cluster = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
     state = Snapshot(
         now=9,
@@ -137,7 +137,7 @@ def too_few(wait, estimate):
 
 @pytest.mark.parametrize("function", [with_default, with_more, by_name, too_few])
 def test_other_arguments_are_refused(function):
-    """An argument with a default would never be filled: it is refused, where it is defined."""
+    """An argument with a default would never be passed, so the definition is rejected."""
     where = f"{function.__name__} .*{Path(__file__).name}:{function.__code__.co_firstlineno}"
     with pytest.raises(PolicyError, match=rf"{where}\) takes \(.*\(wait, estimate, procs\)"):
         Custom(function)
@@ -145,7 +145,7 @@ def test_other_arguments_are_refused(function):
 
 @pytest.mark.parametrize("thing", [partial(unicef, 1), max])
 def test_what_is_no_function_is_refused(thing):
-    """The compiler takes functions alone."""
+    """Only functions can be compiled."""
     with pytest.raises(PolicyError, match="plain function priority"):
         Custom(thing)
 
@@ -175,7 +175,7 @@ def adding(wait, estimate, procs):
     ],
 )
 def test_what_cannot_be_compiled_is_shown(function, line, reason):
-    """The line of the user's file and the compiler's reason, in one line."""
+    """The error shows the line of the user's file and the compiler's reason, in one line."""
     at = function.__code__.co_firstlineno + line
     with pytest.raises(PolicyError, match=rf"{Path(__file__).name}:{at}\).*{reason}") as error:
         simulate(JOBS, POOL, own(function))
@@ -183,7 +183,7 @@ def test_what_cannot_be_compiled_is_shown(function, line, reason):
 
 
 def test_the_commands_end_with_the_reason(tmp_path, monkeypatch, capsys):
-    """No schedule is written, the code is not 0, and there is no traceback."""
+    """No schedule is written, the exit code is not 0, and there is no traceback."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
         "from math import log2\n\ndef unicef(wait, estimate, procs):\n"

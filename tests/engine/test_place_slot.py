@@ -1,4 +1,4 @@
-"""Placement scored by a function of the user's own: as the slow reference has it."""
+"""Placement scored by a user's function equals the slow reference."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_equals_the_reference(name):
 @given(workloads(plain=True, most=14), sites(plain=True))
 @settings(max_examples=examples(40), deadline=None)
 def test_plans_follow_the_clock(workload, site):
-    """Where the built-in rules keep the head's plan between passes, a score is asked anew."""
+    """Built-in rules keep the head's plan between passes; a user's score is evaluated again."""
     assert_same(workload, site, *POLICIES["easy"])
 
 
@@ -116,7 +116,7 @@ def test_a_failure_names_job_node_and_line(part, base, message):
 
 
 def test_signature_is_checked():
-    """What the slot does not hand over cannot be asked for."""
+    """A function can only request arguments that the slot provides."""
     with pytest.raises(PolicyError, match=r"write function\(now, job, node, user\)"):
 
         @st.place
@@ -133,7 +133,7 @@ def test_signature_is_checked():
     ],
 )
 def test_refused_without_nodes(shape, message):
-    """Where there is nothing to choose, the function is refused instead of ignored."""
+    """Where there is nothing to choose, the function is rejected instead of ignored."""
     with pytest.raises(PolicyError, match=message):
         st.easy(place=emptiest).refuse_nonsense(shape)
     if shape == "pool":
@@ -142,7 +142,7 @@ def test_refused_without_nodes(shape, message):
 
 
 def test_with_a_priority_from_outside():
-    """Usage-based orders bring their keys from outside of the pass: refused with what to do."""
+    """Usage-based orders compute their keys outside the pass: rejected, with what to do."""
     with pytest.raises(PolicyError, match="does not go with a function of your own in place"):
         st.policy("easy", order="multifactor", place=emptiest).refuse_nonsense("site")
 

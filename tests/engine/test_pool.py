@@ -64,5 +64,5 @@ def test_equals_the_general_pass(policy, data):
     ],
 )
 def test_others_go_elsewhere(policy, cluster):
-    """One resource, other orders, more reservations, or starts at a reservation's expense."""
+    """One resource, other orders, more reservations or delayed reservations use other passes."""
     assert not plan.is_pool_of_resources(parse_policy(policy), cluster)

@@ -71,7 +71,7 @@ def test_equals_the_general_pass(policy, cluster, overruns, monkeypatch):
 @pytest.mark.parametrize(
     "policy",
     [
-        "lxfw(estimate=last)",  # estimates of waiting jobs change: alike today, not tomorrow
+        "lxfw(estimate=last)",  # estimates of waiting jobs change: equal now, not later
         "lxfw(wait=-1)",  # later submissions may come first
         "lxfw(backfill=sjbf)",
         "wfp3",
@@ -79,5 +79,5 @@ def test_equals_the_general_pass(policy, cluster, overruns, monkeypatch):
     ],
 )
 def test_rejected_where_it_has_no_meaning(policy):
-    """The general pass does what this one cannot."""
+    """The general pass handles what this one cannot."""
     assert not plan.is_priority_order(parse_policy(policy), POOL)

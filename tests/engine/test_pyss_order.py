@@ -1,4 +1,4 @@
-"""Schedules in the event order of pyss: as the slow reference has them, and proved."""
+"""Schedules in the event order of pyss equal the slow reference and are proved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shadowtime.workload import Workload
 @settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_equals_the_reference(name, world):
-    """Every start; and nothing that check can prove of EASY is violated."""
+    """Every start is equal, and no property of EASY that check tests is violated."""
     jobs, capacity = world
     text = f"{name}(ties=pyss)"
     made = simulated(jobs, capacity, text)
@@ -37,7 +37,7 @@ def test_equals_the_reference(name, world):
 @settings(max_examples=examples(30), deadline=None)
 @given(world=worlds())
 def test_others_are_proved(name, world):
-    """Policies that pyss has in another form: what they claim holds in its order of events too."""
+    """Policies that pyss has in another form keep their claims in its order of events too."""
     jobs, capacity = world
     policy = parse_policy(f"{name}(ties=pyss)")
     made = simulated(jobs, capacity, policy)
@@ -57,7 +57,7 @@ def test_ties_make_a_difference():
 
 
 def test_an_expected_end_has_its_pass_before_an_early_one():
-    """Job 1 ends as expected: job 7 is backfilled before job 2, which was to end later, is over."""
+    """Job 1 ends as expected: job 7 is backfilled before job 2 ends, earlier than expected."""
     jobs = Workload.build(
         submit=[0] * 7, run=[1] * 7, procs=[1, 1, 1, 1, 1, 5, 1], request=[1, 2, 1, 1, 1, 1, 1]
     )
@@ -74,6 +74,6 @@ def test_an_expected_end_has_its_pass_before_an_early_one():
     ],
 )
 def test_where_it_has_no_meaning(text, shape, message):
-    """Refused with the reason."""
+    """The combination is rejected with the reason."""
     with pytest.raises(PolicyError, match=message):
         parse_policy(text).refuse_nonsense(shape)

@@ -36,7 +36,7 @@ def test_python_easy_equals_easy(world):
 @settings(max_examples=examples(60), deadline=None)
 @given(world=worlds())
 def test_compiled_order_equals_built_in(world):
-    """A user's priority function compiled into the engine."""
+    """A user's priority function, compiled into the engine, equals the built-in order."""
     workload, cluster = as_workload(world[0]), as_cluster(world[1])
     ours = simulate(workload, cluster, CUSTOM_LXF)
     theirs = simulate(workload, cluster, parse_policy("lxf"))
@@ -52,12 +52,12 @@ CUSTOM_LXF = Policy(name="mine", order=Custom(expansion))
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_python_policy_conforms(check):
-    """The shipped conformance checks serve a user's own policy."""
+    """The shipped conformance checks work for a user's own policy."""
     check(PythonEasy)
 
 
 class Wrong:
-    """Returns the decisions it was made with."""
+    """Returns the decisions passed to its constructor."""
 
     def __init__(self, *decisions):
         self.decisions = decisions
@@ -77,7 +77,7 @@ class Wrong:
     ],
 )
 def test_wrong_decisions_are_refused(policy, message):
-    """One sentence: which policy, when, which job."""
+    """The error is one sentence: which policy, when, which job."""
     jobs = Workload.build(submit=[0, 0], run=[5, 5], procs=[3, 4])
     with pytest.raises(PolicyError, match=message):
         simulate(jobs, Cluster.pool(4), Wrong(Start(1), Start(2)) if "fit" in message else policy)
@@ -125,7 +125,7 @@ class Broken:
 
 
 def test_a_bug_in_a_policy_is_reported_as_its_own():
-    """Neither a traceback nor a bug of ours."""
+    """Reported neither as a traceback nor as an internal error."""
     jobs = Workload.build(submit=[7], run=[5], procs=[3])
     with pytest.raises(PolicyError, match=r"Broken.decide failed at 7: KeyError: 'oops'"):
         simulate(jobs, Cluster.pool(4), Broken())
@@ -158,7 +158,7 @@ def test_the_front_door_has_the_vocabulary_of_a_pass():
 
 
 def test_jobs_that_did_not_change_are_the_same_objects():
-    """A pass costs what is new, not what waits; a learned estimate is seen."""
+    """A pass builds only jobs that are new or changed, such as by a learned estimate."""
     jobs = Workload.build(
         submit=[0, 1, 2, 3], run=[9, 9, 9, 9], request=[90] * 4, procs=[4] * 4, user=[1] * 4
     )

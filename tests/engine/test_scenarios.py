@@ -1,4 +1,4 @@
-"""The engine answers to the same hand-drawn pictures as the slow reference."""
+"""The engine reproduces the same hand-drawn scenarios as the slow reference."""
 
 from __future__ import annotations
 

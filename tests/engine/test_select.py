@@ -1,4 +1,4 @@
-"""Functions that choose a set of jobs: the catalogue's equal the slow reference, yours are safe."""
+"""Functions that select a set of jobs: ours equal the slow reference, users' are safe."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def last_user(now, job):
 
 
 def test_a_plan_rings_the_pass_again():
-    """A job planned for 30 starts then, though nothing happens at that instant."""
+    """A job planned for 30 starts then, although there is no event at that instant."""
 
     def at_thirty(now, jobs, free):
         for i in range(len(jobs.procs)):
@@ -150,7 +150,7 @@ FAILURES = {
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("function", FAILURES)
 def test_a_mistake_ends_the_run_with_a_sentence(function, compiled):
-    """Function, line, time and reason; an index out of range writes nowhere."""
+    """The error has function, line, time and reason; an index out of range writes nothing."""
     mine = st.easy(backfill=st.select(function, compiled=compiled))
     with pytest.raises(PolicyError, match=FAILURES[function]):
         simulate(JOBS, POOL, mine)
@@ -171,7 +171,7 @@ def test_a_mistake_ends_the_run_with_a_sentence(function, compiled):
     ],
 )
 def test_what_has_no_meaning_is_refused(make, message):
-    """Where it is written, or before it runs."""
+    """Rejected where it is defined, or before it runs."""
     with pytest.raises(PolicyError, match=message):
         make()
 
@@ -185,14 +185,14 @@ HOSTS = Cluster(shape="hosts", hosts=(Host("a", (4,)), Host("b", (4,))))
 
 @pytest.mark.parametrize("name", ["los", "slack", "priority-conservative"])
 def test_the_claims_are_proved(name):
-    """The catalogue's functions promise, and check holds them to it."""
+    """The catalogue's functions make promises, and check verifies them."""
     run = st.simulate(JOBS, POOL, name)
     assert "promises-kept" in run.schedule.claims
     assert run.check().ok
 
 
 def test_a_live_pass_remembers_its_plans():
-    """What was planned at one pass is known at the next, and rings it."""
+    """What was planned in one pass is known in the next, and triggers it."""
     one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
     runs = RunningJob(id="1", submit=0, need=(4,), request=9, start=0)
     wide = WaitingJob(id="2", submit=1, need=(4,), request=50)

@@ -1,4 +1,4 @@
-"""A simulation that is driven from outside: observe, start, advance."""
+"""A simulation driven by a caller: observe, start, advance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = settings(max_examples=examples(60), deadline=None)
 @EXAMPLES
 @given(world=worlds(resources=2, overruns=True))
 def test_easy_driven_from_outside_is_easy(world):
-    """Starts, reasons and promises."""
+    """Starts, reasons and promises equal those of EASY."""
     session = Session(as_workload(world[0]), as_cluster(world[1]))
     while session.running:
         blocked = False
@@ -40,7 +40,7 @@ JOBS = st.Workload.build(
 
 
 def test_what_is_seen_and_refused():
-    """The queue in its order; a start that cannot be; a schedule that is not there yet."""
+    """The queue is in order; an impossible start and an unfinished schedule are rejected."""
     session = st.session(JOBS, "pool:4", order="sjf")
     seen = session.observe()
     assert (seen.now, seen.jobs.user.tolist(), session.ids.tolist()) == (0, [7], [11])

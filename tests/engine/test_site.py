@@ -98,7 +98,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("policy", PLAIN)
 def test_without_limits_and_closings(policy: str) -> None:
-    """Where nothing but ends lets jobs in, plans are kept between passes: the same starts."""
+    """Where only ends free resources, plans are kept between passes; starts are the same."""
 
     @given(workloads(plain=True, most=14), sites(plain=True))
     @settings(max_examples=examples(40), deadline=None)

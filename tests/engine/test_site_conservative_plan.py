@@ -1,4 +1,4 @@
-"""A plan that is kept between passes changes no start, on more jobs than the slow twin takes."""
+"""A plan kept between passes changes no start, on more jobs than the slow reference can run."""
 
 from __future__ import annotations
 

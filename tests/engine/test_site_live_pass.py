@@ -77,7 +77,7 @@ def test_promises_are_remembered_between_decisions(workload, site) -> None:
 
 @pytest.mark.parametrize("place", ["best-fit", "first-fit"])
 def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
-    """Each decision knows what came free early, and moves the promises that can gain."""
+    """Each decision sees what came free early and moves the promises that can gain."""
     chosen = parse_policy(f"conservative(place={place})")
 
     @given(workloads(plain=True), sites(plain=True))
@@ -184,7 +184,7 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
 
 
 def test_a_bounded_sweep_leaves_no_room_idle() -> None:
-    """The last of sixty jobs fits into what has come free; the sweep ends behind the first one."""
+    """The last of sixty jobs fits into what came free although the sweep stops after the first."""
     site = Site(nodes=(Node(name="a", amounts=(4,)),))
     count = 60
     jobs = Workload.build(

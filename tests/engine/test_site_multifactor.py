@@ -134,7 +134,7 @@ def test_equals_the_reference(policy: str) -> None:
 
 
 def two_users(**config: str) -> tuple[Workload, Site]:
-    """One user fills four cpus for an hour; then both want all of them, the same user first."""
+    """One user fills four CPUs for an hour; then both request all of them, the same user first."""
     jobs = Workload.build(submit=[0, 10, 20], run=[3600, 100, 100], procs=[4, 4, 4], user=[1, 1, 2])
     return jobs, Site(nodes=(Node(name="n", amounts=(4,)),), config=config)
 
@@ -168,7 +168,7 @@ def test_usage_is_charged_at_ticks_alone() -> None:
 
 
 def test_usage_at_the_beginning_counts() -> None:
-    """What sshare says of the accounts before the log begins."""
+    """Usage that sshare reports for the accounts before the log begins."""
     jobs, site = two_users(PriorityWeightFairShare="1000")
     tree = (
         Association(account="root"),
@@ -190,7 +190,7 @@ def test_usage_at_the_beginning_counts() -> None:
     ],
 )
 def test_what_has_no_meaning_is_refused(policy: str, message: str) -> None:
-    """One sentence: what is missing, and what to do."""
+    """The error is one sentence: what is missing, and what to do."""
     jobs, site = two_users()
     with pytest.raises(PolicyError, match=message):
         simulate(jobs, site, parse_policy(policy))
@@ -206,7 +206,7 @@ def test_fair_share_needs_users() -> None:
 
 
 def test_a_single_decision_has_no_history() -> None:
-    """The live loop knows no usage: the order is refused there."""
+    """The live loop does not know usage, so the order is rejected there."""
     jobs, site = two_users(PriorityWeightFairShare="1000")
     policy = parse_policy("easy(order=multifactor)")
     with pytest.raises(PolicyError, match="whole run"):

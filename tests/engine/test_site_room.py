@@ -1,4 +1,4 @@
-"""Tables that run full grow in the middle of a run, and nothing changes by it."""
+"""Full tables grow during a run without changing the result."""
 
 from __future__ import annotations
 

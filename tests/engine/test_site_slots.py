@@ -60,7 +60,7 @@ CATALOGUE = {
 
 
 def assert_equal(policy, rules, *, overruns=False):
-    """On sites with all that a site may have, and where many jobs wait for few plain nodes."""
+    """On sites with every feature, and where many jobs wait for few plain nodes."""
 
     @given(workloads(overruns=overruns), sites())
     @settings(max_examples=examples(12), deadline=None)
@@ -148,7 +148,7 @@ def test_a_failure_names_slot_job_and_line(slot):
 
 
 def test_a_failing_victim_function_is_named():
-    """The job that was asked about, and the line."""
+    """The error names the candidate job and the line."""
 
     @st.victim
     def bad(now, job):
@@ -162,7 +162,7 @@ def test_a_failing_victim_function_is_named():
 
 
 def test_promises_for_good_report_nothing():
-    """A function that learns is refused where it would never learn anything."""
+    """A function that learns is rejected where it would never be given an end."""
 
     @st.place(memory=1)
     def tidy(now, job, node, user):
@@ -202,7 +202,7 @@ SLOTS = {
 
 
 def where_it_runs(policy, shape):
-    """As the guide's table says it: live, simulated or no."""
+    """The word in the guide's table: live, simulated or no."""
     try:
         policy.refuse_nonsense(shape)
         if shape == "nodes":
@@ -228,7 +228,7 @@ def test_the_guide_says_where_each_slot_runs():
 
 
 def test_live_the_first_promise_is_remembered():
-    """A plan that looks at the first promise is handed the same one at every pass."""
+    """A plan that reads the first promise gets the same one in every pass."""
     site = Site(nodes=(Node(name="a", amounts=(4,)),))
     jobs = Workload.build(submit=[0, 1, 2], run=[50, 50, 15], procs=[3, 4, 1], epoch=0)
     running = {0: Run(start=0, tasks={"a": 3})}
@@ -240,6 +240,6 @@ def test_live_the_first_promise_is_remembered():
 
 
 def test_live_a_memory_is_refused():
-    """A live pass on a site remembers promises, not what functions learned."""
+    """A live pass on a site stores promises, not what functions learned."""
     with pytest.raises(PolicyError, match="keeps a memory, which a live loop does not"):
         refuse_on_site(st.policy("selective-adaptive"))

@@ -1,4 +1,4 @@
-"""A promise that a limit withdraws is not made again for ever."""
+"""A promise that a limit withdraws is not made again endlessly."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def test_the_record_holds_what_the_log_knows():
 
 
 def test_memory_may_be_of_the_executable():
-    """Whose row it is: here both jobs of executable 2 share one."""
+    """Memory can be kept by executable: both jobs of executable 2 share a row."""
     jobs = Workload.build(
         submit=[0, 10, 20], run=[3, 4, 5], procs=[4, 4, 4], request=[50] * 3,
         user=[1, 2, 3], executable=[2, 8, 2],
@@ -315,7 +315,7 @@ def test_a_failure_names_slot_job_and_line(slot):
     ],
 )
 def test_what_cannot_stand_in_a_slot_is_refused(make, message):
-    """Where it is written, before anything is compiled."""
+    """Rejected where it is defined, before anything is compiled."""
     with pytest.raises(PolicyError, match=message):
         make()
 
@@ -379,7 +379,7 @@ run = simulate(jobs, Cluster.pool(4), parse_policy('mine.py:mine'))
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
-    """Compiled functions are found by what they are made of: other code or values, other entry."""
+    """Compiled functions are cached by content: different code or values, different entry."""
     mine = tmp_path / "mine.py"
     text = (
         "import shadowtime as st\nSCALE, SALT = {scale}, {salt}\n"
@@ -422,7 +422,7 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 
 
 def test_a_live_pass_learns_and_remembers():
-    """At its end a pass learns what ended since the last one; rows are kept by the user's name."""
+    """A pass learns at its end what ended since the last one; rows are kept by user name."""
     policy = st.easy(estimate=mean_run)
     running = RunningJob(id="1", submit=0, need=(4,), request=50, start=0, user="ann")
     first = decide(policy, Snapshot(now=1, cluster=FOUR, running=(running,)))
@@ -444,7 +444,7 @@ def test_a_live_pass_learns_and_remembers():
 
 
 def test_a_live_failure_names_the_job():
-    """The cluster's own name of the job."""
+    """The error has the cluster's own id of the job."""
     state = Snapshot(
         now=9,
         cluster=FOUR,
@@ -468,12 +468,12 @@ def test_a_live_failure_names_the_job():
     ],
 )
 def test_combinations_without_a_meaning_are_refused(policy, message):
-    """With the reason, before the run."""
+    """The error comes before the run and gives the reason."""
     with pytest.raises(PolicyError, match=message):
         simulate(JOBS, POOL, policy())
 
 
 def test_nodes_refuse_functions_they_never_ask():
-    """Rather than ignoring them."""
+    """They are rejected rather than ignored."""
     with pytest.raises(PolicyError, match="which passes on nodes never ask"):
         simulate(JOBS, Cluster(shape="nodes", hosts=FOUR.hosts), st.easy(estimate=mean_run))

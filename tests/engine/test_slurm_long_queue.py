@@ -1,4 +1,4 @@
-"""Long queues under Slurm's policies: what a pass leaves unplanned changes no start."""
+"""Long queues under Slurm's policies: leaving jobs unplanned changes no start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Plans = list[tuple[int, int, int, int, int]]
 
 
 def free_in(plans: Plans, node: int, begin: int, end: int) -> tuple[int, int]:
-    """Cores and bandwidth that a node has left throughout a window."""
+    """Cores and bandwidth that stay free on a node throughout a window."""
     mine = [plan for plan in plans if plan[0] == node and plan[1] < end and plan[2] > begin]
     cores, width = CORES, CAP
     for time in {begin, *(plan[1] for plan in mine if plan[1] > begin)}:
@@ -26,7 +26,7 @@ def free_in(plans: Plans, node: int, begin: int, end: int) -> tuple[int, int]:
 
 
 def plan_all(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Spec 6.3 to the letter: a plan for every waiting job, in order; those that start now."""
+    """Spec 6.3 literally: a plan for every waiting job, in order; those that start now."""
     plans: Plans = []
     for run in state.running:
         until = max(run.start + run.request, state.now + 1)
@@ -55,7 +55,7 @@ def plan_all(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
 
 
 def crowd(seed: int) -> Snapshot:
-    """A queue of ninety before busy nodes: short and long, narrow and wide, greedy and modest."""
+    """Ninety jobs wait for busy nodes: short and long, narrow and wide, high and low demand."""
     draw = np.random.default_rng(seed)
     nodes = int(draw.integers(3, 9))
     kinds = draw.choice([0, 60, 100, 240, 300, 490, -1], 4).tolist()
@@ -91,7 +91,7 @@ def crowd(seed: int) -> Snapshot:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_starts_are_those_of_planning_all_jobs(seed: int) -> None:
-    """Jobs are put off, planned after all, or never looked at: the same start on the same nodes."""
+    """Jobs are deferred, planned later, or never visited: the same start on the same nodes."""
     state = crowd(seed)
     found = decide(parse_policy("hperf"), state, Memory(), shape="nodes").decisions
     assert {start.job: start.place for start in found} == plan_all(state)

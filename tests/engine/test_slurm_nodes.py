@@ -31,7 +31,7 @@ CAP = 1000
 SLOPE = Fraction(1, 2)
 FEW = st.lists(st.sampled_from([0, 100, 300, 400, 667, 750]), min_size=1, max_size=3)
 MANY = st.lists(st.integers(0, 750), min_size=MOST_KINDS + 3, max_size=20, unique=True)
-"""More demands than the book of nodes has kinds: some jobs share a kind then."""
+"""More demands than the node profile has kinds, so some jobs share a kind."""
 
 
 @st.composite
@@ -53,7 +53,7 @@ def slurm_worlds(
         room = min(machine.cores, math.floor(CAP / worst)) if worst > 0 else machine.cores
         width = draw(st.integers(1, max(1, machine.nodes * min(room, 2))))
         width = min(width, machine.nodes * max(1, room))
-        tag = str(draw(st.sampled_from([kind, kind, 0])))  # now and then a tag is shared
+        tag = str(draw(st.sampled_from([kind, kind, 0])))  # sometimes a tag is shared
         submit = draw(st.integers(0, spread))
         jobs.append(NodeJob(number, submit, (width,), request, run, request, bandwidth=b, tag=tag))
     return jobs, machine
@@ -136,7 +136,7 @@ def test_equals_the_reference_with_many_demands(policy: str, world: Any) -> None
 
 
 def crowd(seed: int) -> tuple[list[NodeJob], Machine]:
-    """Seventy jobs that come faster than they are done: wide and narrow, short and long."""
+    """Seventy jobs that arrive faster than they can run: wide and narrow, short and long."""
     draw = np.random.default_rng(seed)
     machine = Machine(int(draw.integers(2, 6)), 4, CAP)
     kinds = draw.choice([0, 100, 240, 300, 490], 3).tolist()
@@ -158,7 +158,7 @@ def crowd(seed: int) -> tuple[list[NodeJob], Machine]:
 @pytest.mark.parametrize("policy", ["lessc", "hperf(preloaded=yes)"])
 @pytest.mark.parametrize("seed", range(6))
 def test_equals_the_reference_in_overload(policy: str, seed: int) -> None:
-    """Runs end early all the time, and most of a long queue is put off again and again."""
+    """Runs often end early, and most of a long queue is deferred repeatedly."""
     jobs, machine = crowd(seed)
     theirs = POLICIES[policy](jobs, machine, grace=0, slope=SLOPE)
     assert_same(simulated(jobs, machine, policy), theirs, 0)
@@ -181,7 +181,7 @@ MACHINE = node_cluster(2, procs=4, bandwidth=CAP)
 @settings(max_examples=examples(25), deadline=None)
 @given(world=slurm_worlds())
 def test_declared_bandwidth_is_a_limit(world: Any) -> None:
-    """LessC claims it and it is proved; ConsRes does not, and is refuted where it over-commits."""
+    """LessC claims it, and check proves it; ConsRes does not, and over-commits."""
     jobs, machine = world
     schedule = simulated(jobs, machine, "lessc")
     cluster = as_cluster(machine, law="sloped", slope=float(SLOPE))
@@ -202,7 +202,7 @@ def test_the_check_sees_a_node_that_is_asked_for_too_much() -> None:
 
 
 def test_records_of_a_store_are_known_at_the_beginning(tmp_path: Path) -> None:
-    """A tag that the store has shares at once; another runs alone."""
+    """A job whose tag is in the store shares nodes at once; any other runs alone."""
     from shadowtime.hperf import Record, open_store
 
     path = str(tmp_path / "perf.sqlite")
@@ -250,13 +250,13 @@ def test_what_can_never_run_is_refused() -> None:
     ],
 )
 def test_parts_without_a_meaning_are_refused(text: str, what: str) -> None:
-    """Each with what is needed."""
+    """The error names what is needed."""
     with pytest.raises(PolicyError, match=what):
         simulate(small([1], [1]), MACHINE, parse_policy(text))
 
 
 def test_grace_means_nothing_on_a_pool() -> None:
-    """Refused there rather than ignored."""
+    """It is rejected there rather than ignored."""
     with pytest.raises(PolicyError, match="defined on nodes"):
         simulate(small([1], [1]), Cluster.pool(4), parse_policy("lessc(grace=60)"))
 

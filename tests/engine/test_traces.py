@@ -1,6 +1,6 @@
 """Real jobs: the beginning of two traces equals the slow reference start by start.
 
-The whole traces are held against it by benchmarks/equal_naive.py.
+benchmarks/equal_naive.py compares whole traces.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def test_equals_the_general_pass(policy, overruns, monkeypatch):
     """Every column of every job, the lost attempts and the counters."""
     chosen = parse_policy(policy)
     jobs = one(crowd(6, jobs=3_000, overruns=overruns))
-    jobs = jobs.replace(submit=jobs.submit // 4)  # so long a queue that the index is asked
+    jobs = jobs.replace(submit=jobs.submit // 4)  # long enough for the index to be used
     assert plan.is_venture(chosen, POOL)
     fast = simulate(jobs, POOL, chosen)
     monkeypatch.setattr(plan, "is_venture", lambda *_: False)

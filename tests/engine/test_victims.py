@@ -1,4 +1,4 @@
-"""Victims in the order of a function of the user's own, as the slow reference chooses them."""
+"""Victims in the order of a user's function, as in the slow reference."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_equals_the_reference(name, resources, data):
 
 
 def test_a_memory_distinguishes_them():
-    """Whose jobs have run before is stopped first; by rank it would be the last to come."""
+    """Jobs of users with finished jobs are stopped first; by rank the latest would be."""
 
     @st.victim(memory=1)
     def rich(now, job, user):
@@ -127,7 +127,7 @@ def test_live():
 
 
 def test_parameters_are_checked():
-    """Modes by name; not on hosts."""
+    """Modes are checked by name; hosts are rejected."""
     assert str(youngest(mode="checkpoint", every=60)) == "youngest(mode=checkpoint, every=60)"
     with pytest.raises(PolicyError, match="mode must be one of kill, suspend, checkpoint"):
         youngest(mode="freeze")

@@ -1,4 +1,4 @@
-"""Passes compiled beforehand, by processes of their own."""
+"""Passes compiled ahead of a run, in separate processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POOL = Cluster.pool(4)
 
 
 def test_every_policy_of_the_catalogue_has_a_pass_we_can_compile() -> None:
-    """Each pass has an example policy that is carried out by it."""
+    """Each pass has an example policy that uses it."""
     for policy in catalogue():
         name = warm.pass_of(policy, POOL)
         assert name in warm.COST and name in warm.EXAMPLE
@@ -26,7 +26,7 @@ def test_every_policy_of_the_catalogue_has_a_pass_we_can_compile() -> None:
 
 
 def test_a_site_has_passes_of_its_own() -> None:
-    """And a policy that is not compiled there is not waited for."""
+    """A policy that is not compiled on sites is not waited for."""
     site = Site(nodes=(Node(name="n", amounts=(4,)),))
     for name in ("site-general", "site-conservative"):
         assert warm.pass_of(parse_policy(warm.EXAMPLE[name]), site) == name
@@ -37,7 +37,7 @@ def test_a_site_has_passes_of_its_own() -> None:
 def test_an_empty_cache_is_cold_and_a_used_one_is_not(tmp_path: Path) -> None:
     """What cold() reports is what a run compiles: asked of an empty cache, and after a run.
 
-    The run is in the cache of the suite, which was as empty and holds what such a run left there.
+    The run uses the suite's cache, which began empty and holds what such a run compiled.
     """
     code = (
         "from shadowtime.engine import warm\n"
@@ -83,7 +83,7 @@ def test_nothing_is_started_for_a_single_pass(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_worker_that_fails_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling beforehand is an optimisation only."""
+    """Compiling ahead is only an optimisation."""
     broken = [sys.executable, "-c", "raise SystemExit(3)"]
     monkeypatch.setattr(warm, "_compile_elsewhere", lambda name: subprocess.Popen(broken))
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])

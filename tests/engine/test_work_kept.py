@@ -1,4 +1,4 @@
-"""Stopped jobs that keep their work: as the slow reference has it, and provably conserved."""
+"""Stopped jobs that keep their work equal the slow reference, and work is conserved."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_equals_the_reference(variant, resources, data):
 
 @pytest.mark.parametrize("variant", list(VARIANTS)[1:3])
 def test_fast_pass_equals_the_general_one(variant, monkeypatch):
-    """In long queues too, where the fast pass asks its index."""
+    """In long queues too, where the fast pass uses its index."""
     jobs = one(crowd(6, jobs=2_000, overruns=True))
     jobs = jobs.replace(submit=jobs.submit // 4)
     chosen = parse_policy(f"pv-easy({variant})")
@@ -124,7 +124,7 @@ def test_what_a_stop_costs(mode, last_run, lost, again):
 
 
 def test_files_keep_the_work(tmp_path):
-    """CSV and Parquet hold what each attempt kept; a schedule read back is proved as before."""
+    """CSV and Parquet hold the work each attempt kept; a schedule read back is proved as before."""
     jobs = one(crowd(3, jobs=400, overruns=False))
     text = "pv-easy(mode=checkpoint, every=60, overhead=30)"
     schedule, report = judged(jobs, POOL, text)
@@ -237,7 +237,7 @@ def test_on_a_site_as_on_a_pool():
     ],
 )
 def test_live_is_refused_with_the_reason(mode, message):
-    """On a pool and on a site alike, in one sentence with what to use."""
+    """On a pool and on a site, in one sentence that names an alternative."""
     from shadowtime.engine.live_pass.decide import refuse
 
     with pytest.raises(PolicyError, match=f"{message}.*use mode=kill with overhead=0"):
