@@ -26,7 +26,7 @@ def postgresql_url() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "mariadb", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty store can be made."""
+    """The URL of an empty store."""
     if request.param == "sqlite":
         return str(tmp_path / "store.sqlite")
     found = str(request.getfixturevalue(f"{request.param}_url"))
@@ -39,7 +39,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def execute(url: str) -> Callable[[str], None]:
-    """Change the database behind the store's back."""
+    """Change the database without the store."""
 
     def run(sql: str) -> None:
         with sa.create_engine(url_of(url), poolclass=sa.NullPool).begin() as connection:

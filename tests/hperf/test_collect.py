@@ -48,7 +48,7 @@ def test_perf_output() -> None:
     ],
 )
 def test_perf_output_that_says_nothing(text: str, what: str) -> None:
-    """No counter, no time, half a line: named, and nothing is recorded."""
+    """Without a counter or a time, or cut off: the error names it, and nothing is recorded."""
     with pytest.raises(InputError, match=what):
         perf.parse_perf(text, path="42.perf")
 
@@ -76,7 +76,7 @@ def test_resctrl_counters(tmp_path: Path) -> None:
 
 
 def test_missing_hardware_is_reported(tmp_path: Path) -> None:
-    """Each collector knows why it cannot work, from what the kernel shows."""
+    """Each collector reports why it cannot work, from what the kernel exposes."""
     assert "not mounted" in resctrl.missing(tmp_path)
     (tmp_path / "info" / "L3_MON").mkdir(parents=True)
     features = tmp_path / "info" / "L3_MON" / "mon_features"
@@ -98,7 +98,7 @@ def test_overhead_compares_neighbours() -> None:
 
 
 def test_calibration_reaches_some_bandwidth() -> None:
-    """One process moves something; nonsense is refused."""
+    """One process reaches a positive bandwidth; invalid arguments are rejected."""
     assert calibrate([1], megabytes=1, seconds=0.01).capacity > 0
     with pytest.raises(UsageError):
         calibrate([], megabytes=1)

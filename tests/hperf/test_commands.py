@@ -19,7 +19,7 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with Slurm's and a store of two tags, one of them old."""
+    """A folder with Slurm's files and a store of two tags, one of them old."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "slurm.conf").touch()
@@ -42,7 +42,7 @@ def test_installation_begins_with_what_is_known(here: Path, capsys: Said) -> Non
 
 
 def test_installation_before_there_is_a_store(here: Path, capsys: Said) -> None:
-    """It is not made (its owner would be the installing user); a table that is there is kept."""
+    """The store is not created (the installing user would own it); an existing table is kept."""
     (here / "etc" / "hperf.tsv").write_text("cg\t5\n")
     assert run([*INSTALL, "etc", "--store", "none.sqlite"]) == 0
     assert "there is no store" in capsys.readouterr().err
@@ -51,7 +51,7 @@ def test_installation_before_there_is_a_store(here: Path, capsys: Said) -> None:
 
 
 def test_the_epilog_finds_the_store_from_anywhere(here: Path) -> None:
-    """Files by their whole path, servers as they were named."""
+    """Files are stored by absolute path, servers by the given URL."""
     assert run([*INSTALL, "etc", "--store", "perf.sqlite"]) == 0
     assert (here / "etc" / "hperf-store.url").read_text() == f"{here}/perf.sqlite\n"
     assert absolute_store("sqlite:///perf.sqlite") == f"sqlite:///{here}/perf.sqlite"
@@ -61,7 +61,7 @@ def test_the_epilog_finds_the_store_from_anywhere(here: Path) -> None:
 
 @pytest.mark.parametrize("command", [INSTALL, ["live", "slurm", "setup", "--slurm-conf-dir"]])
 def test_a_folder_that_is_not_slurms(here: Path, capsys: Said, command: list[str]) -> None:
-    """Refused with what is wrong with it, also where changes are only shown."""
+    """Rejected with the reason, also where changes are only shown."""
     assert run([*command, "nowhere", "--print"]) == 2
     assert "nowhere is not a folder" in capsys.readouterr().err
     assert run([*command, ".", "--print"]) == 2
@@ -78,14 +78,14 @@ def test_a_store_that_is_not_there(here: Path, capsys: Said, words: str) -> None
 
 
 def test_a_simulation_reports_that_there_is_no_store(here: Path) -> None:
-    """It goes on with a warning (see the engine's tests), and makes no store."""
+    """It continues with a warning (see the engine's tests) and creates no store."""
     with pytest.raises(StoreError, match="there is no store"):
         load("nope.sqlite", hperf_workload("high", seed=1))
     assert not (here / "nope.sqlite").exists()
 
 
 def test_forgetting_what_is_old(here: Path, capsys: Said) -> None:
-    """A date is enough; a wrong one is named before anything else."""
+    """A date is enough; an invalid one is reported first."""
     forget = ["hperf", "forget", "--store", "perf.sqlite"]
     assert run([*forget, "--before", "yesterday"]) == 2
     assert "'yesterday'" in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_forgetting_what_is_old(here: Path, capsys: Said) -> None:
 
 
 def test_words_and_rows(here: Path, capsys: Said) -> None:
-    """As the guide shows them."""
+    """The output is the one in the guide."""
     store = ["--store", "perf.sqlite"]
     assert run(["hperf", "record", "", "--bandwidth", "5", *store]) == 2
     assert "--comment=tag=cg.D.16" in capsys.readouterr().err
@@ -109,6 +109,6 @@ def test_words_and_rows(here: Path, capsys: Said) -> None:
 
 @pytest.mark.parametrize("factor", ["0", "0.0", "0.8/3:0", "-1"])
 def test_a_measurement_of_nothing_is_refused(factor: str) -> None:
-    """With a factor of 0 every measured tag would draw nothing, and nodes would be overfull."""
+    """With a factor of 0 every measured tag would have no demand, and nodes would be overloaded."""
     with pytest.raises(PolicyError, match="above 0"):
         parse_policy(f"hperf(factor={factor})")

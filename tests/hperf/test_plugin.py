@@ -45,7 +45,7 @@ def place(tmp_path: Path) -> Installation:
 
 
 def submitted(place: Installation, **job: object) -> dict[str, str]:
-    """What the plug-in makes of a job."""
+    """The job as the plug-in changes it."""
     lua = program("lua5.1", component="lua")
     driver, code = place.folder / "driver.lua", place.folder / "hperf.lua"
     arguments = [f"{key}={value}" for key, value in job.items()]
@@ -58,7 +58,7 @@ def submitted(place: Installation, **job: object) -> dict[str, str]:
 
 
 def test_a_known_tag_shares(place: Installation) -> None:
-    """Its tasks are counted with the average, rounded up; without a number of tasks its node is."""
+    """Each task counts the average, rounded up; without a number of tasks, each node does."""
     publish({"cg.D.16": Average(2999.2, 3), "other": Average(5.0, 1)}, place.table)
     made = submitted(place, comment="night run tag=cg.D.16,bw=7", num_tasks=16)
     assert (made["tres_per_task"], made["shared"]) == ("gres:membw:3000", "nil")
@@ -67,7 +67,7 @@ def test_a_known_tag_shares(place: Installation) -> None:
 
 
 def test_every_tag_of_a_table_is_found(place: Installation) -> None:
-    """Bisection finds the first, the last and all between; nothing that is not there."""
+    """Bisection finds every tag of the table and no other."""
     tags = {f"t{i * 7919 % 1000:03d}": Average(float(i + 1), 1) for i in range(60)}
     tags |= {"a'b": Average(1.0, 1), "Z": Average(2.0, 1), "größe": Average(3.0, 1)}
     publish(tags, place.table)
@@ -97,7 +97,7 @@ def test_every_tag_of_a_table_is_found(place: Installation) -> None:
     ],
 )
 def test_what_cannot_be_counted_runs_alone(place: Installation, job: dict[str, object]) -> None:
-    """Unknown, unreadable, or more than Slurm would accept: nodes of its own, never a refusal."""
+    """Unknown, unreadable or too large for Slurm: the job gets exclusive nodes, never an error."""
     publish({"huge": Average(40_000.0, 1), "big": Average(3000.0, 1)}, place.table)
     made = submitted(place, **job)
     assert made["shared"] == "0"
@@ -106,7 +106,7 @@ def test_what_cannot_be_counted_runs_alone(place: Installation, job: dict[str, o
 
 @pytest.mark.parametrize("content", [None, b"", b"half a li", b"a\tnot a number\n", b"\xff\xfe\0"])
 def test_a_broken_table_delays_no_job(place: Installation, content: bytes | None) -> None:
-    """Missing, empty, half written or garbage: the job goes through, alone."""
+    """Missing, empty, half written or garbage: the job is accepted and runs alone."""
     if content is None:
         place.table.unlink()
     else:
@@ -115,14 +115,14 @@ def test_a_broken_table_delays_no_job(place: Installation, content: bytes | None
 
 
 def test_who_did_not_ask_is_left_alone(place: Installation) -> None:
-    """No tag, or a resource that the user named himself: nothing is changed."""
+    """No tag, or a resource that the user requested: nothing is changed."""
     assert submitted(place, comment="hello")["answer"] == "no tag"
     own = submitted(place, comment="tag=x", tres_per_node="gres:gpu:1")
     assert (own["shared"], own["tres_per_node"]) == ("nil", "gres:gpu:1")
 
 
 def test_the_whole_plugin_loads(place: Installation) -> None:
-    """job_submit.lua with the table that slurmctld gives it; also where hperf.lua is gone."""
+    """job_submit.lua with slurmctld's table; also where hperf.lua is missing."""
     lua = program("lua5.1", component="lua")
     script = place.folder / "load.lua"
     script.write_text(
@@ -139,7 +139,7 @@ def test_the_whole_plugin_loads(place: Installation) -> None:
 
 
 def test_a_plugin_of_the_site_is_kept(tmp_path: Path) -> None:
-    """Another job_submit.lua is refused with what to do, and nothing is written."""
+    """An existing job_submit.lua is an error with what to do, and nothing is written."""
     mine = tmp_path / "job_submit.lua"
     mine.write_text("-- rules of this site\n")
     plan = Installation(folder=tmp_path, store="s", capacity=1)
@@ -156,7 +156,7 @@ PERF = "46875000,,LLC-load-misses,1,100.00,,\n1000000000,ns,duration_time,1,100.
 
 
 def test_what_was_measured_is_recorded_once(place: Installation) -> None:
-    """The collector's figure goes before the declared one; the table follows; once a job."""
+    """A measured value precedes a declared one; the table is updated; once per job."""
     store = open_store(place.store)
     (place.spool / "42.perf").write_text(PERF)
     job = JOB | {"SLURM_JOB_COMMENT": "tag=cg,bw=7"}
@@ -171,7 +171,7 @@ def test_what_was_measured_is_recorded_once(place: Installation) -> None:
 
 
 def test_nothing_is_invented(place: Installation) -> None:
-    """No tag or no measurement: no record. A broken measurement is named."""
+    """No tag or no measurement: no record. An invalid measurement is reported."""
     store = open_store(place.store)
     for comment in ("", "hello", "tag=cg"):
         job = JOB | {"SLURM_JOB_COMMENT": comment}
@@ -190,7 +190,7 @@ def test_nothing_is_invented(place: Installation) -> None:
 
 
 def test_a_store_that_is_down_loses_nothing(place: Installation) -> None:
-    """Records wait in the spool and go in with the next job's."""
+    """Records wait in the spool and are stored with the next job's."""
 
     def down() -> None:
         raise StoreError("the store x does not answer")
@@ -224,7 +224,7 @@ def test_the_hook_itself_always_exits_with_0(place: Installation) -> None:
 
 
 def test_published_tables_are_sorted_by_bytes(tmp_path: Path) -> None:
-    """As the plug-in bisects them, whatever the locale."""
+    """The order in which the plug-in bisects them, whatever the locale."""
     names = ["b", "a", "B", "é", "a b", "a.b"]
     store = open_store(str(tmp_path / "s"))
     store.add([Record(tag=name, bandwidth=1.0) for name in names])
@@ -236,14 +236,14 @@ def test_published_tables_are_sorted_by_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_a_table_that_is_a_fifo_blocks_no_job(place: Installation, mode: int) -> None:
-    """Opening one to read would wait for a writer, under slurmctld's locks."""
+    """Opening it would wait for a writer while slurmctld holds its locks."""
     place.table.unlink()
     os.mkfifo(place.table, mode)
     assert submitted(place, comment="tag=cg", num_tasks=4)["shared"] == "0"
 
 
 def test_a_table_that_is_a_device_blocks_no_job(place: Installation) -> None:
-    """Neither one without an end nor one without a beginning."""
+    """Neither an endless device nor one that never answers."""
     for device in ("/dev/zero", "/dev/null"):
         place.table.unlink(missing_ok=True)
         place.table.symlink_to(device)
@@ -251,7 +251,7 @@ def test_a_table_that_is_a_device_blocks_no_job(place: Installation) -> None:
 
 
 def test_a_password_is_in_no_script_and_no_command_line(tmp_path: Path) -> None:
-    """The URL lies in a file of its owner; the epilog gets the name of the file."""
+    """The URL is in a file only its owner can read; the epilog gets the name of that file."""
     made = Installation(folder=tmp_path, store="mariadb://hperf:s3cret@db/base", capacity=9)
     made.write()
     holding = [
@@ -264,7 +264,7 @@ def test_a_password_is_in_no_script_and_no_command_line(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_half_written_loses_only_itself(place: Installation) -> None:
-    """What waits around it is recorded; the line is set aside and reported."""
+    """The other lines are recorded; this one is set aside and reported."""
 
     def down() -> None:
         raise StoreError("the store x does not answer")
@@ -293,7 +293,7 @@ def test_a_line_that_is_half_written_loses_only_itself(place: Installation) -> N
 def test_a_declaration_that_is_no_number_is_a_sentence(
     place: Installation, declared: str, monkeypatch: pytest.MonkeyPatch, capsys: Said
 ) -> None:
-    """And the hook exits with 0, as it always must."""
+    """The hook reports it and exits with 0, as it always must."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_COMMENT", f"tag=cg,bw={declared}")
     words = ["hperf", "epilog", "--spool", str(place.spool), "--store-file", str(place.store_file)]
@@ -306,7 +306,7 @@ def test_a_declaration_that_is_no_number_is_a_sentence(
     "content", ["[]", "3", "null", '{"processes": 5}', '{"width": 1e999}', "["]
 )
 def test_a_measurement_that_is_none_is_a_sentence(place: Installation, content: str) -> None:
-    """Whatever a collector left."""
+    """Any output of a collector that is not a measurement is reported."""
     (place.spool / "7.json").write_text(content)
     job = {"SLURM_JOB_ID": "7", "SLURM_JOB_COMMENT": "tag=cg"}
     store = open_store(place.store)

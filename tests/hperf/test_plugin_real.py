@@ -75,13 +75,13 @@ def running(slurm: SlurmCluster, job: str) -> bool:
 
 
 def used(slurm: SlurmCluster) -> list[int]:
-    """Bandwidth given out on each node."""
+    """Bandwidth allocated on each node."""
     text = slurm.run("scontrol", "show", "node", "-d")
     return [int(number) for number in re.findall(r"GresUsed=membw:(\d+)", text)]
 
 
 def test_measured_alone_then_shared(slurm: SlurmCluster) -> None:
-    """An unknown tag has a node of its own, once; then its tasks are counted, up to the limit."""
+    """An unknown tag gets an exclusive node once; then its tasks are counted, up to the limit."""
     table = installed(slurm).table
     tagged = ("--ntasks=4", "--time=2", f"--comment=tag=cg,bw={EACH}")
     first = slurm.sbatch(*tagged, script="sleep 1")

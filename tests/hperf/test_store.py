@@ -58,7 +58,7 @@ def test_the_average_is_that_of_the_records(url: str) -> None:
     ["it's", 'say "hi"; DROP TABLE hperf_tag; --', "%_\\", "größe-日本", "a b", "A", "x" * 255],
 )
 def test_any_printable_tag_is_kept_as_it_is(url: str, tag: str) -> None:
-    """Quotes, other scripts, capitals: what goes in comes out, and only that."""
+    """Quotes, other scripts, capitals: a tag is read back exactly."""
     store = open_store(url)
     store.add([Record(tag=tag, bandwidth=5.0), Record(tag="a", bandwidth=1.0)])
     assert store.average(tag) == (5.0, 1)
@@ -67,7 +67,7 @@ def test_any_printable_tag_is_kept_as_it_is(url: str, tag: str) -> None:
 
 @pytest.mark.parametrize("tag", ["", "  ", "x" * 10_000, "a\nb", "nul\0"])
 def test_what_is_no_tag_is_refused_and_exclusive(tmp_path: Path, tag: str) -> None:
-    """Refused with the reason when recorded; when asked for it is simply unknown."""
+    """Recording one is an error with the reason; looking one up finds nothing."""
     with pytest.raises(InputError, match="a tag"):
         Record(tag=tag, bandwidth=1.0)
     store = open_store(str(tmp_path / "s"))
@@ -94,7 +94,7 @@ def test_everything_below_a_job_comes_back(url: str) -> None:
 
 
 def test_forgetting(url: str) -> None:
-    """A tag, or what is old: the sums follow, and nothing hangs on."""
+    """Forgetting a tag or old records updates the sums and leaves no rows behind."""
     store = open_store(url)
     old = Record(tag="a", bandwidth=2.0, finished=10)
     store.add([old, Record(tag="a", bandwidth=4.0, finished=20), DEEP])
@@ -153,7 +153,7 @@ def test_an_older_store_is_brought_up_to_date(url: str) -> None:
 
 
 def test_a_newer_store_is_left_alone(url: str, execute: Callable[[str], None]) -> None:
-    """Refused with the version and what to do; its content is as before."""
+    """Rejected with the version and what to do; its content is unchanged."""
     open_store(url).add([DEEP])
     execute("UPDATE hperf_schema SET version = 99")
     with pytest.raises(StoreError, match=r"schema version 99 .* upgrade Shadowtime"):
@@ -164,12 +164,12 @@ def test_a_newer_store_is_left_alone(url: str, execute: Callable[[str], None]) -
 
 
 def test_a_failed_import_leaves_nothing(url: str, execute: Callable[[str], None]) -> None:
-    """A batch is one transaction: what fails in its middle was never there."""
+    """A batch is one transaction: after a failure nothing of it remains."""
     store = open_store(url)
     counters = {"LLC_TCM": 1, "X": 1}
     process = Process(elapsed=1.0, threads=(Thread(counters=counters),))
     broken = Record.measured("b", (process,))
-    counters["X"] = 10**30  # past the record's own check: what no table can hold
+    counters["X"] = 10**30  # bypasses the record's own check: no table can hold it
     with pytest.raises((StoreError, OverflowError)):
         store.add([Record(tag="a", bandwidth=1.0), broken])
     assert store.averages() == {}
@@ -178,7 +178,7 @@ def test_a_failed_import_leaves_nothing(url: str, execute: Callable[[str], None]
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
 def test_a_server_that_is_down(kind: str) -> None:
-    """Says so at once; a scheduler gets the exclusive rule."""
+    """The error is immediate; a scheduler falls back to exclusive nodes."""
     from hperf.servers import free_port
 
     where = f"{kind}://hperf:secret@127.0.0.1:{free_port()}/hperf"
@@ -190,7 +190,7 @@ def test_a_server_that_is_down(kind: str) -> None:
 
 
 def test_wrong_password_and_missing_database(mariadb_url: str) -> None:
-    """Two mistakes in a URL, two different sentences."""
+    """Two mistakes in a URL give two different messages."""
     with pytest.raises(StoreError, match="user and password"):
         open_store(mariadb_url.replace("geheim", "falsch"))
     with pytest.raises(StoreError, match=r"user and password|does not exist"):
@@ -198,13 +198,13 @@ def test_wrong_password_and_missing_database(mariadb_url: str) -> None:
 
 
 def test_a_database_that_does_not_exist(postgresql_url: str) -> None:
-    """Named as what it is."""
+    """The error states that the database does not exist."""
     with pytest.raises(StoreError, match="does not exist on that server"):
         open_store(postgresql_url.replace("/hperf", "/elsewhere"))
 
 
 def test_a_read_only_store_can_be_read(url: str, execute: Callable[[str], None]) -> None:
-    """Reading works, writing says why not, and nothing changed."""
+    """Reading works, writing is an error with the reason, and nothing changes."""
     open_store(url).add([DEEP])
     if "://" not in url:
         reader = f"sqlite:///file:{url}?mode=ro&uri=true"
@@ -221,7 +221,7 @@ def test_a_read_only_store_can_be_read(url: str, execute: Callable[[str], None])
 
 
 def test_a_locked_store(url: str) -> None:
-    """After the patience it says that another holds it; then the record goes in."""
+    """After the timeout the error names the lock; once it is released, the record is stored."""
     open_store(url).add([DEEP])
     engine = connected(url_of(url), 5)
     with writing(engine) as connection:
@@ -234,7 +234,7 @@ def test_a_locked_store(url: str) -> None:
 
 
 def test_a_file_that_is_no_store(tmp_path: Path) -> None:
-    """Any other file, or a folder, is refused and left as it is."""
+    """Any other file, or a folder, is rejected and left unchanged."""
     other = tmp_path / "notes.txt"
     other.write_text("not a database at all, but long enough to be looked at twice" * 20)
     before = other.read_bytes()

@@ -1,4 +1,4 @@
-"""The library of compiled entries: the same answers without Numba, and Numba where it cannot serve.
+"""The library of compiled entries: the same results without Numba, and Numba where it has no entry.
 
 The library of a checkout is made by ``scripts/build library``; these tests make a small one with a
 single entry in it, which takes a few seconds.
@@ -70,7 +70,7 @@ def build(made: Path) -> None:
 
 
 def call(folder: Path | str, kind: str = "int64", *plain: str) -> dict[str, object]:
-    """What the entry answers in a process of its own."""
+    """The entry's result in a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", CALL, kind, *plain],
         env=os.environ | {"SHADOWTIME_PREBUILT": str(folder)},
@@ -104,7 +104,7 @@ print(json.dumps({"held": isinstance(made, library.Held), "numba": "numba" in sy
 
 
 def test_the_catalogue_s_own_functions_are_in_the_library(folder: Path) -> None:
-    """A policy whose order is a function of ours compiles nothing; other values of it do."""
+    """A policy whose order is one of our functions compiles nothing; other parameters do."""
     for policy, held in (("wfp3", True), ("f1(weight=3)", False)):
         done = subprocess.run(
             [sys.executable, "-c", HELD.replace("wfp3", policy)],
@@ -117,7 +117,7 @@ def test_the_catalogue_s_own_functions_are_in_the_library(folder: Path) -> None:
 
 
 def test_a_function_is_held_for_its_text_and_its_sources(folder: Path) -> None:
-    """The same function in another generated text, or one of a user's, is another one."""
+    """The same function in another generated text, or one of a user's, is a different one."""
     from shadowtime.policy.catalogue.tang import wfp3
 
     assert library.filler_name((wfp3,), "a") != library.filler_name((wfp3,), "b")
@@ -175,14 +175,14 @@ def test_a_changed_source_is_left_to_numba(folder: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("what", ["kernels.so", "kernels.json"])
 def test_a_broken_library_is_left_to_numba(folder: Path, tmp_path: Path, what: str) -> None:
-    """A file that cannot be loaded, or none at all, costs time and nothing else."""
+    """A file that cannot be loaded, or none at all, costs only time."""
     copy = Path(shutil.copytree(folder, tmp_path / "broken"))
     (copy / what).write_text("{")
     assert call(copy)["numba"] is True
 
 
 def test_what_fits_a_version() -> None:
-    """Types, dimensions, order in memory and the right to write all have to match."""
+    """Types, dimensions, memory order and writability all have to match."""
     needed = library.CONTIGUOUS | library.ALIGNED | library.WRITEABLE
     version = library.Version(
         leaves=(library.Leaf("array", np.dtype("int64"), 2, needed), library.Leaf("int")),
@@ -201,7 +201,7 @@ def test_what_fits_a_version() -> None:
 
 
 def test_arrays_lie_where_the_library_reads_them() -> None:
-    """NumPy's object of this Python has its fields behind the head, in the known order."""
+    """NumPy's array object in this Python has its fields after the header, in the known order."""
     assert library.arrays_are_as_known()
 
 
@@ -220,7 +220,7 @@ def test_schedules_of_the_library_equal_plain_python() -> None:
 
 
 def test_compiled_code_takes_constants_from_few_rooms() -> None:
-    """Numbers and arrays of compiled files come from the rooms whose edits make code stale."""
+    """Constants of compiled files come from the packages whose edits make code stale."""
     declared = re.compile(r"^@(kernel|routine|entry|pointer|cached_cfunc)\b", re.MULTILINE)
     looked = 0
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The loops of the kernels as NumPy calls give what the loops give."""
+"""Kernel loops written as NumPy calls give the same results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(7)
 
 
 def calls(name: str):
-    """Two hundred calls of a function, with rows of its own for each."""
+    """Two hundred calls of a function, each with its own rows."""
     for _ in range(200):
         table = RNG.integers(0, 40, (8, 4 * max(BLOCK, GROUP))).astype(np.int32)
         table[RNG.random(table.shape) < 0.2] = BIG
@@ -30,7 +30,7 @@ def calls(name: str):
 
 @pytest.mark.parametrize("name", numpy_vector.NAMES)
 def test_the_same_result_and_the_same_row(name: str) -> None:
-    """Also with the values that stand for nothing."""
+    """Also with the values that stand for missing data."""
     loop = inspect.unwrap(getattr(vector, name))
     for table, *rest in calls(name):
         plain, quick = table.copy(), table.copy()

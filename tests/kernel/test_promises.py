@@ -1,4 +1,4 @@
-"""The book of promises is the same step function however its promises move."""
+"""The plan of promises is the same step function however its promises move."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ from shadowtime.kernel.line import stand_in_line
 from shadowtime.kernel.promises import move, promise
 
 PROCS, MEMORY, END = 8, 20, 200
-"""Of the pool; no promise lasts until the end."""
+"""The pool's size and the horizon; no promise lasts until the end."""
 
 described = st.tuples(
     st.integers(1, 3), st.integers(0, 4), st.integers(1, 12), st.integers(0, 40)
@@ -38,7 +38,7 @@ described = st.tuples(
 
 
 def steps(b):
-    """The steps in order of time; the list leads back the same way."""
+    """The steps in order of time; the list is the same in reverse."""
     found, at = [], b.mark[FIRST]
     while at != EDGE:
         assert b.step[NEXT, b.step[PREVIOUS, at]] == at
@@ -50,7 +50,7 @@ def steps(b):
 
 
 def free_over_time(b):
-    """What is free in every second, from the book."""
+    """What is free in every second, from the plan."""
     free = np.empty((b.step.shape[0] - LEVEL, END), np.int64)
     for at in steps(b):
         free[:, b.step[TIME, at] :] = b.step[LEVEL:, at, None]
@@ -69,7 +69,7 @@ def listed(b):
 
 
 def promised(promises, capacity):
-    """A book with promises, and what each of them needs."""
+    """A plan with promises, and what each of them needs."""
     b = make_availability(n=len(promises), capacity=capacity, compress=True)
     needs = [np.array(described[:2]) for described in promises]
     b.near[:] = b.mark[FIRST]
@@ -82,7 +82,7 @@ def promised(promises, capacity):
 
 
 def moved(b, needs, moves):
-    """Carry out those moves that lead to the begin of an earlier step."""
+    """Apply those moves that lead to the beginning of an earlier step."""
     for job, earlier in moves:
         if job < len(needs) and 0 < earlier <= b.job[job, DUE]:
             start = int(b.job[job, DUE]) - earlier
@@ -98,7 +98,7 @@ def moved(b, needs, moves):
     moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
 )
 def test_moving_is_taking_out_and_putting_in(promises, moves):
-    """A promise that moves leaves the book as if it had been made at its new start."""
+    """A moved promise leaves the plan as if it had been made at its new start."""
     capacity = np.array([[PROCS * 8, MEMORY * 8]])
     b, needs = promised(promises, capacity)
     moved(b, needs, moves)
@@ -125,7 +125,7 @@ def test_moving_is_taking_out_and_putting_in(promises, moves):
     moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
 )
 def test_no_hole_is_longer_than_the_bound(promises, moves):
-    """However promises move, the bound that was made before knows of every hole."""
+    """However promises move, the earlier bound is at least as long as every hole."""
     b, needs = promised(promises, np.array([[PROCS * 8, MEMORY * 8]]))
     find_holes(b)
     moved(b, needs, moves)

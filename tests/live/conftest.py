@@ -48,7 +48,7 @@ def slurm() -> Iterator[SlurmCluster]:
 
 @pytest.fixture
 def queue(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
-    """The cluster without jobs, before and after."""
+    """The cluster, without jobs before and after the test."""
     slurm.clear()
     yield slurm
     slurm.clear()

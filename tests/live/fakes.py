@@ -1,4 +1,4 @@
-"""Stand-ins for unit tests: a clock turned by hand, a runner that answers from a table."""
+"""Stand-ins for unit tests: a manual clock, a runner that answers from a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FakeClock:
 class FakeSlurm:
     """Answers squeue and sinfo from texts, and records what is sent to scontrol.
 
-    The comments that starts leave in jobs are kept apart, in ``marks``.
+    Comments that starts write to jobs are kept separately, in ``marks``.
     """
 
     def __init__(self, queue: str = "", nodes: str = "") -> None:
@@ -88,7 +88,7 @@ def queue_line(job: str, **given: object) -> str:
 
 
 def running_line(job: str, nodes: str, cpus: int, **given: object) -> str:
-    """A line of squeue: a job that runs since 950."""
+    """A line of squeue: a job that has run since 950."""
     known = {"State": "RUNNING", "Reason": "None", "PriorityLong": 9, "NodeList": nodes}
     more = {"NumCPUs": cpus, "StartTime": 950, "EndTime": 4550, "EligibleTime": 950}
     return queue_line(job, **(known | more | given))

@@ -79,7 +79,7 @@ def test_several_resources(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["lxfw", "easy", "lxf", "part-l-sm"])
 def test_hosts_that_hold_whole_jobs(name: str) -> None:
-    """Where a job goes is decided alike too."""
+    """Placement is the same too."""
     if name == "part-l-sm":
         name = "lxfw(partition=by-class(hosts=1, above=5, hours=1))"
     hosts = tuple(Host(f"h{k}", (8,)) for k in range(4))
@@ -116,7 +116,7 @@ def test_jobs_of_others_are_never_stopped() -> None:
 
 
 def test_a_promise_that_fell_due_between_two_looks_is_kept_late() -> None:
-    """The loop looks now and then: a promise of a moment ago is for now."""
+    """The loop polls at intervals: a promise that has just passed is kept now."""
     policy = parse_policy("conservative")
     run = RunningJob(id="1", submit=0, need=(4,), request=10, start=0)
     job = WaitingJob(id="2", submit=1, need=(2,), request=5)
@@ -129,7 +129,7 @@ def test_a_promise_that_fell_due_between_two_looks_is_kept_late() -> None:
 
 @pytest.mark.parametrize("name", ["easy(estimate=actual)", "easy(estimate=noisy)"])
 def test_what_cannot_be_known_is_rejected(name: str) -> None:
-    """The true run time of a real job."""
+    """A real job's true run time is unknown, so a policy that needs it is rejected."""
     with pytest.raises(PolicyError, match="true run time"):
         decide(parse_policy(name), Snapshot(now=0, cluster=FOUR))
 

@@ -41,12 +41,12 @@ def world(jobs: list[NodeJob], machine: Machine) -> tuple[Workload, Cluster]:
 
 
 def memory_again(memory: Memory) -> Memory:
-    """As the state file gives it back."""
+    """The memory after a round trip through the state file."""
     return Memory.from_json(json.loads(json.dumps(memory.to_json())))
 
 
 def decision_again(decision: Any) -> Any:
-    """As a recording gives it back."""
+    """The decision after a round trip through a recording."""
     return decision_from_json(json.loads(json.dumps(decision_to_json(decision))))
 
 
@@ -66,7 +66,7 @@ def decision_again(decision: Any) -> Any:
 def test_a_log_through_the_loop_gives_the_simulated_schedule(
     name: str, drawn: Any, grace: bool
 ) -> None:
-    """Starts, hosts, reasons and first promises; and every pass is decided the same again."""
+    """Starts, hosts, reasons and first promises; and repeated passes decide the same."""
     jobs, machine = drawn
     if name == "hperf(share=1)":
         jobs = [job for job in jobs if job.procs <= machine.nodes]
@@ -148,7 +148,7 @@ def test_a_job_without_demand_draws_nothing_or_runs_alone() -> None:
 
 
 def test_what_a_job_asks_the_scheduler_for_comes_first() -> None:
-    """A generic resource of the whole job, whatever was found under its tag."""
+    """A requested generic resource takes precedence over what was measured for the tag."""
     state = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 4, asks=2000, bandwidth=1),))
     assert start_of("hperf", state)[0].place == (("n1", 2), ("n2", 2))
 
@@ -177,7 +177,7 @@ def test_running_jobs_count_with_what_they_hold() -> None:
 
 
 def test_jobs_beyond_what_a_node_has_are_only_counted_up_to_it() -> None:
-    """Two foreign jobs on one node that draw more than there is: the node is full, no more."""
+    """Two foreign jobs that demand more than a node has fill it and no more."""
     runs = tuple(
         RunningJob(id=str(k), submit=0, need=(3, 900), request=90, start=0, place=(("n1", 3),))
         for k in (8, 9)
@@ -187,7 +187,7 @@ def test_jobs_beyond_what_a_node_has_are_only_counted_up_to_it() -> None:
 
 
 def test_who_could_never_run_is_passed_over() -> None:
-    """Wider than the machine, or greedier than a node: no plan, and no job waits for it."""
+    """Wider than the machine, or more demand than a node has: no plan, and no job waits for it."""
     never = (waiting("1", 9), waiting("2", 1, asks=1001), waiting("3", 3, asks=1800))
     state = Snapshot(now=1, cluster=TWO, waiting=(*never, waiting("4", 8)))
     assert [d.job for d in start_of("lessc", state)] == ["4"]

@@ -1,4 +1,4 @@
-"""Passes on snapshots of a site make the very schedule that a simulation of the site makes."""
+"""Passes on snapshots of a site make the same schedule as a simulation of the site."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list
      "priority-conservative"],
 )  # fmt: skip
 def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
-    """Start by start; a recorded snapshot is decided alike; memory is plain."""
+    """Start by start; a recorded snapshot gives the same decisions; the memory is plain data."""
 
     @given(worlds())
     @settings(max_examples=examples(12), deadline=None)

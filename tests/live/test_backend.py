@@ -62,7 +62,7 @@ BACKEND = Backend(
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, entries: str) -> None:
-    """A package that adds live backends, as pip would leave it."""
+    """An installed package that adds live backends."""
     (folder / "toy_live.py").write_text(TOY)
     about = folder / "toy_live-1.dist-info"
     about.mkdir(exist_ok=True)
@@ -116,7 +116,7 @@ def test_a_package_adds_a_backend(
 def test_a_backend_that_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str, why: str
 ) -> None:
-    """Nothing that was installed on purpose is skipped silently."""
+    """An installed backend is never skipped silently."""
     install(tmp_path, monkeypatch, entry)
     with pytest.raises(ShadowtimeError, match=why):
         live.backends()

@@ -1,4 +1,4 @@
-"""A loop does not wait for the compiler: the pass is made uncompiled, with the same decisions."""
+"""A loop does not wait for the compiler: it runs the pass uncompiled, with the same decisions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_uncompiled_passes_decide_the_same_and_then_compiled_ones(
 
 
 def test_the_compiler_may_be_done_first(passes: Cold, lines: list[str]) -> None:
-    """With thousands of waiting jobs: the uncompiled pass is given up."""
+    """With thousands of waiting jobs the uncompiled pass is abandoned."""
     passes.uncompiled = ENDLESS
     passes.compiler = DONE
     beats: list[str] = []
@@ -126,12 +126,12 @@ def test_the_compiler_may_be_done_first(passes: Cold, lines: list[str]) -> None:
 
 
 def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, lines: list[str]) -> None:
-    """Passes go on uncompiled; after ten minutes there is another try."""
+    """Passes continue uncompiled; compiling is tried again after ten minutes."""
     passes.compiler = BREAKS
     state = a_queue()
     expected = decide_with_hosts(PV_EASY, state, Memory())
     assert decide(passes, state) == expected
-    if passes._compiler is not None:  # else it was done before the pass
+    if passes._compiler is not None:  # otherwise it finished before the pass
         passes._compiler.process.wait(timeout=60)
     assert decide(passes, state) == expected
     failures = [line for line in lines if "failed" in line]
@@ -154,7 +154,7 @@ def test_a_compiler_that_cannot_be_started_is_reported(passes: Cold, lines: list
 
 
 def test_code_that_is_kept_nowhere_is_reported(passes: Cold, lines: list[str]) -> None:
-    """The compiler ends well twice, and nothing is found afterwards."""
+    """The compiler succeeds twice, but the cache stays empty."""
     passes.compiler = DONE
     for _ in range(3):
         decide(passes, a_queue(4))
@@ -169,7 +169,7 @@ def test_code_that_is_kept_nowhere_is_reported(passes: Cold, lines: list[str]) -
 def test_an_uncompiled_pass_that_fails_waits_for_the_compiler(
     passes: Cold, lines: list[str]
 ) -> None:
-    """And where both fail, the pass is compiled here."""
+    """If both fail, the pass is compiled in this process."""
     passes.uncompiled = passes.compiler = BREAKS
     looks = iter([False, False, True])
     here = super(Cold, passes).here
@@ -186,7 +186,7 @@ def test_an_uncompiled_pass_that_fails_waits_for_the_compiler(
 
 
 def test_what_the_policy_rejects_is_rejected_uncompiled_too() -> None:
-    """The error of a pass is the error here."""
+    """An error of the uncompiled pass is raised here."""
     passes = Cold(policy=parse_policy("easy++"), shape="site", clock=FakeClock(), compiler=ENDLESS)
     try:
         with pytest.raises(PolicyError, match="cannot run live on a site"):
@@ -196,7 +196,7 @@ def test_what_the_policy_rejects_is_rejected_uncompiled_too() -> None:
 
 
 def test_a_run_ends_its_processes(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
-    """The service makes passes at once, and ends the compiler with the loop."""
+    """The service runs passes at once, and the compiler ends with the loop."""
     made: list[Cold] = []
 
     def cold(**given: object) -> Cold:
@@ -260,7 +260,7 @@ def test_with_an_empty_cache_nothing_is_compiled_in_the_loop(tmp_path: Path) -> 
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process is gone, or waits for init to take note."""
+    """Whether a process has ended, reaped or not."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

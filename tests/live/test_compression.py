@@ -1,4 +1,4 @@
-"""Between two live passes: what came free moves promises, and nothing else makes a pass look."""
+"""Between two live passes, only freed resources move promises or cause a sweep."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_job_that_leaves_the_queue_gives_its_promise_back() -> None:
 
 
 def test_a_shorter_request_gives_the_rest_of_a_promise_back() -> None:
-    """Job 3 now ends at 150: there is room behind it before n2 comes free."""
+    """Job 3 now ends at 150: there is room after it before n2 comes free."""
     memory = remembered(FULL)
     waiting = (replace(FULL.waiting[0], request=50), *FULL.waiting[1:])
     made = decide(POLICY, replace(FULL, now=20, waiting=waiting), memory, shape="site")
@@ -107,7 +107,7 @@ def test_another_site_has_every_promise_asked_again() -> None:
 
 
 def test_a_memory_without_it_has_every_promise_asked_again() -> None:
-    """The state file of a version that did not write it down."""
+    """The state file of a version that did not store it."""
     memory = replace(remembered(FULL), compression=None)
     made = decide(POLICY, replace(FULL, now=20, running=FULL.running[:1]), memory, shape="site")
     assert [one.job for one in made.decisions if isinstance(one, Start)] == ["3"]

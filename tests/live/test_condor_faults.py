@@ -36,7 +36,7 @@ def all_ran_once(pool: Pool, jobs: list[str]) -> None:
 
 
 def test_held_or_removed_between_decision_and_act(pool: Pool) -> None:
-    """The owner was quicker: the hold stays a hold, the removed job stays removed."""
+    """The owner acted first: the held job stays held, the removed job stays removed."""
     h = pool.use()
     held, removed, changed = submit(pool), submit(pool), submit(pool)
     loop, _ = loop_on(pool, "fcfs")
@@ -58,7 +58,7 @@ def test_held_or_removed_between_decision_and_act(pool: Pool) -> None:
 
 
 def test_a_job_that_its_owner_changes_is_decided_on_anew(pool: Pool) -> None:
-    """The guard's fresh look sees another request than the one that was decided on."""
+    """The guard's new query shows a different request from the one decided on."""
     job = submit(pool, cpus=1)
     loop, _ = loop_on(pool, "fcfs")
     look = loop.port.snapshot
@@ -79,7 +79,7 @@ def test_a_job_that_its_owner_changes_is_decided_on_anew(pool: Pool) -> None:
 
 
 def test_the_schedd_is_killed_and_comes_back(pool: Pool) -> None:
-    """The master starts another one; the loop waits for it and goes on."""
+    """The master restarts it; the loop waits and continues."""
     jobs = [submit(pool, 3, cpus=8) for _ in range(2)] + [submit(pool, 1, cpus=8) for _ in range(2)]
     loop, _ = loop_on(pool, "easy")
     turn_until(loop, lambda: jobs[0] in started(pool))
@@ -111,7 +111,7 @@ def test_a_node_that_hangs_does_not_swallow_a_job(pool: Pool) -> None:
 
 
 def test_a_node_whose_startd_is_killed(pool: Pool) -> None:
-    """Its last word still stands in the collector; the jobs run elsewhere, or when it is back."""
+    """Its last ad is still in the collector; jobs run elsewhere, or when it is back."""
     gone = pool.pids("condor_startd", "-local-name", "n1")
     jobs = [submit(pool) for _ in range(3)]
     loop, seen = loop_on(pool, "fcfs", reading=Reading(overhead=1, patience=2))
@@ -142,7 +142,7 @@ def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> Non
 
 
 def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
-    """A collector that is not there: exit code, sentence, no traceback."""
+    """Without a collector the command fails with one sentence and no traceback."""
     command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "ibb", "--once",
                "--pool", "127.0.0.1:9"]  # fmt: skip
     environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
@@ -165,7 +165,7 @@ def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["easy", "bb"])
 def test_a_job_that_avoids_a_slot_leaves_no_machine_idle(pool: Pool, policy: str) -> None:
-    """Its own slot is busy and the other is free: the job behind it gets that one."""
+    """Its only slot is busy and the other is free: the next job gets that one."""
     on_the_first = 'regexp("@n1@", TARGET.Name)'
     long = submit(pool, 3600, cpus=8, requirements=on_the_first)
     loop, _ = loop_on(pool, policy)

@@ -134,7 +134,7 @@ def test_a_stopped_job_waits_again_and_is_started_again(pool: Pool) -> None:
     """Preemption: hold, then the same gate as in the beginning."""
     job = submit(pool, 1800)
     loop, _ = loop_on(pool, "easy")
-    turn_until(loop, lambda: started(pool).count(job) == 1)  # it says so itself
+    turn_until(loop, lambda: started(pool).count(job) == 1)  # the job records it
     assert loop.port.apply([Stop(job=job)])[0].done
     turn_until(loop, lambda: started(pool).count(job) == 2)
     h = pool.use()
@@ -154,7 +154,7 @@ def test_requirements_of_the_job_are_kept(pool: Pool) -> None:
 
 
 def test_a_resource_of_the_sites_own_counts_too(pool: Pool) -> None:
-    """Four tokens a node: two jobs of three do not lie side by side, whatever else is free."""
+    """Four tokens a node: two jobs of three tokens never share a node, whatever else is free."""
     jobs = [submit(pool, 2, request_tokens="3") for _ in range(2)]
     loop, seen = loop_on(pool, "easy")
     turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
@@ -183,7 +183,7 @@ def test_one_licence_and_the_disk_of_a_slot(
     for first, second in (licensed, large):
         assert past[first]["CompletionDate"] <= past[second]["JobCurrentStartDate"]
     assert all(started(pool).count(job) == 1 for job in (*licensed, *large))
-    assert [job for job, _ in seen.starts if job in large] == large  # the second once, in its time
+    assert [job for job, _ in seen.starts if job in large] == large  # the second once, later
 
 
 def test_the_queue_is_given_back(pool: Pool, capsys: pytest.CaptureFixture[str]) -> None:

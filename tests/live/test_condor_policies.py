@@ -1,4 +1,4 @@
-"""One short run of every policy that a pool knows, on a real HTCondor pool."""
+"""One short run of every policy for pools, on a real HTCondor pool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from condor_tools import loop_on, started, status, submit, turn_until
 from shadowtime.policy import catalogue
 
 ELSEWHERE = {"rua", "consres", "lessc", "hperf", "part-l-sm", "part-l-a"}
-"""These need a bandwidth per node, or hosts in partitions, which HTCondor does not know."""
+"""These need a bandwidth per node, or hosts in partitions, which HTCondor does not have."""
 ALIKE = {"unicef", "f2", "f3", "f4", "saf", "spt", "sqf", "saf-wait", "dynamic-conservative"}
 """These differ from others of the list by a key or a depth alone (tests/live/test_alike.py)."""
 POLICIES = [entry.name for entry in catalogue() if entry.name not in ELSEWHERE | ALIKE]

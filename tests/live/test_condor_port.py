@@ -1,4 +1,4 @@
-"""The HTCondor port without a pool: how slots and jobs are read, and what an answer can be."""
+"""The HTCondor port without a pool: how slots and jobs are read, and how answers are handled."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def port(slots: list[dict[str, Any]], *jobs: dict[str, Any]) -> tuple[CondorPort
 
 
 def test_slots_are_hosts_with_all_they_count() -> None:
-    """Processors, memory in KB, GPUs where there are any, and what a site invents."""
+    """Processors, memory in KB, GPUs if there are any, and a site's custom resources."""
     ads = [pslot("b", gpus=2, totalslotgpus=2), pslot("a", gpus=0, totalslotgpus=0)]
     ads[0]["machineresources"] += " Bandwidth"
     ads[0]["totalslotbandwidth"] = 100
@@ -120,7 +120,7 @@ def test_slots_are_hosts_with_all_they_count() -> None:
 
 
 def test_a_partitionable_slot_counts_whole_whatever_was_split_off() -> None:
-    """Our own jobs are counted by the schedd's word, other schedds' by the collector's."""
+    """Our own jobs are counted from the schedd, those of other schedds from the collector."""
     dynamic = {"slottype": "Dynamic", "state": "Claimed", "cpus": 3, "memory": 1024}
     ads = [
         pslot("a", cpus=8) | {"cpus": 2, "memory": 6144},
@@ -140,7 +140,7 @@ def test_a_partitionable_slot_counts_whole_whatever_was_split_off() -> None:
     "away", [{"draining": True}, {"offline": True}, {"state": "Owner"}, {"start": False}]
 )
 def test_slots_that_take_no_jobs_are_left_out(away: dict[str, Any]) -> None:
-    """Draining, offline, used by their owner, never willing."""
+    """Draining, offline, used by their owner, or with START = false."""
     slots = slots_of([pslot("a"), pslot("b", **away)], schedds=[HERE])
     assert [host.name for host in slots.cluster.hosts] == ["slot1@a"]
     with pytest.raises(PortError, match="no slot that accepts jobs"):
@@ -186,8 +186,8 @@ def test_memory_is_counted_as_the_startd_will_give_it() -> None:
 
 
 def test_a_released_job_holds_its_slot_until_it_runs_or_time_is_up() -> None:
-    """Released a moment ago: as good as running. Long ago, or to a slot that is gone: it waits,
-    and is sent elsewhere if it can be."""
+    """Released recently it counts as running. Long ago, or to a slot that is gone, it waits and
+    is sent elsewhere if possible."""
     released = held(1, jobstatus=1, shadowtimeplace="slot1@a")
     made, fake, _ = port([pslot("a"), pslot("b")], released | {"enteredcurrentstatus": 990})
     assert [job.place for job in made.snapshot().running] == [(("slot1@a", 1),)]
@@ -198,7 +198,7 @@ def test_a_released_job_holds_its_slot_until_it_runs_or_time_is_up() -> None:
 
 
 def test_running_jobs_lie_where_they_lie() -> None:
-    """On the slot theirs was split off from; on slots we do not know they do not count."""
+    """They count on the parent of their slot; on unknown slots they do not count."""
     runs = held(1, jobstatus=2, remotehost="slot1_3@a", jobcurrentstartdate=900)
     made, fake, _ = port([pslot("a")], runs, held(2, jobstatus=2, remotehost="slot1@gone"))
     (job,) = made.snapshot().running
@@ -228,7 +228,7 @@ def test_a_start_is_three_edits_and_a_release_that_the_schedd_checks() -> None:
 
 
 def test_what_the_schedd_refuses_is_an_outcome() -> None:
-    """No permission, gone, on another's hold: reported, not raised."""
+    """No permission, gone, held by another: reported, not raised."""
     made, fake, _ = port([pslot("a")], held(1), held(2, holdreasoncode=1), held(3))
     made.snapshot()
     fake.refuses["1.0"] = "the schedd does not let us change it"
@@ -246,7 +246,7 @@ def test_what_the_schedd_refuses_is_an_outcome() -> None:
 
 
 def test_a_history_that_does_not_answer_costs_nothing_but_lessons() -> None:
-    """Estimates learn a little less; the loop goes on."""
+    """Estimates learn from fewer jobs; the loop continues."""
     made, fake, _ = port([pslot("a")], held(1, jobstatus=2, remotehost="slot1_1@a"))
     made.snapshot()
     fake.job_ads = []
@@ -313,7 +313,7 @@ def test_disk_is_not_given_out_twice() -> None:
 
 
 def test_disk_that_nobody_can_exhaust_is_not_counted() -> None:
-    """So that a policy that evens out resources is not led astray by one that is never short."""
+    """A policy that balances resources must not be misled by one that is always plentiful."""
     made, _, _ = port([pslot("a", totalslotdisk=9_000)], *(held(k, requestdisk=9) for k in (1, 2)))
     assert made.snapshot().cluster.resources == ("procs", "memory")
     made, _, lines = port([pslot("a", totalslotdisk=9_000)], held(1, requestdisk=9_999))

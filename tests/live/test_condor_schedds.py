@@ -1,4 +1,4 @@
-"""Several schedds under one loop: one queue, and each order to the schedd that has the job."""
+"""Several schedds under one loop: one queue, and each command goes to the job's schedd."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_order_goes_to_the_schedd_of_its_job() -> None:
 
 
 def test_a_schedd_that_does_not_answer_leaves_the_others_at_work() -> None:
-    """Reported once, and once more when it is back; its claims count by the collector's word."""
+    """Reported once, and again when it is back; its claims are counted from the collector."""
     port, a, b, lines = two()
     claim = {"name": "slot1_1@n", "slottype": "Dynamic", "state": "Claimed", "cpus": 3,
              "memory": 128, "globaljobid": "b#9.0#1"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""One job that finds no hosts stops no other: it is set aside, or the pass is made without it."""
+"""A job without suitable hosts blocks no other: it is set aside or left out of the pass."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_without_backfilling_no_job_overtakes_it() -> None:
 
 
 def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
-    """Two whole nodes are free at 40: no job takes one of them beyond that."""
+    """Two whole nodes are free at 40: no job may use one of them beyond that."""
     runs = tuple(
         RunningJob(id=f"9{k}", submit=0, need=(2,), request=40, start=0, place=((f"n{k}", 2),))
         for k in range(1, 5)
@@ -120,7 +120,7 @@ def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
 
 
 def test_the_first_job_is_in_no_ones_way() -> None:
-    """The second wants a host that the first gets: the first starts all the same."""
+    """The second needs a host that the first gets; the first still starts."""
     waiting = (waits("1", 8), waits("2", only=("n2",)), waits("3"))
     state = Snapshot(now=9, cluster=FOUR, waiting=waiting)
     assert decided("easy", state) == {"1": (("n1", 4), ("n2", 4)), "3": (("n3", 4),)}

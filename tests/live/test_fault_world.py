@@ -1,4 +1,4 @@
-"""The fault injector's own judgement: it must see a stall, a lost and a doubled job."""
+"""The fault injector must detect a stall, a lost job and a job that ran twice."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def waits(world: Any, *jobs: Job) -> None:
     ],
 )
 def test_what_fits_is_found_from_slurms_own_words(tmp_path: Path, job: Job, fits: bool) -> None:
-    """And where the first does not fit, no later one is held against the loop."""
+    """If the first job does not fit, the loop is not blamed for later ones."""
     world = a_world(tmp_path)
     waits(world, job, Job("2", 1, False, 0.0))
     assert world._first(world.pending(), *world.free()) == ("1" if fits else None)
 
 
 def test_a_job_that_no_usable_nodes_could_hold_is_passed_over(tmp_path: Path) -> None:
-    """So is one that may never start; the next one then must not stand still."""
+    """So is one that may never start; the next one must then not stall."""
     world = a_world(tmp_path)
     world.cluster.states = "n1 idle 0/4/0/4\nn2 drained 0/0/4/4\nn3 idle 0/4/0/4\n"
     odd = Job("2", 1, False, 0.0, odd="--exclude=n1,n2,n3")
@@ -71,12 +71,12 @@ def test_a_job_that_no_usable_nodes_could_hold_is_passed_over(tmp_path: Path) ->
 
 
 def test_standing_still_is_measured_and_a_start_ends_it(tmp_path: Path) -> None:
-    """From the look that saw the job fit to the look that saw something begin."""
+    """From the poll in which the job fitted to the poll in which something started."""
     world = a_world(tmp_path)
     waits(world, Job("1", 1, True, 0.0))
     world.sample()
     world.sample()
-    world.limited = True  # closed for a while: that does not count, and does not begin anew
+    world.limited = True  # closed for a while: not counted, and the count is not reset
     world.sample()
     world.limited = False
     world.sample()
@@ -124,11 +124,11 @@ def test_nodes_that_slurm_took_out_are_put_back_until_the_end(tmp_path: Path) ->
 
 
 def test_seconds_in_which_slurmctld_comes_back_are_no_stall(tmp_path: Path) -> None:
-    """The injector itself waits for slurmctld and cannot look meanwhile."""
+    """The injector itself waits for slurmctld and cannot poll meanwhile."""
     world = a_world(tmp_path)
     waits(world, Job("1", 1, True, 0.0))
     world.sample()
-    world._looked -= 60.0  # a minute without a look, of which slurmctld took all
+    world._looked -= 60.0  # a minute without a poll, all of it due to slurmctld
     world.looked_away()
     world.sample()
     world.finish()
@@ -138,7 +138,7 @@ def test_seconds_in_which_slurmctld_comes_back_are_no_stall(tmp_path: Path) -> N
 def test_jobs_are_not_stuck_while_the_loop_is_coming_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restart may take longer than the patience; only a loop that looks is held to it."""
+    """A restart may exceed the time limit, which applies only to a loop that polls."""
     from benchmarks import fault_injection
 
     world, clock = a_world(tmp_path), SimpleNamespace(time=0.0)
@@ -160,7 +160,7 @@ def test_jobs_are_not_stuck_while_the_loop_is_coming_up(
 
 
 def test_what_slurm_itself_lost_or_locked_is_listed_separately(tmp_path: Path) -> None:
-    """A launch that a killed slurmd was to make; a job that slurmctld allows no change to."""
+    """A launch by a killed slurmd; a job that slurmctld allows no change to."""
     world = a_world(tmp_path)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(100))
     world.cluster.run = lambda *words, **more: f"JobId=1 NodeList=n[1-2] StartTime={stamp} X"
@@ -218,7 +218,7 @@ def test_a_script_that_begins_after_the_kill_was_forgotten_with_its_allocation()
 
 
 def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_path: Path) -> None:
-    """27 is released as an operator would, as 28 waits for it, although 27 itself has ended."""
+    """27 is released as an operator would, as 28 waits for it, even though 27 itself has ended."""
     world = a_world(tmp_path)
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "slurmctld.log").write_text(RECORDED)
@@ -240,7 +240,7 @@ def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_pat
 
     world.cluster.run = run
     assert world.pending() == {"27": "held", "28": "Dependency", "29": "JobHeldAdmin"}
-    assert world._first(world.pending(), {"n1"}, {"n1": 4}) == "29"  # which is held against us
+    assert world._first(world.pending(), {"n1"}, {"n1": 4}) == "29"  # which counts as ours
     world.put_back()
     assert [words[2] for words in commands if words[:2] == ("scontrol", "release")] == ["27"]
 
@@ -293,7 +293,7 @@ def test_a_task_that_slurm_holds_is_released_for_who_waits_for_its_array(tmp_pat
 def test_a_job_that_slurm_delays_is_no_stall_unless_the_loop_has_stopped_it(
     tmp_path: Path,
 ) -> None:
-    """Slurm tells the hold alone; it does not start the job before its time when that is lifted."""
+    """Slurm shows only the hold; when it is lifted, the job still starts no earlier."""
     world = a_world(tmp_path)
     world.loop.log = tmp_path / "loop.log"
     waits(world, Job("1", 1, True, 0.0))

@@ -16,7 +16,7 @@ from shadowtime.testing.slurm import missing_programs
 def test_faults_lose_double_and_block_no_job(policy: str, seed: int) -> None:
     """Loop and daemons killed, nodes drained, limits changed, a full disk, a broken state file.
 
-    How long the first job stood still is printed by the program and not judged here: that hangs
+    How long the first job stalled is printed by the program and not checked here: it depends
     on how busy the machine is.
     """
     missing = missing_programs()

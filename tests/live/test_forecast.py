@@ -1,4 +1,4 @@
-"""Beside a Slurm that schedules by itself: its starts predicted, kept and held to account."""
+"""Beside a Slurm that schedules by itself: its starts are predicted, stored and scored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXTS = {
 
 
 class Self:
-    """A Slurm that schedules by itself: answers questions, and takes no orders."""
+    """A Slurm that schedules by itself: answers queries and rejects changes."""
 
     def __init__(self, queue: str, **texts: str) -> None:
         self.queue, self.texts = queue, {**TEXTS, **texts}
@@ -114,7 +114,7 @@ def test_jobs_use_as_much_of_their_limits_as_jobs_did_lately() -> None:
     ],
 )
 def test_no_start_is_invented(given: dict[str, object], why: str) -> None:
-    """What is no matter of nodes, or is not modelled, has a reason in place of a time."""
+    """Jobs that wait for other than nodes, or are not modelled, have a reason instead of a time."""
     cpus = int(str(given.pop("NumCPUs", 4)))
     row = waits("7", cpus, **given)
     found = forecast(seen(row + waits("8", 4)))
@@ -122,7 +122,7 @@ def test_no_start_is_invented(given: dict[str, object], why: str) -> None:
 
 
 def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
-    """squeue and scontrol show alone; a Slurm that does not answer is asked again."""
+    """squeue and scontrol show alone; a Slurm that does not answer is queried again."""
     slurm, clock, reported = Self(RUNS + waits("2", 32)), FakeClock(), []
     watch = Watch(
         run=slurm,

@@ -22,7 +22,7 @@ from shadowtime.testing.slurm_recording import SETTINGS
 
 
 def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
-    """Jobs that wait are predicted, start by themselves, and each start is held to its prediction.
+    """Waiting jobs are predicted, start by themselves, and each start is scored.
 
     The commands are those that change nothing; a held job stays held and has a reason.
     """

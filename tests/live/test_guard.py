@@ -1,4 +1,4 @@
-"""Starts that are on their way together find room in any order, however the scheduler lays them."""
+"""Starts sent together find room in any order, however the scheduler places them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Plan = dict[str, int]
 
 
 def layouts(plan: Plan, free: Plan) -> Iterator[Plan]:
-    """Every way in which a scheduler may lay a job on its nodes: at least a processor on each."""
+    """Every way to place a job on its nodes, with at least one processor on each."""
     total = sum(plan.values())
     for counts in product(*(range(1, free[host] + 1) for host in plan)):
         if sum(counts) == total:
@@ -53,7 +53,7 @@ def worlds(draw: st.DrawFn) -> tuple[Plan, list[Plan], list[Plan]]:
             plans.append({host: draw(st.integers(1, left[host])) for host in sorted(hosts)})
             left = {host: left[host] - plans[-1].get(host, 0) for host in left}
     before = draw(st.integers(0, len(plans)))
-    # Of those before, the guard of their own look has seen to it.
+    # For earlier starts, the guard of their own poll has ensured it.
     while before and not fit_in_any_order(plans[:before], free):
         before -= 1
     return free, plans[:before], plans[before:]
@@ -88,7 +88,7 @@ def snapshot(free: Plan, before: Sequence[Plan], starts: Sequence[Plan]) -> Snap
 def test_what_is_sent_together_finds_room_in_any_order(
     world: tuple[Plan, list[Plan], list[Plan]],
 ) -> None:
-    """By trying every order and every layout; what is kept back is kept back for that alone."""
+    """By trying every order and every layout; a start is held back only for this reason."""
     free, before, starts = world
     state = snapshot(free, before, starts)
     decided = [Start(job=f"s{k}", place=tuple(plan.items())) for k, plan in enumerate(starts)]
@@ -101,7 +101,7 @@ def test_what_is_sent_together_finds_room_in_any_order(
 
 
 def test_a_start_beside_one_that_slurm_may_lay_otherwise_waits_for_it() -> None:
-    """The plan leaves a processor of n1; Slurm takes the whole node and starves the other."""
+    """The plan leaves a processor of n1; Slurm uses the whole node, so the other has no room."""
     free, wide, small = dict.fromkeys(("n1", "n2", "n3"), CPUS), {"n1": 3, "n2": 3}, {"n1": 1}
     both = [Start(job=f"s{k}", place=tuple(one.items())) for k, one in enumerate((wide, small))]
     state = snapshot(free, [], [wide, small])
@@ -115,7 +115,7 @@ def test_a_start_beside_one_that_slurm_may_lay_otherwise_waits_for_it() -> None:
 
 
 def test_starts_on_equal_nodes_keep_the_order_of_the_policy() -> None:
-    """There those that share several nodes are sent last, and nothing is kept back."""
+    """Jobs that share several nodes are sent last there, and nothing is held back."""
     free, wide, small = dict.fromkeys(("n1", "n2", "n3"), CPUS), {"n1": 3, "n2": 3}, {"n1": 1}
     plans = (small, wide)
     both = [Start(job=f"s{k}", place=tuple(one.items())) for k, one in enumerate(plans)]

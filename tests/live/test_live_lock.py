@@ -1,4 +1,4 @@
-"""One loop over one thing: refused with a sentence, and no link is followed."""
+"""One loop per cluster: a second is rejected in one sentence, and no link is followed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shadowtime.live.lock import one_loop
 
 
 def test_a_second_loop_is_refused(tmp_path: Path) -> None:
-    """Until the first has ended; another cluster of the same name is another thing."""
+    """Until the first has ended; another cluster of the same name has its own lock."""
     with one_loop("partition a of b", folder=tmp_path):
         with (
             pytest.raises(UsageError, match="another loop already drives partition a of b"),

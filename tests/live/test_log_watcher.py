@@ -1,4 +1,4 @@
-"""News in the log brings a look forward; looks never pile up, and nothing depends on it."""
+"""New log lines trigger an early poll; polls never pile up, and nothing depends on the log."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Writing(FakeClock):
 
 
 def looks(clock: FakeClock, log: Path, until: float) -> list[float]:
-    """When a loop with nothing to do asks for the queue."""
+    """The times at which an idle loop queries the queue."""
     when: list[float] = []
 
     def note(name: str) -> None:
-        if name == "squeue" and when[-1:] != [round(clock.time, 2)]:  # one look may ask twice
+        if name == "squeue" and when[-1:] != [round(clock.time, 2)]:  # one poll may query twice
             when.append(round(clock.time, 2))
 
     fake = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES)
@@ -58,7 +58,7 @@ def test_news_end_the_pause_of_a_calm_loop(tmp_path: Path) -> None:
 
 
 def test_a_busy_log_causes_no_faster_polling(tmp_path: Path) -> None:
-    """A chatty log: ten looks a second at first, fewer when they find nothing new."""
+    """A busy log causes ten polls a second at first, fewer when nothing new is found."""
     log = tmp_path / "slurmctld.log"
     log.touch()
     clock = Writing(log, [1000 + k / 50 for k in range(60 * 50)])
@@ -70,7 +70,7 @@ def test_a_busy_log_causes_no_faster_polling(tmp_path: Path) -> None:
 
 
 def test_without_a_log_the_loop_asks_by_the_clock(tmp_path: Path) -> None:
-    """The file is not there, as on another host than the controller's."""
+    """The file does not exist, as on a host other than the controller's."""
     clock = FakeClock()
     when = looks(clock, tmp_path / "none.log", until=1002)
     assert when[1] - when[0] == pytest.approx(0.25, abs=0.01)

@@ -44,7 +44,7 @@ def obedient(fake: FakeSlurm) -> None:
 
 
 def test_a_start_is_a_node_list_and_a_release() -> None:
-    """And what was done is counted and struck out when it is seen."""
+    """What was done is counted, and forgotten once it is seen."""
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     obedient(fake)
     loop = a_loop(fake, clock)
@@ -58,7 +58,7 @@ def test_a_start_is_a_node_list_and_a_release() -> None:
 
 
 def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
-    """slurmctld answers before it has read its partitions: reported once, asked again, no end."""
+    """slurmctld answers before it has read its partitions: reported once, and queried again."""
     fake, clock, reported = FakeSlurm("", NODES), FakeClock(), []
     empty = [True, True, True]
 
@@ -118,7 +118,7 @@ def test_a_start_that_slurm_ignores_is_tried_again() -> None:
 
 
 def test_the_same_refusal_again_is_no_news() -> None:
-    """Nothing has changed: it is tried again, slower and slower."""
+    """Nothing has changed: it is retried at growing intervals."""
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     loop = a_loop(fake, clock)
     loop.run(stopped=lambda: len(clock.slept) == 60)
@@ -140,7 +140,7 @@ def test_the_same_refusal_again_is_no_news() -> None:
     ids=["hangs", "refused", "garbage", "half a line"],
 )
 def test_errors_are_waited_out(answer: Done | PortError) -> None:
-    """The pause doubles, nothing is forgotten, and work goes on afterwards."""
+    """The pause doubles, nothing is forgotten, and work continues afterwards."""
     fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     obedient(fake)
     loop = a_loop(fake, clock, tell=reported.append)
@@ -275,7 +275,7 @@ def test_the_guard_lets_no_node_be_taken_twice() -> None:
 
 
 def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
-    """A preempting start fits where its victim lay, unless the victim may not be stopped."""
+    """A preempting start fits on its victim's nodes, unless the victim may not be stopped."""
     seen = Snapshot(now=8, cluster=TWO, waiting=(JOB,), running=(BUSY,))
     assert len(guard([Stop(job="2"), HERE], seen, seen).allowed) == 2
     foreign = replace(BUSY, ours=False)
@@ -284,7 +284,7 @@ def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
 
 
 def test_a_suspended_job_is_never_preempted() -> None:
-    """A job over its time is stopped for the head, a suspended one is not: no pass in vain."""
+    """A job over its time is stopped for the head; a suspended one is not."""
     halted = running_line("3", "n[1-4]", 64, State="SUSPENDED", TimeLimit="0:30", SubmitTime=940)
     fake, clock = FakeSlurm(queue_line("2", NumCPUs=64) + halted, NODES), FakeClock(1100.0)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
@@ -299,7 +299,7 @@ def test_a_suspended_job_is_never_preempted() -> None:
 
 
 def test_the_guard_stops_no_job_in_vain() -> None:
-    """One of two victims has just been let through: the other goes on, and the start waits."""
+    """One of two victims has just been released: the other keeps running, and the start waits."""
     wide = WaitingJob(id="1", submit=0, need=(8,), request=60)
     beside = RunningJob(id="3", submit=0, need=(4,), request=60, start=1, place=(("n2", 4),))
     young = replace(BUSY, settled=False)

@@ -1,4 +1,4 @@
-"""A loop that is left running: its log, its metrics, its end, and the queue given back."""
+"""A loop that keeps running: its log, its metrics, its exit, and the queue given back."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def counted(loop: Loop, metrics: Metrics, looks: int) -> dict[str, float]:
 
 
 def test_metrics_count_what_a_loop_in_charge_did() -> None:
-    """Starts that took effect, refusals by their source, the queue by reason, looks that failed."""
+    """Starts that took effect, refusals by their source, the queue by reason, failed polls."""
     wide = queue_line("8", NumCPUs=640, NumTasks=640)
     fake = FakeSlurm(
         queue_line("7") + wide + queue_line("9", Reason="JobHeldAdmin"), NODES
@@ -67,11 +67,11 @@ def test_metrics_count_what_a_loop_in_charge_did() -> None:
     fake.before = lambda name: Done(1, "", "no controller") if name == "squeue" else None
     found = counted(loop, metrics, 2)
     assert (found["errors_total"], found["looks_total"], found["passes_total"]) == (2, 4, 2)
-    assert (found["processors_used"], found["running_jobs"]) == (0, 0)  # as of the last good look
+    assert (found["processors_used"], found["running_jobs"]) == (0, 0)  # as of the last good poll
 
 
 def test_in_shadow_mode_a_decision_counts_once() -> None:
-    """However often it is made again."""
+    """However often the decision is repeated."""
     fake = FakeSlurm(queue_line("7"), NODES)
     loop, metrics = a_loop(fake), Metrics({})
     counted(loop, metrics, 3)
@@ -131,7 +131,7 @@ def test_a_structured_log_has_the_parts_of_a_decision(capsys: pytest.CaptureFixt
 
 
 def test_a_log_file_may_be_rotated_without_a_signal(tmp_path: Path) -> None:
-    """The next line opens the new one; a folder that is gone ends nothing."""
+    """The next line opens the new one; a missing folder does not end the loop."""
     log = Log(path=tmp_path / "loop.log", now=lambda: 0.0)
     log("one")
     (tmp_path / "loop.log").rename(tmp_path / "loop.log.1")
@@ -228,7 +228,7 @@ def test_the_queue_is_given_back_as_users_wrote_it() -> None:
 def test_release_takes_the_lock_and_reports_what_stays_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Beside a running loop it does nothing: that one would hold the jobs again."""
+    """While a loop runs it does nothing, since the loop would hold the jobs again."""
     from shadowtime.live import lock
 
     monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
@@ -274,7 +274,7 @@ def test_a_port_error_is_an_event() -> None:
 def test_one_loop_at_a_time_drives_a_schedd(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever name it is called by: the schedd's own counts."""
+    """Whatever name is given, the schedd's own name counts."""
     from shadowtime.live import lock
     from shadowtime.live.condor import client
 

@@ -41,7 +41,7 @@ class Eager:
 
 
 class Scripted:
-    """A worker whose answers are written down."""
+    """A worker with scripted answers."""
 
     def __init__(self, *answers: Callable[[], Any]) -> None:
         self.answers, self.asked = list(answers), 0
@@ -87,7 +87,7 @@ def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_took_too_long_rests() -> None:
-    """Ten times the limit; it is not asked meanwhile, and again afterwards."""
+    """It is not called for ten times the limit, and then again."""
     clock, reported = FakeClock(), []
     guarded = Guarded(
         policy="x.py:x", fallback=parse_policy("easy"), shape="pool", clock=clock, limit=2.0,

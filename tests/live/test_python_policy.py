@@ -85,7 +85,7 @@ def at_work(**more: Any) -> Snapshot:
 
 
 class Asked:
-    """Decides what it is given, and keeps what it saw."""
+    """Returns the given decisions, and keeps the snapshots it saw."""
 
     def __init__(self, *decisions: object) -> None:
         self.decisions, self.seen = decisions, []
@@ -108,7 +108,7 @@ def test_the_snapshot_of_a_live_pass_is_complete() -> None:
 
 
 def test_promises_and_wakes_reach_the_loop() -> None:
-    """What a policy promises is remembered, and it is asked again when it wants to be."""
+    """What a policy promises is remembered, and it is called again when it asked to be."""
     made = decide(Asked(Promise("2", 90), Wake(60), Start("3")), at_work())
     assert made.promises == {"2": 90} and made.wake == 60
     assert [one.job for one in made.decisions] == ["3"]
@@ -158,7 +158,7 @@ def test_hosts_are_found_for_its_starts() -> None:
 
 
 def test_predicted_starts_are_those_of_the_compiled_twin() -> None:
-    """A prediction runs a copy of the policy on into the future."""
+    """A prediction simulates a copy of the policy."""
     state = at_work()
     assert predict(PythonEasy(), state) == predict(parse_policy("easy"), state)
 

@@ -1,4 +1,4 @@
-"""Commands that cannot be run are the scheduler's trouble, waited out; never the loop's end."""
+"""A command that cannot be run is retried like any scheduler error; it never ends the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signal ends a loop at once, also one whose pass computes for ever in compiled code."""
+"""A signal ends a loop at once, even one whose pass never returns from compiled code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_compiled_code_does_not_keep_a_loop_from_ending(number: int) -> None:
 
 
 def test_waiting_is_given_up_and_acting_is_finished() -> None:
-    """A signal while nothing is carried out raises at once; else when it is done."""
+    """A signal raises at once, or after the current command if one is being carried out."""
     done = []
     with Signals() as signals:
         with pytest.raises(Interrupted):

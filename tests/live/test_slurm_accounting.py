@@ -1,4 +1,4 @@
-"""What sacct says of a real run that the loop drove goes back through `shadowtime replay`."""
+"""The sacct records of a real run driven by the loop pass through `shadowtime replay`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def counted() -> Iterator[SlurmCluster]:
 
 
 def export(cluster: SlurmCluster, to: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run the very command that `shadowtime trace sacct` prints."""
+    """Run the command that `shadowtime trace sacct` prints."""
     assert run(["trace", "sacct", "--print-command"]) == 0
     command = capsys.readouterr().out.replace("jobs.psv", str(to))
     subprocess.run(["sh", "-c", command], env=cluster.env, check=True, timeout=300)

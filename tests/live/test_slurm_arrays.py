@@ -123,7 +123,7 @@ def test_a_stopped_job_whose_hold_slurm_relabels_waits_all_the_same() -> None:
 
 
 def reasons(slurm: SlurmCluster, array: str) -> set[str]:
-    """What Slurm says of the tasks that are held."""
+    """The reasons that Slurm gives for held tasks."""
     listed = slurm.run(
         "squeue", "-h", "-a", "-r", "-j", array, "-t", "PD", "-O", "PriorityLong:20,Reason"
     )
@@ -132,7 +132,7 @@ def reasons(slurm: SlurmCluster, array: str) -> set[str]:
 
 
 def test_on_a_real_slurm(queue: SlurmCluster, tmp_path: Path) -> None:
-    """A task is sent where a node is not free: the rest of its array nevertheless runs later."""
+    """A task is sent where a node is not free: the rest of its array still runs later."""
     blocker = queue.sbatch("--nodelist=n1", "--exclusive", "--time=30", script="sleep 1800")
     queue.run("scontrol", "release", blocker)
     wait_for(lambda: "RUNNING" in queue.run("squeue", "-h", "-j", blocker, "-o", "%T"), "it to run")

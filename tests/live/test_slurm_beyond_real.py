@@ -73,7 +73,7 @@ def site(mixed: SlurmCluster) -> Iterator[SlurmCluster]:
 
 
 def turn(loop: Loop, until: object, seconds: float = 600.0) -> None:
-    """Let the loop run until something is so; its first look may have to compile the pass."""
+    """Let the loop run until a condition holds; its first poll may have to compile the pass."""
     last = time.monotonic() + seconds
     loop.run(stopped=lambda: until() or time.monotonic() > last)
     listed = loop.port.run(("squeue", "-a", "-o", "%i %T %r %Q %R %n %m %C")).out
@@ -96,7 +96,7 @@ def test_a_job_that_fits_nowhere_stops_no_other(
     capsys: pytest.CaptureFixture[str],
     policy: str,
 ) -> None:
-    """A drained node and a job of all nodes; every node excluded; and `status` tells why."""
+    """A drained node and a job of all nodes; every node excluded; and `status` shows why."""
     site.run("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=test")
     wide = site.sbatch("--nodes=4", "--time=1")
     barred = site.sbatch("--ntasks=1", "--exclude=n[1-4]", "--time=1")
@@ -297,7 +297,7 @@ def live(slurm: SlurmCluster, state: Path, *more: str) -> subprocess.Popen[str]:
 def test_a_second_loop_is_refused_and_a_signal_ends_the_first(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
-    """Whatever state file it is given; and the first leaves with what it has done."""
+    """Whatever its state file; and the first exits with a summary."""
     first = live(queue, tmp_path / "one.json")
     try:
         assert first.stdout is not None

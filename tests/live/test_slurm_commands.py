@@ -1,4 +1,4 @@
-"""Real commands that hang, break off or write rubbish, on a real Slurm: every job runs once."""
+"""Commands that hang, fail midway or print garbage on a real Slurm: every job runs once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BROKEN = {
 
 
 def shim(slurm: SlurmCluster, folder: Path, fault: str) -> tuple[Commands, Path]:
-    """Commands one of which is at fault every third time, and the list of its faults."""
+    """Commands of which one fails every third time, and the list of its faults."""
     name, instead = BROKEN[fault]
     calls, faults = folder / "calls", folder / "faults"
     script = folder / "bin" / name

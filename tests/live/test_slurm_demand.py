@@ -1,4 +1,4 @@
-"""What the port tells policies that count bandwidth, and they tell Slurm: without a cluster."""
+"""What the port passes between Slurm and policies that count bandwidth, without a cluster."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ OURS = {"tres-per-task": "gres:gpu:1,gres:membw:9000"}
 def test_a_start_in_vain_leaves_no_trace(
     policy: str, more: dict[str, str], message: str, later: dict[str, str], undo: str
 ) -> None:
-    """Let through and taken back, or never let through: it asks for what it asked for before."""
+    """Released and taken back, or never released: its request is as before."""
     nodes = NODES.replace("membw:34000", "membw:34000,gpu:4")
     fake = WithDetails(queue_line("7", **more), nodes)
     fake.comments = {"7": "bw=9000"}
@@ -237,7 +237,7 @@ def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
 
 
 def test_what_running_jobs_hold_of_each_node() -> None:
-    """Several nodes: as scontrol says, not shared out evenly; exclusive ones hold all."""
+    """On several nodes: as scontrol shows, not divided evenly; exclusive jobs hold all."""
     fake = WithDetails(
         running_line("3", "n[1-2]", 12, NumNodes=2, NumTasks=12,
                      **{"tres-per-task": "gres:membw:3000"})
@@ -270,7 +270,7 @@ def test_only_what_lies_on_usable_nodes_counts(message: bool) -> None:
 
 
 def test_bandwidth_per_node_fixes_the_number_of_nodes() -> None:
-    """--gres=membw:9000 is wanted on every node: without a number that is one."""
+    """--gres=membw:9000 is per node; without a number of nodes there is one."""
     fake = WithDetails(queue_line("7", **{"tres-per-node": "gres:membw:9000"}), NODES)
     (job,) = looking(fake, "lessc")[0].snapshot().waiting
     assert (job.nodes, job.need) == (1, (4, 9000))

@@ -1,4 +1,4 @@
-"""A job that is on its way to named nodes says itself what its user asked for."""
+"""A job released to named nodes carries its user's original request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_loop_without_memory_restores_the_users_node_list() -> None:
 
 
 def test_a_start_in_vain_is_taken_back_without_memory() -> None:
-    """Slurm does not find its nodes free: no job waits there for a loop that does not know it."""
+    """Slurm does not find its nodes free: no job stays there because the loop does not know it."""
     fake, clock = marked(), FakeClock()
     fake.queue = pinned(PriorityLong=5, Reason="Resources")
     loop = a_loop(fake, clock, act=True)
@@ -63,7 +63,7 @@ def test_a_start_in_vain_is_taken_back_without_memory() -> None:
 
 
 def test_a_state_file_older_than_the_start_does_not_count() -> None:
-    """The job's own word was written with the nodes, the file was not: the disk was full."""
+    """The job's mark was written with the nodes, the file was not: the disk was full."""
     fake = marked()
     fake.queue = pinned()
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
@@ -170,12 +170,12 @@ def test_a_squeue_without_comments_is_not_polled_for_ever() -> None:
     ],
 )
 def test_what_is_no_mark(text: str) -> None:
-    """Nothing that is damaged, of another form or more than words for scontrol."""
+    """Text that is damaged, of another form, or more than arguments for scontrol."""
     assert parse_mark(text) is None
 
 
 def test_a_mark_too_long_for_a_line_is_not_written() -> None:
-    """And every other one comes back as it was."""
+    """Every other mark is read back unchanged."""
     base = Touched("n1", "", 60, "OK", "N/A", "AdminComment=")
     assert mark_words(base._replace(wanted="x" * LONGEST)) == ""
     for touched in (base, base._replace(partition="a,b", words="TimeLimit=1 AdminComment=")):
@@ -187,7 +187,7 @@ def test_a_mark_too_long_for_a_line_is_not_written() -> None:
 def test_a_real_slurm_keeps_the_mark_until_it_is_undone(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
-    """A start on a drained node, then a loop without memory: the job runs where its user says."""
+    """A start on a drained node, then a loop without memory: the job runs on its user's nodes."""
     log = queue.folder / "runs-marks.log"
     job = submit(queue, log, 1, 1, 1)
     queue.run("scontrol", "update", f"JobId={job}", "ReqNodeList=n2")

@@ -61,7 +61,7 @@ def test_loads_are_counted_from_the_jobs() -> None:
 def bandwidth_watched(
     slurm: SlurmCluster, draws: Mapping[str, int]
 ) -> Iterator[list[dict[str, int]]]:
-    """Samples of what the running jobs draw of every node, taken all the time."""
+    """Continuous samples of the demand of running jobs on every node."""
     samples: list[dict[str, int]] = []
     failed: list[Exception] = []
     done = threading.Event()

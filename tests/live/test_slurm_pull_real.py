@@ -141,7 +141,7 @@ def test_a_slurmdbd_that_is_down(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One sentence, and what slurmctld says is kept."""
+    """The error is one sentence, and slurmctld's answers are kept."""
     conf = tmp_path / "slurm.conf"
     lines = here.conf.read_text().splitlines()
     lines = [line for line in lines if not line.startswith("AccountingStoragePort=")]

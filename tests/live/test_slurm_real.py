@@ -1,4 +1,4 @@
-"""On a real Slurm: the policies drive it as the simulator says, and survive what may happen."""
+"""On a real Slurm the policies act as simulated, and survive faults."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def submit(slurm: SlurmCluster, log: Path, nodes: int, seconds: int | Path, minu
 
 
 def lasting_until(go: Path) -> str:
-    """A script that ends when a file appears, whatever the machine takes until then."""
+    """A script that ends when a file appears, however slow the machine is."""
     return f"for i in $(seq 3000); do [ -e {go} ] && exit; sleep 0.2; done"
 
 
 def finish(loop: Loop, *, seconds: float = 600.0) -> None:
-    """Let the loop go on until no job is left; the time counts from its first look.
+    """Run the loop until no job is left; the time counts from its first poll.
 
-    In that look the policy's pass may be compiled, which takes as long as the machine is busy.
+    In that poll the policy's pass may be compiled, which takes as long as the machine is busy.
     """
     turns = iter((False,))
     loop.run(until_idle=True, stopped=lambda: next(turns, True))
@@ -250,7 +250,7 @@ def test_lxfw_holds_several_reservations_at_once(queue: SlurmCluster, tmp_path: 
 
 
 def test_shadow_mode_touches_nothing(queue: SlurmCluster, tmp_path: Path) -> None:
-    """It decides and tells, and the job stays at the gate."""
+    """It decides and reports, and the job stays at the gate."""
     job = queue.sbatch("--ntasks=4")
     loop = loop_over(queue, "easy", tmp_path, act=False)
     step = loop.step()
@@ -355,7 +355,7 @@ def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None
 def test_a_job_that_its_user_touches_between_decision_and_act(
     queue: SlurmCluster, tmp_path: Path, what: str
 ) -> None:
-    """Cancelled after the last look: the start fails and is reported; the others go on."""
+    """Cancelled after the last poll: the start fails and is reported; the others run."""
     gone = queue.sbatch("--ntasks=4")
     stays = queue.sbatch("--ntasks=4")
     real = runner(queue)
@@ -386,7 +386,7 @@ def test_a_job_that_its_user_touches_between_decision_and_act(
 def test_a_job_that_ends_before_it_is_stopped_is_not_run_again(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
-    """Seen running, ended since: the stop comes to nothing. One that runs goes back to the gate."""
+    """A job that has ended since the poll is not stopped. One that runs returns to the gate."""
     log = queue.folder / "runs-stop.log"
     ids = [submit(queue, log, 2, seconds, 20) for seconds in (1, 1200)]
     loop = loop_over(queue, "easy", tmp_path)

@@ -1,4 +1,4 @@
-"""A fresh run of Slurm's own backfill: the model makes the same passes."""
+"""In a fresh run of Slurm's own backfill the model makes the same passes."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_one_that_has_waited_is_not_kept() -> None:
 
 
 def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
-    """It goes back to the gate at once, and the next job gets its nodes in the same look."""
+    """It returns to the gate at once, and the next job gets its nodes in the same poll."""
     fake, clock = FakeSlurm(queue_line("7", NumCPUs=64), NODES), FakeClock()
     obedient(fake)
     loop = a_loop(fake, clock)

@@ -1,4 +1,4 @@
-"""Sessions of scontrol that a job keeps waiting: the others are carried out all the same."""
+"""If a job blocks a session of scontrol, the commands for other jobs still run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_session_that_hangs_for_no_reason_is_an_error() -> None:
 def test_what_a_command_had_complained_about_is_kept(
     monkeypatch: pytest.MonkeyPatch, message: bytes | None, kept: str
 ) -> None:
-    """Also when its time is up."""
+    """Also when it times out."""
 
     def run(argv: list[str], **more: Any) -> None:
         raise subprocess.TimeoutExpired(argv, more["timeout"], stderr=message)

@@ -1,4 +1,4 @@
-"""Setting up shows every change and undo restores every byte; the gate is a valid script."""
+"""setup shows every change, undo restores every byte, and the gate is a valid script."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_undo_restores_every_byte(
 def test_a_partition_that_is_not_there_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the names of those that are."""
+    """The error lists the existing partitions."""
     words = ["live", "slurm", "setup", "--slurm-conf-dir", str(folder), "--partition", "gpu"]
     assert run(words) == 2
     assert "it has batch, debug" in capsys.readouterr().err

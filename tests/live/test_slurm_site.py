@@ -1,4 +1,4 @@
-"""Slurm's words on the site model: what jobs hold, ask for and are sent, what is handed over."""
+"""Slurm's output on the site model: what jobs hold and request, what is sent or handed over."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_what_other_partitions_hold_is_not_free() -> None:
 
 
 def test_jobs_beyond_the_model_are_handed_over_with_the_reason() -> None:
-    """Each with a sentence; the others start."""
+    """Each has a reason; the others start."""
     fake = FakeSite(
         queue_line("1", Partition="all,other")
         + queue_line("2", Partition="all", Licenses="matlab:1")
@@ -254,7 +254,7 @@ def test_a_reserved_node_is_kept_for_its_jobs() -> None:
 
 @pytest.mark.parametrize(("begins", "node"), [(1600, "n2"), (9000, "n1")])
 def test_a_predicted_end_takes_no_job_into_a_reservation_ahead(begins: int, node: str) -> None:
-    """ann's last job took seconds of its hour; Slurm goes by the hour, and would not start this."""
+    """ann's last job took seconds of its hour; Slurm plans with the hour and would not start it."""
     quick = queue_line(
         "1", State="COMPLETED", NodeList="n1", StartTime=900, EndTime=905, Partition="cpu"
     )
@@ -272,7 +272,7 @@ def test_a_predicted_end_takes_no_job_into_a_reservation_ahead(begins: int, node
 
 
 def test_drained_nodes_take_nothing_and_what_runs_there_counts() -> None:
-    """A node that is drained is shut, not forgotten."""
+    """A drained node is closed, not forgotten."""
     fake = FakeSite(running_line("3", "n1", 2, Partition="cpu") + queue_line("7", Partition="cpu"))
     fake.nodes = MIXED.replace(f"n1{BETWEEN}idle", f"n1{BETWEEN}mixed+drain")
     step = a_loop(fake).step()

@@ -1,4 +1,4 @@
-"""The loop on a real mixed site: sixty jobs of every kind that the site model knows."""
+"""The loop on a real mixed site: sixty jobs of every kind in the site model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from shadowtime.testing.slurm_accounting import missing_programs
 def test_sixty_jobs_on_a_mixed_site() -> None:
     """None is lost, run twice, refused for what it asks or handed to Slurm; all decided alike.
 
-    How long nodes stood idle is printed by the program and not judged here: that hangs on how busy
-    the machine is.
+    How long nodes were idle is printed by the program and not checked here: it depends on how
+    busy the machine is.
     """
     missing = missing_of_slurm() + missing_programs()
     require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
@@ -71,7 +71,7 @@ def overlapping() -> Iterator[SlurmCluster]:
 def test_a_job_that_slurm_takes_for_impossible_at_the_gate_waits(
     overlapping: SlurmCluster,
 ) -> None:
-    """sched/builtin looks at the held job behind one of several partitions: it was stuck."""
+    """sched/builtin considers the held job behind one of several partitions; it was once stuck."""
     several = overlapping.sbatch("-p", "a,b", "-n1")
     behind = overlapping.sbatch("-p", "a", "-n1")
     overlapping.run("scontrol", "release", several)  # as a job that is handed to Slurm

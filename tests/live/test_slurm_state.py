@@ -1,4 +1,4 @@
-"""Which of Slurm's jobs wait, which count, which are not touched: from texts, without a cluster."""
+"""Which of Slurm's jobs wait, which count, which are not touched: from text, without a cluster."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_job_the_loop_stopped_waits_again() -> None:
 
 
 def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
-    """A loop that has lost its memory finds it there; in Slurm's own hold it stayed for ever."""
+    """A loop that has lost its memory finds it there; in Slurm's own hold it would stay forever."""
     fake = FakeSlurm(
         queue_line("7", Reason="job requeued in held state", EligibleTime=1100, RestartCnt=1), NODES
     )
@@ -89,7 +89,7 @@ def test_a_job_that_will_start_in_a_moment_is_not_let_go() -> None:
 
 
 def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
-    """Slurm tells the processors of its tasks then, and no range of nodes."""
+    """Slurm then shows the processors of its tasks, and no range of nodes."""
     row = queue_line(
         "7", Reason="job requeued in held state", EligibleTime=1100, NumNodes=2, NumCPUs=2,
         OverSubscribe="NO", ReqNodes="n[1-2]", **{"tres-alloc": "cpu=2,mem=62.50G,node=2"},

@@ -102,7 +102,7 @@ def test_a_state_file_that_is_a_folder_or_a_fifo_blocks_nothing(tmp_path: Path) 
 
 
 def test_a_full_disk_stops_no_start(tmp_path: Path) -> None:
-    """State and recording cannot be written: reported once, jobs start, and both go on after."""
+    """State and recording cannot be written: reported once, jobs start, and both resume later."""
     reported: list[str] = []
     path, passes = tmp_path / "s.json", tmp_path / "p.jsonl"
     fake = FakeSlurm(queue_line("7"), NODES)
@@ -126,7 +126,7 @@ def test_a_full_disk_stops_no_start(tmp_path: Path) -> None:
 def test_the_folder_is_flushed_after_the_rename(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a power failure may bring the old name back."""
+    """Otherwise a power failure may restore the old name."""
     did: list[str] = []
     fsync, replace = os.fsync, os.replace
 
@@ -180,7 +180,7 @@ def test_a_line_that_a_crash_cut_off_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_every_look_leaves_a_sign_of_life(tmp_path: Path) -> None:
-    """Also one that failed: when, and what the loop is waiting for."""
+    """A failed poll too: when, and what the loop waits for."""
     path = heartbeat_of(tmp_path / "s.json")
     fake, clock = FakeSlurm(queue_line("7", NumCPUs=64), NODES), FakeClock()
     fake.queue += running_line("1", "n1", 16)
@@ -218,7 +218,7 @@ def test_systemd_is_notified(tmp_path: Path) -> None:
 
 
 def test_the_unit_has_a_watchdog_and_a_cache_its_user_can_write() -> None:
-    """And the guide shows the very unit that the command prints."""
+    """The guide shows the unit that the command prints."""
     lines = unit_text().splitlines()
     assert {"Type=notify", "WatchdogSec=180", "CacheDirectory=shadowtime"} <= set(lines)
     assert "Environment=SHADOWTIME_CACHE=%C/shadowtime" in lines
