@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from command_server import served
 from conftest import ROOT
 
 
@@ -102,19 +103,26 @@ def test_the_readme_has_examples() -> None:
     assert ROOT / "README.md" in WITH_EXAMPLES
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_documented_commands_run(page: Path, tmp_path: Path) -> None:
-    """Each command of the page exits with 0 and prints what the page shows."""
-    here = Path(sys.executable).parent
-    environment = os.environ | {
-        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
+ENVIRONMENT = os.environ | {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """An environment in which `shadowtime` does not import everything anew."""
+    with served(tmp_path_factory.mktemp("server"), ENVIRONMENT) as environment:
+        yield environment
+
+
+def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Run the commands of a page: each exits with 0 and prints what the page shows."""
     for example in examples(page.read_text()):
         done = subprocess.run(
             ["bash", "-c", f"set -eo pipefail\n{example.command}"],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             capture_output=True,
             text=True,
@@ -123,3 +131,21 @@ def test_documented_commands_run(page: Path, tmp_path: Path) -> None:
         where = f"{page.relative_to(ROOT)}, line {example.line}: $ {example.command}"
         assert done.returncode == 0, f"{where}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
         assert example.expects(done.stdout), f"{where}\nprinted\n{done.stdout[-4000:]}"
+
+
+FRONT_PAGE = ROOT / "README.md"
+
+
+def test_commands_of_the_front_page_run(tmp_path: Path) -> None:
+    """What a newcomer types first runs as it would there: each command a process of its own."""
+    run_page(FRONT_PAGE, tmp_path, ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in WITH_EXAMPLES if page != FRONT_PAGE],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_documented_commands_run(page: Path, tmp_path: Path, prepared: dict[str, str]) -> None:
+    """Each command of the other pages does so too, without importing everything anew."""
+    run_page(page, tmp_path, prepared)
