@@ -6,7 +6,7 @@ from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE, admit, compact, drop_stale_ends, next_instant
 from shadowtime.engine.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
-from shadowtime.engine.nodes.rates import conclude, find_end, refresh, set_out, will_end
+from shadowtime.engine.nodes.rates import conclude, find_end, find_ends, refresh, set_out, will_end
 from shadowtime.engine.nodes.running_table import vacate
 from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
@@ -63,6 +63,7 @@ def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> 
         while p >= 0:
             refresh(table, rates, p // cores, now)
             p = table.proc[p, NEXT]
+        find_ends(table, rates, now)
         queue_ends(state, world, table, rates)
         if reg[LEARNER] != FIXED:
             state.job[job, BEGAN] = table.job[job, START]

@@ -51,6 +51,9 @@ from shadowtime.engine.nodes.fields import (
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
+UNKNOWN = -1
+"""PIN of a job whose last part gained: which one is the last now is to be found."""
+
 
 class Rates(NamedTuple):
     """The truth behind the table: what is left to do, and what became of every job."""
@@ -172,7 +175,10 @@ def will_end(table: Any, rates: Any, job: int) -> int:
 
 @routine
 def refresh(table: Any, rates: Any, node: int, now: int) -> None:
-    """The processes of a node changed: a new rate, and the ends that move with it."""
+    """The processes of a node changed: a new rate, and the ends that move with it.
+
+    Where less is drawn than before, :func:`find_ends` has to follow.
+    """
     over = over_on(table, rates, node)
     before = rates.node[node, OVER]
     if over == before:
@@ -186,17 +192,37 @@ def refresh(table: Any, rates: Any, node: int, now: int) -> None:
         if job < 0 or table.proc[p, PROCESSES] == 0:
             continue
         settle(table, rates, p, job, before, rate, now)
-        known = rates.job[job, DONE]
         if over > before:
             end = done_at(table, rates, p, job, node, now)
-            if end > known:
-                rates.job[job, DONE] = end
-                rates.job[job, PIN] = p
+            if end <= rates.job[job, DONE]:
+                continue
+            rates.job[job, DONE] = end
+            rates.job[job, PIN] = p
         elif rates.job[job, PIN] == p:
-            find_end(table, rates, job, now)
+            rates.job[job, PIN] = UNKNOWN
+        else:
+            continue
+        rates.moved[rates.par[MOVED]] = job
+        rates.par[MOVED] += 1
+
+
+@kernel
+def find_ends(table: Any, rates: Any, now: int) -> None:
+    """Find the last parts that are unknown; jobs that end when they did move nothing.
+
+    Once for each job, behind all the nodes it shares with the one that ended: to do so at every
+    node would cost the square of their number.
+    """
+    count = rates.par[MOVED]
+    moved = 0
+    for i in range(count):
+        job = rates.moved[i]
+        known = rates.job[job, DONE]
+        find_end(table, rates, job, now)
         if rates.job[job, DONE] != known:
-            rates.moved[rates.par[MOVED]] = job
-            rates.par[MOVED] += 1
+            rates.moved[moved] = job
+            moved += 1
+    rates.par[MOVED] = moved
 
 
 @kernel

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
-from shadowtime.engine.nodes.events import carry_out_starts
+from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.fields import (
     BY_LOAD,
     PLAN_START,
@@ -24,7 +24,6 @@ from shadowtime.engine.nodes.fields import (
 from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.engine.nodes.fields import NOW as TABLE_NOW
 from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
-from shadowtime.engine.nodes.rua.ends import advance
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
 from shadowtime.engine.nodes.rua.promises import (
     begin,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE
-from shadowtime.engine.nodes.events import carry_out_starts
+from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.fields import (
     BACKFILL,
     BY_LOAD,
@@ -40,7 +40,6 @@ from shadowtime.engine.nodes.fields import (
 )
 from shadowtime.engine.nodes.rua.backfill import backfill
 from shadowtime.engine.nodes.rua.begin import begin, hold, let_go
-from shadowtime.engine.nodes.rua.ends import advance
 from shadowtime.engine.nodes.rua.head import plan_head
 from shadowtime.engine.nodes.rua.placing import evaluate, within
 from shadowtime.engine.nodes.rua.search import Units, must_wait, plan_at, prefers_later
