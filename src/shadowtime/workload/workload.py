@@ -196,10 +196,8 @@ class Workload:
         ``limit`` defaults to the request.
         """
         n = len(submit)
-        unknown = np.full(n, UNKNOWN, np.int64)
-        optional: dict[str, Any] = {
-            key: _ints(columns.pop(key)) if key in columns else unknown for key in COLUMNS
-        }
+        given = {key: _ints(columns.pop(key)) for key in COLUMNS if key in columns}
+        optional: dict[str, Any] = unknown_columns(n) | given
         asked = _ints(run if request is None else request)
         others = dict(demand or {})
         return Workload(
@@ -214,6 +212,11 @@ class Workload:
             **optional,
             **columns,
         ).sorted()
+
+
+def unknown_columns(count: int) -> dict[str, Any]:
+    """The optional columns of ``count`` jobs about which nothing else is known."""
+    return dict.fromkeys(COLUMNS, np.full(count, UNKNOWN, np.int64))
 
 
 def _ints(values: Sequence[int] | Ints) -> Ints:

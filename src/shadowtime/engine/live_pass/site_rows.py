@@ -16,6 +16,7 @@ from shadowtime.policy.snapshot import natural
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request
+from shadowtime.workload.workload import unknown_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -213,7 +214,7 @@ def live_workload(
     names = sorted(set(users) - {""})
     number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
     cpus = np.array([ask.cpus for ask in requests.distinct], np.int64)
-    unknown = np.full(len(users), -1, np.int64)
+    user = np.array([number[name] for name in users], np.int64)
     return Workload(
         name="live",
         job_id=np.arange(len(users)),
@@ -222,16 +223,10 @@ def live_workload(
         request=request,
         limit=request,
         demand=cpus[requests.index].reshape(-1, 1),
-        user=np.array([number[name] for name in users], np.int64),
-        group=unknown,
-        executable=unknown,
-        queue=unknown,
-        partition=unknown,
-        status=unknown,
-        recorded_start=unknown,
         requests=requests,
         names={"user": ("", *names)},
         epoch=epoch,
+        **(unknown_columns(len(users)) | {"user": user}),
     )
 
 

@@ -26,6 +26,7 @@ from shadowtime.kernel.state import World, build
 from shadowtime.policy.snapshot import natural
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
+from shadowtime.workload.workload import unknown_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,7 +195,7 @@ def workload_of(rows: Rows, resources: tuple[str, ...]) -> Workload:
     users = [job.user for job in jobs]
     names = sorted(set(users) - {""})
     number = {name: k for k, name in enumerate(names)} | {"": -1}
-    unknown = np.full(n, -1, np.int64)
+    user = np.array([number[name] for name in users], np.int64)
     return Workload(
         name="live",
         job_id=np.arange(n),
@@ -204,13 +205,7 @@ def workload_of(rows: Rows, resources: tuple[str, ...]) -> Workload:
         limit=request,
         demand=np.fromiter(each, np.int64, n * width).reshape(n, width),
         resources=resources,
-        user=np.array([number[user] for user in users], np.int64),
-        group=unknown,
-        executable=unknown,
-        queue=unknown,
-        partition=unknown,
-        status=unknown,
-        recorded_start=unknown,
+        **(unknown_columns(n) | {"user": user}),
     )
 
 
