@@ -23,6 +23,7 @@ from shadowtime.engine.live_pass.table import natural_columns
 from shadowtime.engine.nodes.slurm.counted import counting_of, wish_of
 from shadowtime.engine.nodes.slurm.live_availability import wishes
 from shadowtime.engine.site.plans import Plans, Run, RunsByRow
+from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy
 
 WHOLE = st.integers(-1, 1 << 48)
@@ -74,6 +75,29 @@ def test_plans_as_columns_are_the_runs(runs: list[Run], data: st.DataObject) -> 
     assert kept == [run for run, inside in zip(runs, there, strict=True) if inside]
     by_row = {3 * at: run for at, run in enumerate(runs)}
     assert RunsByRow.of(by_row) == by_row
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("jobs", ["7", "7"]),
+        ("width", [1, -1]),
+        ("width", [1]),
+        ("node", [0, 2]),
+        ("tasks", [4]),
+        ("tasks", [4, True]),
+        ("partition", [0, 9]),
+        ("names", "ab"),
+        ("start", [1, 1.5]),
+    ],
+)
+def test_a_damaged_column_of_promises_is_named(column: str, value: list[object]) -> None:
+    runs = (Promise("7", 90, place=(("a", 4),)), Promise("8", 95, place=(("b", 1),)))
+    written = Promises.of({one.job: one for one in runs}).to_columns()
+    with pytest.raises(InputError, match=f"{column} of the promises"):
+        Promises.from_columns(written | {column: value})
+    with pytest.raises(InputError, match=f"{column} is missing"):
+        Promises.from_columns({name: kept for name, kept in written.items() if name != column})
 
 
 @given(IDS, st.lists(RUNS, min_size=8, max_size=8), notes())

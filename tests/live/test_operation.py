@@ -11,6 +11,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_condor_port import HERE, Fake, held
 from shadowtime.cli import run
+from shadowtime.engine.live_pass import Memory, Promise
 from shadowtime.errors import UsageError
 from shadowtime.live.log import Log
 from shadowtime.live.loop import Loop
@@ -21,7 +22,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.release import FAR, plan_release
 from shadowtime.live.slurm.text import parse_queue
 from shadowtime.live.slurm.touched import Touched
-from shadowtime.live.store import InMemory, LoopState, StateFile
+from shadowtime.live.store import VERSION, InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
 
@@ -174,7 +175,7 @@ def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path)
     store = StateFile(path, tell=reported.append)
     assert store.load() == kept and reported == []
     store.save(kept.replace(policy="lxfw"))
-    assert json.loads(path.read_text())["version"] == 2
+    assert json.loads(path.read_text())["version"] == VERSION
     assert json.loads((tmp_path / "s.json.v1").read_text())["version"] == 1
     assert len(reported) == 1 and "s.json.v1" in reported[0]
     assert StateFile(path, tell=reported.append).load().policy == "lxfw"
@@ -182,16 +183,30 @@ def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path)
     assert len(reported) == 1
 
 
+def test_promises_of_version_2_are_kept(tmp_path: Path) -> None:
+    """They were listed job by job, and are columns now."""
+    path = tmp_path / "s.json"
+    promise = Promise("7", 90, partition="long", place=(("n1", 4), ("n2", 1)), ask=3)
+    kept = LoopState(policy="conservative", memory=Memory(now=5, promises={"7": promise}))
+    StateFile(path).save(kept)
+    written = json.loads(path.read_text())
+    assert written["memory"].pop("promised")["jobs"] == ["7"]
+    written["memory"]["promises"] = {"7": [90, "long", [["n1", 4], ["n2", 1]], 3]}
+    path.write_text(json.dumps(written | {"version": 2}))
+    assert StateFile(path).load() == kept
+
+
 def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> None:
     """It is reported, and set aside rather than overwritten."""
     path = tmp_path / "s.json"
-    path.write_text('{"version": 3}')
+    later = json.dumps({"version": VERSION + 1})
+    path.write_text(later)
     reported: list[str] = []
     store = StateFile(path, tell=reported.append)
     assert store.load() == LoopState()
     assert "later release" in reported[0]
     store.save(LoopState(policy="easy"))
-    assert store.broken.read_text() == '{"version": 3}'
+    assert store.broken.read_text() == later
 
 
 def test_the_queue_is_given_back_as_users_wrote_it() -> None:

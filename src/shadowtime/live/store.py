@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 LARGEST_FILE = 1 << 28
 """Bytes: a hundred times the state of ten thousand waiting jobs."""
 
@@ -209,7 +209,12 @@ def _from_1(values: dict[str, Any]) -> dict[str, Any]:
     return {"writer": "", "aside": {}, "port": {}, **values}
 
 
-UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+def _from_2(values: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 lists promises job by job, which :class:`Memory` still reads."""
+    return values
+
+
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1, 2: _from_2}
 """From each earlier version to the next one."""
 
 

@@ -76,7 +76,7 @@ class Memory:
             "own": {name: list(numbers) for name, numbers in self.own.items()},
         }
         if self.promises:
-            values["promises"] = self.kept.to_lists()
+            values["promised"] = self.kept.to_columns()
         if self.compression is not None:
             values["compression"] = self.compression.to_json()
         return values
@@ -108,10 +108,7 @@ class Memory:
                 plain.text(name, "a name"): _numbers(value, f"the memory of {name}")
                 for name, value in plain.mapping(values.get("own", {}), "own").items()
             },
-            promises={
-                plain.text(job, "a job"): _promise(job, value)
-                for job, value in plain.mapping(values.get("promises", {}), "promises").items()
-            },
+            promises=_promises(values),
             compression=None if compression is None else Compression.from_json(compression),
         )
 
@@ -124,6 +121,16 @@ def _note(value: Any, name: str) -> Note:
     if max(note.estimate, note.initial, note.kills) > MAX_SPAN:
         raise InputError(f"{name} expects a run of more than {MAX_SPAN} seconds")
     return note
+
+
+def _promises(values: Mapping[str, Any]) -> Mapping[str, Promise]:
+    """Promises as columns, or job by job as earlier releases wrote them."""
+    if "promised" in values:
+        return Promises.from_columns(plain.mapping(values["promised"], "promised"))
+    return {
+        plain.text(job, "a job"): _promise(job, value)
+        for job, value in plain.mapping(values.get("promises", {}), "promises").items()
+    }
 
 
 def _promise(job: str, value: Any) -> Promise:
