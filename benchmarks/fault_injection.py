@@ -30,7 +30,6 @@ import contextlib
 import heapq
 import json
 import os
-import pwd
 import random
 import shutil
 import signal
@@ -210,7 +209,7 @@ def world_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
 
 def site_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
     """A mixed site with the loop started, its limits and its reservation."""
-    user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    user = mixed.submitter()
     mixed.add_limits(cluster, user)
     mixed.reserve(cluster, user, begin=5, minutes=120)
     partitions = ("--partition", ",".join(mixed.NAMES))

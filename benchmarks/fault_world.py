@@ -261,8 +261,8 @@ class World:
             left = {job.id for job in self.unfinished()}
             wanted = left | self.waited_for(left)
             for job in sorted(job for job, why in waits.items() if why == HELD):
-                # Its launch failed: Slurm leaves it to an operator. Who waits for a whole array
-                # names its number alone.
+                # Its launch failed: Slurm leaves it to an operator. A dependency on a whole array
+                # names the array's number alone.
                 if not wanted.isdisjoint((job, job.partition("_")[0])):
                     self.were_held.add(job)
                     self.cluster.run("scontrol", "release", job, check=False)

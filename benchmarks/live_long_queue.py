@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import pwd
 import shlex
 import shutil
 import statistics
@@ -39,7 +37,7 @@ from shadowtime.live.slurm import drive  # noqa: E402
 from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
-from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
+from shadowtime.testing.slurm import SlurmCluster, become, slurm_cluster, wait_for  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,8 +103,8 @@ def on_pool(nodes: int) -> Scene:
 
 
 def on_site(nodes: int, queue: int) -> Scene:
-    """The mixed site with so many nodes; jobs on five nodes each leave five of each kind idle."""
-    user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    """The mixed site; running jobs on five nodes each leave at least five of each kind idle."""
+    user = mixed.submitter()
     site = mixed.site_of(nodes)
     whole = {"cpu": site["kinds"][0].count // 5 - 1, "gpu": site["kinds"][1].count // 5 - 1}
 
@@ -162,19 +160,14 @@ def submit(cluster: SlurmCluster, scene: Scene, count: int, folder: Path) -> Non
     """Submit the queue, from several shells at once."""
     script = folder / "job.sh"
     script.write_text("#!/bin/sh\nsleep 600\n")
-    became = f"setpriv --reuid={pwd.getpwnam(scene.user).pw_uid} --clear-groups " * (
-        bool(scene.user) and os.geteuid() == 0
-    )
+    sbatch = (*(become(scene.user) if scene.user else ()), "sbatch", "--output=/dev/null")
     shells = []
     for first in range(SHELLS):
         jobs = (scene.waiting[k % len(scene.waiting)] for k in range(first, count, SHELLS))
-        lines = [
-            f"{became}sbatch {shlex.join(job)} --output=/dev/null {script} >/dev/null"
-            for job in jobs
-        ]
+        lines = [f"{shlex.join((*sbatch, *job, str(script)))} >/dev/null" for job in jobs]
         batch = folder / f"submit-{first}.sh"
         batch.write_text("\n".join(lines))
-        shells.append(subprocess.Popen(["sh", str(batch)], env=cluster.env, cwd="/tmp"))
+        shells.append(subprocess.Popen(["sh", str(batch)], env=cluster.env, cwd=folder))
     for shell in shells:
         shell.wait()
 

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import pwd
 import shutil
 import sys
 import tempfile
@@ -111,7 +109,7 @@ def runs(
     """
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-site-"))
     folder.chmod(0o755)
-    user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    user = mixed.submitter()
     try:
         with slurm_cluster(folder / "slurm", prepare=mixed.prepare, **mixed.OPTIONS) as cluster:
             mixed.add_limits(cluster, user)

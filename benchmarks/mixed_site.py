@@ -5,6 +5,8 @@ For tests and benchmarks of the live loop on the site model.
 
 from __future__ import annotations
 
+import os
+import pwd
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -73,6 +75,11 @@ def prepare(cluster: SlurmCluster) -> None:
     folder = cluster.conf.parent
     changed = setup.plan_setup(folder, partitions=list(NAMES), default=True, masters=[0])
     setup.carry_out(changed, folder)
+
+
+def submitter() -> str:
+    """The user who submits: an ordinary one where Slurm runs as root."""
+    return "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
 
 
 def add_limits(cluster: SlurmCluster, user: str) -> None:

@@ -124,7 +124,7 @@ class SlurmCluster:
     def sbatch(self, *options: str, script: str = "sleep 1", as_user: str = "") -> str:
         """Submit a script; returns the job's id."""
         command = ("sbatch", "--parsable", "--output=/dev/null", *options)
-        argv = (*_as(as_user), *command) if as_user else command
+        argv = (*become(as_user), *command) if as_user else command
         return self.run(*argv, text=f"#!/bin/sh\n{script}\n").strip().split(";")[0]
 
     def clear(self, *, patience: float = SECONDS) -> None:
@@ -266,7 +266,7 @@ class SlurmCluster:
         return str(self.folder / "bin" / name)
 
     def _spawn(self, name: str, argv: Sequence[str], *, user: str = "") -> None:
-        command = [*(_as(user) if user and _is_root() else ()), *argv]
+        command = [*(become(user) if user and _is_root() else ()), *argv]
         with (self.folder / "log" / f"{name}.out").open("ab") as log:
             process = subprocess.Popen(
                 command,
@@ -342,7 +342,8 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _as(user: str) -> tuple[str, ...]:
+def become(user: str) -> tuple[str, ...]:
+    """What goes before a command that another user is to run."""
     known = pwd.getpwnam(user)
     return ("setpriv", f"--reuid={known.pw_uid}", f"--regid={known.pw_gid}", "--init-groups")
 
