@@ -275,7 +275,7 @@ def test_a_job_that_slurm_holds_after_a_failed_launch_is_no_stall(tmp_path: Path
     assert world.were_held == {"1"}
 
 
-def test_a_task_that_slurm_holds_is_released_for_who_waits_for_its_array(tmp_path: Path) -> None:
+def test_a_held_task_is_released_where_a_job_depends_on_its_array(tmp_path: Path) -> None:
     """Though the task itself had ended, and the dependency names the array alone."""
     world = a_world(tmp_path)
     world.jobs = {name: Job(name, 1, True, 0.0) for name in ("5_1", "6")}

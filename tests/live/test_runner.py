@@ -40,7 +40,7 @@ def test_without_slurm_the_message_says_where_to_run_it(
         look_at(Commands(timeout=5))
 
 
-def test_commands_side_by_side_wait_for_nobody_if_one_fails() -> None:
+def test_a_failure_does_not_wait_for_the_command_beside_it() -> None:
     """A loop that is told to end during one command does not wait for the other."""
     release, finished = threading.Event(), []
 

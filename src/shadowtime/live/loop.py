@@ -345,8 +345,8 @@ class Loop:
 def collected_later() -> Iterator[None]:
     """No garbage collection meanwhile.
 
-    Ten thousand jobs are some hundred thousand objects that live on: walking through them several
-    times a pass takes longer than the decision. Between passes there is time.
+    Ten thousand jobs are some hundred thousand objects that live on, and a pass would walk through
+    them several times. Between passes there is time.
     """
     was = gc.isenabled()
     gc.disable()

@@ -124,7 +124,7 @@ def side_by_side(run: Runner, *commands: Sequence[str]) -> list[str]:
 
 
 def _started(run: Runner, argv: Sequence[str]) -> Future[str]:
-    """A command in a thread that nobody waits for if the loop is told to end meanwhile."""
+    """A command in a thread that is abandoned if the loop is told to end meanwhile."""
     found: Future[str] = Future()
 
     def work() -> None:
