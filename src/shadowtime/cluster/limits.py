@@ -37,7 +37,7 @@ def limits_of(
     site: Site, request: Request, partition: Partition, user: str
 ) -> Iterator[tuple[tuple[str, ...], Limits, bool]]:
     """(who, the limits, is it a QOS) of every QOS and association that a job counts in."""
-    named = {one.name: one for one in site.qos}
+    named = site.qos_by_name
     for name in dict.fromkeys((request.qos, partition.qos)):
         if name in named:
             yield ("qos", name), named[name].limits, True
@@ -50,16 +50,17 @@ def chain(site: Site, account: str, user: str, partition: str) -> Iterator[Assoc
 
     A user's association for the partition takes precedence over the one for all.
     """
-    accounts = {one.account: one for one in site.associations if not one.user}
+    known = site.associations_by_name
     if user:
-        mine = [one for one in site.associations if (one.account, one.user) == (account, user)]
+        mine = known.get((account, user), ())
         here = [one for one in mine if one.partition == partition]
         yield from here or [one for one in mine if not one.partition]
     seen: set[str] = set()
-    while account in accounts and account not in seen:
+    while (account, "") in known and account not in seen:
         seen.add(account)
-        yield accounts[account]
-        account = accounts[account].parent
+        above = known[account, ""][-1]
+        yield above
+        account = above.parent
 
 
 def buckets_of(site: Site, request: Request, partition: Partition, user: str) -> tuple[Bucket, ...]:

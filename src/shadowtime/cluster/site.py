@@ -263,6 +263,19 @@ class Site:
         )
 
     @cached_property
+    def qos_by_name(self) -> Mapping[str, Qos]:
+        """Each QOS, under its name."""
+        return {one.name: one for one in self.qos}
+
+    @cached_property
+    def associations_by_name(self) -> Mapping[tuple[str, str], tuple[Association, ...]]:
+        """The associations of each account and user, one for each partition that has its own."""
+        found: dict[tuple[str, str], tuple[Association, ...]] = {}
+        for one in self.associations:
+            found[one.account, one.user] = (*found.get((one.account, one.user), ()), one)
+        return found
+
+    @cached_property
     def checksum(self) -> int:
         """A number that distinguishes two sites on which jobs may get different things.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Partition, Site
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
+    from shadowtime.workload.request import Request, Requests
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ def asks_of(
     shapes: dict[Shape, int] = {}
     buckets: dict[Bucket, int] = {}
     each: dict[tuple[Alternative, ...], int] = {}
+    charged = Charged(site)
     enforced = "limits" in site.enforce
     named = bool(site.reservations)
     user = workload.user
@@ -116,7 +117,7 @@ def asks_of(
         found = []
         for partition, shape, reserves in in_groups(usable, None if there else classes, row):
             number = shapes.setdefault(shape, len(shapes))
-            shared = buckets_of(site, request, partition, name) if enforced else ()
+            shared = charged.to(request, partition, name) if enforced else ()
             numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
             tier = partition.tier
             found.append(Alternative(number, numbers, request.licences, tier, reserves))
@@ -124,6 +125,21 @@ def asks_of(
     of_job = of_first[of_key]
     odd = int(np.array(odd_requests, np.int64)[requests.index].sum()) if len(workload) else 0
     return Asks(tuple(shapes), tuple(buckets), tuple(each), of_job, odd)
+
+
+class Charged:
+    """The buckets that starts are charged to: the same for all jobs of a user under a QOS."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._known: dict[tuple[str, str, str, str], tuple[Bucket, ...]] = {}
+
+    def to(self, request: Request, partition: Partition, user: str) -> tuple[Bucket, ...]:
+        """The buckets of a job's start in a partition."""
+        key = (request.qos, request.account, partition.name, user)
+        if key not in self._known:
+            self._known[key] = buckets_of(self.site, request, partition, user)
+        return self._known[key]
 
 
 def in_groups(
