@@ -1,4 +1,4 @@
-"""Every metric the slow, obvious way: plain Python over one job or one second at a time."""
+"""Every metric computed the slow, obvious way: plain Python, one job or second at a time."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def spans(schedule: Schedule, workload: Workload) -> list[tuple[int, int, int, i
 def fair_start(
     schedule: Schedule, workload: Workload, total: int, row: int, *, strict: bool
 ) -> int:
-    """FST2 (or FST) of one blocked job: look at every second from its block on."""
+    """FST2 (or FST) of one blocked job: test every second from its block on."""
     assert schedule.blocked_at is not None
     blocked, procs = int(schedule.blocked_at[row]), workload.procs
     there = [

@@ -79,7 +79,7 @@ def test_bad_requests_are_refused() -> None:
 
 
 def test_hours_follow_the_header() -> None:
-    """Start time and time zone of the trace, with what is unknown taken for UTC."""
+    """Start time and time zone of the trace; an unknown zone is UTC."""
     start = "; UnixStartTime: 833256000"  # 1996-05-28 04:00:00 UTC
     assert midnight_offset([start]) == 4 * 3600
     assert midnight_offset([start, "; TimeZoneString: US/Eastern"]) == 0
@@ -91,7 +91,7 @@ def test_hours_follow_the_header() -> None:
 @given(worlds(), st.sampled_from(KINDS))
 @settings(max_examples=examples(120), deadline=None)
 def test_rows_equal_their_twin(world: World, kind: str) -> None:
-    """Each row is what the twin finds over the jobs of that class; together they are all jobs."""
+    """Each row equals the slow twin's for the jobs of that class; together they are all jobs."""
     schedule, w = greedy(world), world.workload
     classes = classify(w, kind)
     rows = by_class(schedule, w, kind)

@@ -40,7 +40,7 @@ def pv_easy(ctc: Workload) -> Schedule:
 
 
 def test_easy_slowdowns_and_delays(ctc: Workload, easy: Schedule) -> None:
-    """MBS and MWBS; 757 jobs delayed beyond FST2, 2101 beyond FST, by as much as was found."""
+    """MBS and MWBS; 757 jobs delayed beyond FST2, 2101 beyond FST, by the expected amounts."""
     got = measure(easy, ctc, POOL)
     assert (got["mbs"], got["mwbs"]) == (
         pytest.approx(10.56, abs=0.01),

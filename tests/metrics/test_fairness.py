@@ -154,7 +154,7 @@ def test_figure_1_of_the_paper() -> None:
         blocked_at=ints(-1, 0, -1), promised=ints(-1, 3, -1)
     )
     assert reservation_violations(serious, w, pool, prediction=ints(3, 4, 3)).row.tolist() == [1]
-    # Had job 3 been predicted to run longer, it would have been let in beside the promise.
+    # Had job 3 been predicted to run longer, it would have been allowed beside the promise.
     assert reservation_violations(serious, w, pool, prediction=ints(3, 4, 4)).row.tolist() == []
 
 
@@ -187,7 +187,7 @@ def test_what_fairness_needs() -> None:
 
 
 def slow_pyss(schedule: Schedule, workload: Workload) -> list[bool]:
-    """The walk as the rule tells it."""
+    """The rule, one event at a time."""
     n = len(workload)
     size = sum(int(start >= 0) for start in schedule.start)
     order = sorted(

@@ -35,7 +35,7 @@ def test_the_distribution_is_the_integral_of_its_density(freedom: int) -> None:
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-1e3, 1e3))
 @settings(max_examples=examples(50), deadline=None)
 def test_a_difference_of_a_constant_is_certain(values: list[float], shift: float) -> None:
-    """What both runs have in common cancels, however wildly the inputs differ."""
+    """What both runs have in common cancels, however much the inputs differ."""
     found = paired([value + shift for value in values], values)
     assert found is not None and found.n == len(values)
     assert found.low - 1e-4 <= shift <= found.high + 1e-4

@@ -246,7 +246,7 @@ def test_a_mask_narrows_what_is_scored(hand: tuple[Schedule, Workload, Cluster])
 
 
 def test_other_jobs_are_refused(hand: tuple[Schedule, Workload, Cluster]) -> None:
-    """Measuring a schedule against another trace would give nonsense."""
+    """Measuring a schedule against another trace would be meaningless."""
     schedule, workload, cluster = hand
     with pytest.raises(UsageError, match="0 of the trace missing, 3 unknown, 0 repeated"):
         measure(schedule, workload.take([0]), cluster)
@@ -276,7 +276,7 @@ def test_slipped_promises_are_a_metric() -> None:
 def test_rates_that_were_rounded_down_are_a_metric(
     hand: tuple[Schedule, Workload, Cluster],
 ) -> None:
-    """Demands without a common unit: the schedule is not exact to the last second, and says so."""
+    """Demands without a common unit: the schedule is not exact, and the metric counts it."""
     draws = np.array([1_000_003, 1_000_033, 1_000_037, 1_000_039])
     w = Workload.build(submit=[0] * 4, run=[100] * 4, procs=[1] * 4, extra={"bandwidth": draws})
     estimate = parse_policy("easy").estimate

@@ -1,4 +1,4 @@
-"""Balance, stranded capacity and dominant shares against a clock that looks at every second."""
+"""Balance, stranded capacity and dominant shares against a computation for every second."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_one_resource_has_no_balance():
     w = Workload.build(submit=[0, 9], run=[5, 5], procs=[1, 1], recorded_start=[0, 9])
     names = measure(Schedule.recorded(w), w, Cluster.pool(2))
     assert not {n for n in names if REGISTRY[n].group == "resources"}
-    more = Cluster.pool(2, memory=9)  # which the jobs know nothing of
+    more = Cluster.pool(2, memory=9)  # which no job requests
     assert "imbalance_mean" not in measure(Schedule.recorded(w), w, more)
 
 

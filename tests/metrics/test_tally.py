@@ -51,7 +51,7 @@ def test_columns_equal_those_of_jobs(n: int) -> None:
 
 
 def test_a_sum_beyond_64_bits_is_made_of_floats() -> None:
-    """Centuries on a huge machine: the sum of products leaves whole numbers behind."""
+    """Centuries on a huge machine: the sum of products exceeds 64 bits."""
     long = np.full(9, 1 << 33)
     jobs = Jobs(wait=long, run=long, procs=np.full(9, 1 << 20))
     found = tally(jobs)
@@ -90,7 +90,7 @@ def test_ranks_and_sums_equal_those_of_numpy(values: list[float], kind: int) -> 
 def look(
     values: Any, ranks: Any, room: Any, found: Any, sums: Any, sizes: Any, firsts: Any
 ) -> None:
-    """What kernels alone can call."""
+    """A function that only kernels can call."""
     ranked_all(values, ranks, room[0], room[1], room[2], found)
     sums[0] = pairwise_sum(values, 0, len(values), sizes, firsts)
 

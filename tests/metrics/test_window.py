@@ -45,7 +45,7 @@ def test_what_a_window_keeps(window: Window, kept: list[int], bounds: tuple[int,
     ],
 )
 def test_windows_are_read_and_printed(text: str, window: Window, words: str) -> None:
-    """As the command line writes them, and as tables say them."""
+    """In the form of the command line, and in that of tables."""
     assert Window.parse(text) == window
     assert words in str(window)
     assert window.as_dict()["scored"] == str(window)
@@ -66,7 +66,7 @@ def test_a_window_in_time_is_printed() -> None:
 
 @pytest.mark.parametrize("text", ["7x", "1d:2d:3d", "-5", "a week", "7d;1d"])
 def test_bad_windows_are_refused(text: str) -> None:
-    """With an example of what to write."""
+    """The error has an example of what to write."""
     with pytest.raises(UsageError, match="7d:1d"):
         Window.parse(text)
 
@@ -87,7 +87,7 @@ def test_no_jobs_no_window() -> None:
 
 
 def test_nearest_rank_is_exact_where_floats_are_not() -> None:
-    """ceil(q n) in whole numbers, for every n: the float product would now and then be one off."""
+    """ceil(q n) in whole numbers, for every n: the float product is sometimes off by one."""
     for n in range(1, 2000):
         assert rank(95, n) == (95 * n + 99) // 100 - 1
         assert rank(50, n) == (n + 1) // 2 - 1

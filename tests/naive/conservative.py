@@ -81,7 +81,7 @@ class Conservative:
     - At its submission a job is given the allocation that the search finds around the running
       jobs and all reservations: its start is the promise.
     - After early ends, before arrivals: one sweep in submit order. The job's own reservation is
-      taken out and the search asked again among the starts up to the promised one, which is one
+      removed and the search repeated among the starts up to the promised one, which is one
       of them. Where it answers an earlier start the reservation moves there; else it stays.
     - A job starts at its promise, in its reserved allocation. Without compression it starts before
       that if the search, asked again in the same way, answers now.

@@ -7,7 +7,7 @@ Readings chosen where the specification leaves room
 ---------------------------------------------------
 - "Free now" in best fit counts the running jobs; "free at its start instant" counts running
   jobs and the reservations made earlier in this pass. Further resources break ties after memory.
-- A job is large by its processors alone; a small job with much memory is dedicated all the same.
+- A job is large by its processors alone; a small job with much memory is still dedicated.
 - A start looks at the preferred partition first and takes best fit inside it; it goes to the
   other partition only if no host of the preferred one can hold it now.
 - A job that may not reserve anywhere is skipped; as first blocked job it is promised -1.

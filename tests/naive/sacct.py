@@ -1,6 +1,6 @@
 """Slurm's accounting records read one row after the other: each rule once, nothing in columns.
 
-And exports of random jobs, with as much of what sacct writes as one can think of.
+Also exports of random jobs, with as many of sacct's notations as possible.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BROKEN = (
 
 @dataclass
 class Read:
-    """What the rows of an export say."""
+    """The content of an export's rows."""
 
     jobs: list[dict[str, Any]] = field(default_factory=list)
     bad: list[tuple[int, str]] = field(default_factory=list)
@@ -125,7 +125,7 @@ def _ids(job: JobId, task: int) -> dict[str, int]:
 def _values(
     row: Fields, zone: ZoneInfo, unlimited: int, counts: Counter[str], *, times: int
 ) -> dict[str, Any]:
-    """What the fields of a job say, in the order in which they are looked at."""
+    """The values of a job's fields, in the order in which they are checked."""
 
     def get(name: str) -> str:
         return row.get(name, "")

@@ -31,7 +31,7 @@ class Shape:
     """A request in one partition."""
 
     partition: Any
-    nodes: tuple[int, ...]  # in the order in which they are looked at
+    nodes: tuple[int, ...]  # in the order in which they are tried
     wanted: frozenset[int]
     tasks: int
     least: int
@@ -515,7 +515,7 @@ class SiteWorld:
         return found
 
     def scored(self, row: int, node: int, room: Tasks, held: list[Held], start: int) -> float:
-        """What the user's function says of a node with room for a job."""
+        """The score of a node with room for a job by the user's function."""
         job, site = self.jobs[row], self.site
         weights = sorted({one.weight for one in site.nodes})
         seen = SimpleNamespace(
@@ -1128,7 +1128,7 @@ def score(share: list[Fraction]) -> Fraction | float:
 
 
 def pv_easy(world: SiteWorld, rules: Rules) -> None:
-    """PV-EASY: heads stop jobs they outrank on nodes they may use; bold backfilling."""
+    """PV-EASY: heads stop jobs they outrank on nodes they may use; venture backfilling."""
 
     def rank(row: int) -> tuple[int, int]:
         return (-world.tier(row), row)

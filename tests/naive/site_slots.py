@@ -1,6 +1,6 @@
 """The slow reference for functions in slots on a site, from docs/guides/your-own-policy.md alone.
 
-A function is handed what the guide says of the job record, and the memory of the job's user. The
+A function gets the guide's job record, and the memory of the job's user. The
 passes of naive/site.py ask here wherever a policy may bring a function.
 """
 

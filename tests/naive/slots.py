@@ -1,7 +1,7 @@
 """The slow reference for functions in slots and for the policies written with them.
 
 Written from the guide (docs/guides/your-own-policy.md) and the papers' formulas, not from the
-engine. A function is handed a ``Seen``: what the guide says of the job record.
+engine. A function gets a ``Seen``: the guide's job record.
 """
 
 from __future__ import annotations
