@@ -1,4 +1,4 @@
-"""A real browser for tests: a few words of the WebDriver protocol over the standard library."""
+"""A real browser for tests: the few WebDriver commands needed, with the standard library."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Browser:
             self.process.stdout.close()
 
     def open(self, path: Path, *, fragment: str = "") -> None:
-        """Open a file (at a fragment of it) and wait until its script says that it is ready."""
+        """Open a file (at a fragment of it) and wait until its script is ready."""
         self.errors()  # those of the page before do not count
         url = Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else "")
         if fragment:  # else a page that is open already would only get the new fragment
@@ -142,7 +142,7 @@ class Browser:
         return png
 
     def thumbnail(self) -> bytes:
-        """What the window shows at a quarter of its size: quick to look at."""
+        """The window at a quarter of its size, which is quick to compare."""
         x, y, width, height = self.run("return [scrollX, scrollY, innerWidth, innerHeight]")
         clip = {"x": x, "y": y, "width": width, "height": height, "scale": 0.25}
         return base64.b64decode(self.command("Page.captureScreenshot", clip=clip)["data"])

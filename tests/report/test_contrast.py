@@ -97,7 +97,7 @@ def test_lines_and_borders_of_controls_have_a_contrast_of_three(theme):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_no_colour_means_two_things(theme):
-    """Policies, users, resources and reasons share no colour, and look-alikes are apart."""
+    """Policies, users, resources and reasons share no colour, and similar colours are far apart."""
     known = THEMES[theme]
     everything = [known[name] for names in FAMILIES.values() for name in names]
     assert len(set(everything)) == len(everything)

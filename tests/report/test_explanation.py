@@ -15,7 +15,7 @@ from shadowtime.schedule import Attempts, Schedule
 from shadowtime.types import Reason
 from shadowtime.workload import Workload
 
-# Four processors. Job 1 takes three until 100. Job 2 wants four and is held up: promised 100.
+# Four processors. Job 1 takes three until 100. Job 2 needs four and is blocked: promised 100.
 # Job 3 (one processor, 50 s) is backfilled at 20. Job 4 (one processor, 200 s) would delay job 2
 # and waits behind it until 130, when job 2 ends after 30 s.
 JOBS = Workload.build(
@@ -46,7 +46,7 @@ def test_the_held_up_job_knows_its_promise(schedule):
 
 
 def test_a_slipped_promise_is_reported(schedule):
-    """Held up, promised 100, and started half a minute after that."""
+    """Blocked, promised 100, and started half a minute after that."""
     late = schedule.replace(start=schedule.start + np.array([0, 30, 0, 30]),
                             end=schedule.end + np.array([0, 30, 0, 30]))  # fmt: skip
     assert "The promise was missed by 30 s." in str(explain(JOBS, late, 2))

@@ -61,7 +61,7 @@ def test_the_page_names_the_delayed_and_the_culprits():
 
 
 def test_nothing_is_reported_where_fair_starts_are_not_defined():
-    """With memory counted too a job may be held up by more than processors."""
+    """If memory counts too, a job may be blocked by more than processors."""
     made = report("easy", cluster=Cluster.pool(64, memory=500), demand={"memory": [9] * 400})
     assert "Delayed by later jobs" not in section_of(render(made), "fairness")
 

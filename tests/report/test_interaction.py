@@ -106,7 +106,7 @@ LINES = (
 
 
 def test_charts_are_drawn_again_for_the_chosen_jobs(opened):
-    """Drawn again for all jobs they do not change; for some jobs they count those alone."""
+    """Drawn again for all jobs they do not change; for some jobs they count only those."""
     report = site()
     browser = opened(report)
     before, lines = browser.run(CHARTS), browser.run(LINES)

@@ -34,7 +34,7 @@ def test_every_state_has_its_colour(tmp_path: Path) -> None:
 
 
 def test_paraver_by_the_name(tmp_path: Path) -> None:
-    """A name that ends in .prv gives Paraver's three files; another is refused."""
+    """A name that ends in .prv gives Paraver's three files; any other is rejected."""
     jobs = workload(5)
     done = write_job_lines(jobs, easy(jobs, 64), Cluster.pool(64), tmp_path / "lines.prv")
     assert [path.suffix for path in done.paths] == [".prv", ".pcf", ".row"]

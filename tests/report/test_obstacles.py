@@ -76,7 +76,7 @@ def test_a_job_with_room_at_once_has_nothing_in_its_way() -> None:
 
 
 def test_those_ahead_where_it_would_have_fitted() -> None:
-    """First come, first served: the third fits beside the first and stands behind the second."""
+    """First come, first served: the third would fit beside the first but is behind the second."""
     asked = [Request(tasks=6), Request(tasks=8), Request()]
     assert way(small(), asked, policy="fcfs") == [
         ("order", "", 2, 100, (2,)),

@@ -31,7 +31,7 @@ TOLD = {
 
 
 def test_groups_reasons_and_backfill_are_on_the_page() -> None:
-    """Names are escaped; each group says where the record lies; what is not known is left open."""
+    """Names are escaped; each group shows its record in its range; unknown values are empty."""
     text = render(report_input().replace(replayed=TOLD))
     section = text.split('<section id="replayed">')[1].split("</section>")[0]
     assert "1 min" in section and "50 s to 1 min 20 s" in section

@@ -112,7 +112,7 @@ def test_lost_attempts_are_drawn_too():
 
 
 def test_hosts_keep_their_own_rows():
-    """On hosts and nodes the place column says where a job lay."""
+    """On hosts and nodes the place column shows where a job ran."""
     cluster = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
     schedule = recorded([(0, 5, 4), (0, 5, 3)]).replace(place=("n1:1 n2:3", "n1"))
     rows = lay_out(schedule, cluster)

@@ -44,7 +44,7 @@ def test_a_metric_without_a_better_side_has_no_winner():
 
 
 def copied(name, **copies):
-    """A run whose log as it is says the opposite of its copies."""
+    """A run whose unmodified log shows the opposite of its copies."""
     return run(name, dict.fromkeys(copies, 100.0), copies=copies)
 
 
@@ -60,7 +60,7 @@ def test_a_win_is_clear_by_the_paired_differences_and_not_by_the_intervals():
 
 
 def test_the_headline_says_no_clear_winner_where_the_copies_do():
-    """On the log as it is a wins everything; over the copies the sign changes."""
+    """On the unmodified log ``a`` wins everything; over the copies the sign changes."""
     runs = [
         run("a", {"bsld_mean": 1.0, "wait_mean_s": 1.0}, copies={"bsld_mean": [4.0, 6.0, 5.0],
             "wait_mean_s": [40.0, 60.0, 50.0]}),
@@ -137,7 +137,7 @@ def test_the_page_the_terminal_and_the_figure_name_the_same_payers(tmp_path):
 
 
 def test_the_price_of_the_first_policy_is_that_of_the_best_other():
-    """Where the first policy wins, or none does, the others are still held against it."""
+    """Where the first policy wins, or none does, the others are still compared with it."""
     report = report_input(300, policies=("easy-sjbf", "easy", "fcfs"))
     assert judge(report.runs).winner in (0, 1)
     found = winner_payers(report.replace(runs=report.runs[::2]))
@@ -146,7 +146,7 @@ def test_the_price_of_the_first_policy_is_that_of_the_best_other():
 
 
 def test_a_replay_is_led_by_its_trust_and_no_policy_wins():
-    """Simulated against recorded is no contest."""
+    """Simulated and recorded runs do not compete."""
     trust = trust_judge({"wait_correlation": 0.1, "no_request": 0.5}, policy="easy")
     report = report_input(60, policies=("fcfs", "easy"), trust=trust, replay=True)
     found = verdict_of(report)

@@ -81,7 +81,7 @@ def test_no_column_of_seven_policies_is_cut_off(opened, width):
 
 
 def test_words_on_a_phone_are_whole_and_large_enough(opened):
-    """Names of policies are not broken, words in drawings are as large as notes."""
+    """Names of policies are not broken, and text in charts is as large as notes."""
     browser = opened(six())
     browser.emulate(width=390, height=844)
     browser.settle()
@@ -122,7 +122,7 @@ def test_the_zero_lines_of_who_pays_lie_below_each_other(opened, width):
 
 
 def test_in_view_scores_the_same_jobs_under_every_policy(opened):
-    """A job that never started under one policy counts under none, and is counted in words."""
+    """A job that never started under one policy counts under none; their number is printed."""
     report = report_input(120, policies=("fcfs", "easy"))
     run = report.runs[1]
     start, end = run.schedule.start.copy(), run.schedule.end.copy()

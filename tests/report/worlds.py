@@ -18,7 +18,7 @@ from shadowtime.workload import Workload
 def workload(
     jobs: int, *, seed: int = 1, procs: int = 64, load: float = 0.9, **columns
 ) -> Workload:
-    """Random jobs that keep a machine of ``procs`` processors about as busy as ``load`` says."""
+    """Random jobs that keep a machine of ``procs`` processors at about the given ``load``."""
     rng = np.random.default_rng(seed)
     size = np.minimum(2 ** rng.integers(0, 6, jobs), procs)
     run = np.maximum(1, np.exp(rng.normal(6.0, 1.8, jobs))).astype(np.int64)
@@ -33,7 +33,7 @@ def workload(
 def easy(
     jobs: Workload, procs: int, *, backfill: bool = True, shortest_first: bool = False
 ) -> Schedule:
-    """EASY (or plain FCFS) as the textbook has it, one pass per instant."""
+    """EASY (or plain FCFS) as in the textbook, one pass per instant."""
     n = len(jobs)
     size, run, estimate = jobs.procs.tolist(), jobs.effective_run.tolist(), jobs.request.tolist()
     submit = jobs.submit.tolist()

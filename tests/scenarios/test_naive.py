@@ -1,4 +1,4 @@
-"""The slow reference against the hand-worked pictures, and the pictures against their numbers."""
+"""The slow reference equals the hand-drawn scenarios, and the pictures match their numbers."""
 
 from __future__ import annotations
 

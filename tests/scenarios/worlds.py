@@ -1,6 +1,6 @@
 """Ten-job worlds with a picture each, worked out by hand from the specification.
 
-Both the slow reference and the engine are held to this one list. No number here was taken
+Both the slow reference and the engine are tested with this list. No number here was taken
 from a program: if a picture seems wrong, find the step at which it goes wrong.
 
 In a picture a row is a job with what it needs, a column one tick of time (a second unless

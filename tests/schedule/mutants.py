@@ -66,7 +66,7 @@ def forge_limit(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | No
 
 
 def outlive_limit(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
-    """A killed job runs a second longer, and its limit says that it might."""
+    """A killed job runs a second longer, within a limit changed to match."""
     assert s.limit is not None
     if s.killed[row] == 0:
         return None

@@ -68,7 +68,7 @@ def test_preemptive_schedules_are_strictly_fair(world: World) -> None:
 @given(worlds(), st.data())
 @settings(max_examples=examples(200), deadline=None)
 def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject) -> None:
-    """On schedules that were tampered with, each verdict is the one of a slow, obvious twin."""
+    """On falsified schedules each verdict equals that of a slow, obvious twin."""
     w, c = world.workload, world.cluster
     assume(len(w) > 0)
     schedule = data.draw(st.sampled_from([greedy, preemptive]))(world)
@@ -125,7 +125,7 @@ def test_no_wrong_reason_passes(world: World, data: st.DataObject) -> None:
 
 
 def test_easy_is_not_strictly_fair() -> None:
-    """The head waits for four processors; a later job was let in and keeps one of them too long.
+    """The head waits for four processors; a later, backfilled job keeps one of them too long.
 
         4 |111.  |      1: 3 procs, asks 5 s, ends after 3
         3 |111222|2222  2: 4 procs, promised 5 s
@@ -152,7 +152,7 @@ def test_easy_is_not_strictly_fair() -> None:
 
 
 def test_a_backfilled_job_that_outlives_the_promise_is_a_reservation_violation() -> None:
-    """Figure 1 (c) of the PV-EASY paper in small: job 3 should be gone by 3 and runs until 6."""
+    """Figure 1 (c) of the PV-EASY paper in small: job 3 should end by 3 and runs until 6."""
     w = Workload.build(submit=[0, 0, 0], run=[3, 4, 6], procs=[3, 4, 1], request=[3, 4, 9])
     late = made(w, [0, 6, 0], promised=ints(-1, 3, -1), blocked_at=ints(-1, 0, -1))
     report = check(late, w, Cluster.pool(4), claims=["no-reservation-violation"])
@@ -258,7 +258,7 @@ PAIR = Workload.build(submit=[0, 2], run=[4, 3], procs=[2, 2], request=[4, 2])
     ],
 )
 def test_the_smallest_false_schedule(schedule: Schedule, proof: str, words: str) -> None:
-    """One thing wrong: exactly that proof fails first, and its sentence names job and numbers."""
+    """With one thing wrong, exactly that proof fails first, and names job and numbers."""
     report = check(schedule, PAIR, Cluster.pool(3))
     assert not report.ok
     assert report[proof].verdict == "violated"
@@ -429,7 +429,7 @@ def test_hosts_that_hold_and_hosts_that_cannot_be_judged() -> None:
 
 
 def test_on_nodes_processors_are_counted_where_they_lie() -> None:
-    """A job may spread over nodes; its place must say how."""
+    """A job may spread over nodes; its place must list them."""
     nodes = HOSTS.replace(shape="nodes")
     for places, words in [
         (("a:1 b:1", "a:1 b:1", "b:2"), None),

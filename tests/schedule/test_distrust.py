@@ -1,4 +1,4 @@
-"""What a sceptic would forge, one column at a time: worked out anew and found."""
+"""Forged columns, one at a time, are recomputed and found."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def easy() -> Schedule:
 
 
 def test_a_forged_limit_is_no_excuse() -> None:
-    """A killed job that ran on, with a limit that says it may, is found with and without policy."""
+    """A killed job that ran on, with a forged limit, is found with and without the policy."""
     true = easy()
     length = int(true.end[3] - true.start[3])
     assert (length, true.killed[3]) == (20, 1)
@@ -82,7 +82,7 @@ def on_one_node(**changes: object) -> Schedule:
 def test_contention_is_worked_out_anew() -> None:
     """Ends, kills and penalties follow from which jobs share a node."""
     assert check(on_one_node(), PAIR, SHARED)["contention"].verdict == "proved"
-    # Nothing else can tell: the end and the penalty agree with each other.
+    # Only this proof can find it: the end and the penalty are consistent.
     for row, stated, lost in ((0, 15, 5), (1, 13, 3)):
         false = forged(on_one_node(), row, end=stated, penalised=lost)
         report = check(false, PAIR, SHARED)
@@ -172,7 +172,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_broken_promise_is_reported_without_being_asked(
     files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the help says; a policy that claims nothing of the kind can be named."""
+    """As documented in the help; a policy that makes no such claim can be named."""
     assert run(files) == 0
     true = easy()
     assert true.promised is not None and true.promised[1] == 10

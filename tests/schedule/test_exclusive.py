@@ -24,7 +24,7 @@ JOBS = Workload.build(
 
 
 def placed(start: list[int], place: tuple[str, ...] | None) -> Schedule:
-    """A schedule of the three jobs that says nothing but when and where."""
+    """A schedule of the three jobs with only times and places."""
     n = len(JOBS)
     return Schedule(
         job_id=JOBS.job_id,
@@ -60,7 +60,7 @@ def test_alone_from_the_second_at_which_the_other_ends() -> None:
 
 
 def test_without_places_the_proof_is_left_open() -> None:
-    """A schedule that does not say where jobs ran cannot be judged."""
+    """A schedule without places cannot be checked."""
     assert check(placed([0, 0, 5], None), JOBS, MACHINE)["dedicated-alone"].verdict == "not made"
 
 
@@ -73,6 +73,6 @@ def test_without_places_the_proof_is_left_open() -> None:
     ids=["no limits", "shared"],
 )
 def test_nothing_to_prove_where_no_job_is_dedicated(machine: Cluster) -> None:
-    """Without limits, or where dedicated jobs share, the report does not speak of it."""
+    """Without limits, or where dedicated jobs share, the report does not mention it."""
     report = check(placed([0, 0, 1], ("a", "b", "a")), JOBS, machine)
     assert "dedicated-alone" not in [proof.name for proof in report.proofs]

@@ -1,4 +1,4 @@
-"""Schedule files: exact bytes out, anybody's columns in, errors that say what to do."""
+"""Schedule files: exact bytes out, columns of other tools in, errors with what to do."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_is_written_is_read_back(preempted: Schedule, tmp_path: Path, name:
 
 
 def test_parquet_keeps_the_policy_and_its_claims(preempted: Schedule, tmp_path: Path) -> None:
-    """A typed file has room for what a CSV has not."""
+    """A Parquet file stores what a CSV cannot."""
     write(preempted, tmp_path / "out.parquet")
     back = read(tmp_path / "out.parquet")
     assert (back.policy, back.claims, back.counters["passes"]) == ("pv-easy", ("strictly-fair",), 4)
@@ -129,7 +129,7 @@ def test_a_file_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_repeated_jobs_are_kept_for_the_check() -> None:
-    """The reader drops nothing: that a job has two rows is for the check to say."""
+    """The reader drops nothing: a job with two rows is reported by the check."""
     text = "job_id,submit,start,end,procs\n1,0,0,5,1\n1,0,5,9,1\n"
     assert parse_schedule(text).start.tolist() == [0, 5]
 
@@ -160,7 +160,7 @@ HEADER = "job_id,submit,start,end,procs"
     ],
 )
 def test_bad_files_are_refused_with_line_and_cure(text: str, line: int | None, words: str) -> None:
-    """One sentence: which file, which line, what is wrong and what to do."""
+    """The error is one sentence: which file, which line, what is wrong and what to do."""
     with pytest.raises(InputError) as caught:
         parse_schedule(text, path="s.csv")
     message = str(caught.value)
@@ -169,7 +169,7 @@ def test_bad_files_are_refused_with_line_and_cure(text: str, line: int | None, w
 
 
 def test_bad_attempts_are_refused() -> None:
-    """The attempts file is held to the same rules."""
+    """The attempts file follows the same rules."""
     with pytest.raises(InputError, match=r"a.csv, line 1: no column preempted"):
         parse_attempts("job_id,start,end\n1,2,3\n", path="a.csv")
 
@@ -191,7 +191,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, preempted: Schedule) -> Non
 
 
 def test_unknown_names_are_refused() -> None:
-    """Renaming speaks of columns that both sides have."""
+    """Only columns that exist on both sides can be renamed."""
     with pytest.raises(UsageError, match="no column 'begin'"):
         parse_schedule(f"{HEADER}\n", names={"begin": "start"})
     with pytest.raises(InputError, match="no column 'begun'"):
@@ -244,6 +244,6 @@ def test_parquet_needs_its_extra(
 @given(st.text(alphabet='0123456789,."\n\r -xe', max_size=120))
 @settings(max_examples=examples(300), deadline=None)
 def test_no_text_breaks_the_reader(body: str) -> None:
-    """Whatever stands below a good header is read or refused on purpose."""
+    """Any text below a valid header is read, or rejected with one of our errors."""
     with contextlib.suppress(ShadowtimeError):
         parse_schedule(f"{HEADER}\n{body}")

@@ -65,7 +65,7 @@ EQUIVALENT = {("break_promise", "pv-easy"): 1}
 
 
 def jobs(seed: int) -> Workload:
-    """A crowd: early ends, kills at the limit, demands that slow each other down."""
+    """Many jobs: early ends, kills at the limit, demands that slow each other down."""
     draw = np.random.default_rng(seed)
     n = 40
     run = draw.integers(1, 40, n)

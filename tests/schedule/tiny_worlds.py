@@ -161,7 +161,7 @@ def preemptive(world: World) -> Schedule:
     """Greedy, but the head takes what later jobs hold if that lets it start (pool of processors).
 
     The promise is the moment at which the sunny jobs, if each needed half its request, would
-    leave enough: often too early, so promises are missed without anybody being to blame.
+    leave enough: often too early, so promises are missed although no job is to blame.
     """
     run, w, total = _Run(world), world.workload, world.cluster.procs
     for now in _instants(run):

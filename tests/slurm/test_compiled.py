@@ -56,7 +56,7 @@ def kinds(draw: st.DrawFn) -> Node:
 
 @st.composite
 def sites(draw: st.DrawFn) -> Site:
-    """Nodes, more than a word of them now and then, in two partitions that overlap.
+    """Nodes, sometimes more than a word has bits, in two partitions that overlap.
 
     All of them have four cpus, or each is of one of a few kinds with memory, which jobs share.
     """
@@ -81,7 +81,7 @@ def sites(draw: st.DrawFn) -> Site:
 
 @st.composite
 def shared_asks(draw: st.DrawFn, count: int) -> Request:
-    """Cpus and memory of nodes that others may use too; named nodes now and then."""
+    """Cpus and memory of nodes that others may use too; sometimes named nodes."""
     where = draw(st.sampled_from([(), (), ("left",), ("left", "batch")]))
     wide = draw(st.integers(1, min(count, 6)))
     per_node = draw(st.sampled_from([None, None, None, 1, 2]))
@@ -212,7 +212,7 @@ def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -
     phase = Phase(tick=tick)
     fast = run_slurm(workload, site, requests, phase=phase, compiled=True)
     slow = run_slurm(workload, site, requests, phase=phase, compiled=False)
-    # Passes that would find what the last one found are left out.
+    # Passes that would repeat the last one are skipped.
     assert replace(fast, passes=0) == replace(slow, passes=0)
     assert fast.passes <= slow.passes
 

@@ -88,7 +88,7 @@ def test_hopeless_jobs_wait_for_ever_or_are_cancelled() -> None:
 
 
 class EveryHeldJob(Dependencies):
-    """The same by definition: every held job is looked at after every event."""
+    """The same by definition: every held job is checked after every event."""
 
     def leave(self, row: int) -> None:
         self.end(row, cancelled=True)
@@ -119,7 +119,7 @@ class EveryHeldJob(Dependencies):
 
 
 ASK: Any = None
-"""It is not looked at."""
+"""Not used here."""
 KINDS = ("after", "afterok", "afternotok", "afterany", "aftercorr", "singleton")
 
 

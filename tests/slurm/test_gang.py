@@ -163,14 +163,14 @@ def whole(partition: str, *, memory: int = 1) -> Request:
 
 
 def test_a_suspended_job_goes_on_where_it_was() -> None:
-    """Its work is kept, its limit stands still, and check proves the schedule."""
+    """Its work is kept, its limit is paused, and check proves the schedule."""
     work = jobs(
         (0, 100, whole("low")), (0, 100, whole("low")), (30, 20, whole("high")), request=100
     )
     run = st.simulate(work, site(), "slurm")
     made = run.schedule
     attempts = made.attempts
-    assert made.kills.tolist() == [1, 0, 0]  # one node is enough: the other job goes on
+    assert made.kills.tolist() == [1, 0, 0]  # one node is enough: the other job keeps running
     assert len(attempts) == 2
     assert attempts.kept is not None
     assert attempts.kept.tolist() == (attempts.end - attempts.start).tolist()

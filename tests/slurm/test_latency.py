@@ -65,7 +65,7 @@ def test_what_is_set_is_measured(latency: int, delay: int) -> None:
 
 
 def test_the_policy_takes_what_the_log_shows() -> None:
-    """Without latency=N the measured one is used, and a line says so; a given one is kept."""
+    """Without latency=N the measured one is used, and a line reports it; a given one is kept."""
     log = loaded(7)
     seen = as_logged(log, st.simulate(log, SITE, "slurm(latency=30000)").schedule)
     shown = measure(seen, batch_sched_delay=3)
@@ -82,7 +82,7 @@ def test_the_policy_takes_what_the_log_shows() -> None:
 
 
 def test_too_few_starts_measure_nothing() -> None:
-    """The default is used and the line says why; a log without nodes is not spoken of."""
+    """The default is used and the line gives the reason; a log without nodes has no line."""
     log = loaded(1, jobs=5)
     seen = as_logged(log, st.simulate(log, SITE, "slurm").schedule)
     assert measure(seen) is None and measure(log) is None

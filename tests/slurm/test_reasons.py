@@ -86,7 +86,7 @@ def test_tasks_of_a_throttled_array_wait_for_each_other() -> None:
 
 @recorded
 def test_reasons_are_near_those_of_sacct_and_follow_a_slice() -> None:
-    """E2's limits: as many jobs met each as sacct says; --where counts those jobs alone."""
+    """E2's limits: as many jobs met each as in sacct; --where counts only the selected jobs."""
     site, jobs = read_site(FOLDER / "E2")
     found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=3))
     rows = {row.reason: (row.recorded, row.simulated) for row in found.reasons}

@@ -50,7 +50,7 @@ def test_the_command_prints_what_agrees(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_bad_folders_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder without a log, without jobs, or with a log that tells nothing."""
+    """A folder without a log, without jobs, or with an empty log."""
     with pytest.raises(InputError, match="not a folder"):
         read_recording(tmp_path / "none")
     with pytest.raises(InputError, match=r"no slurmctld\.log"):

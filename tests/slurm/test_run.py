@@ -148,7 +148,7 @@ def test_who_waits_for_the_end_of_a_reservation_starts_then() -> None:
 
 
 def test_fair_share_puts_the_sparing_account_first() -> None:
-    """Two accounts with equal shares: the one that has used nothing goes first."""
+    """Two accounts with equal shares: the one without usage is first."""
     tree = (
         Association(account="root"),
         Association(account="a", parent="root", usage=1000.0),
@@ -259,6 +259,6 @@ def test_groups_add_up_to_the_whole() -> None:
 
 
 def test_the_page_needs_phases(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Means over no run at all are refused."""
+    """Means over no run are rejected."""
     assert run(["check", "slurm", str(tmp_path), "--waits", str(tmp_path / "page.md")]) == 2
     assert "--phases" in capsys.readouterr().err

@@ -169,7 +169,7 @@ def test_runs_of_bits_make_up_the_mask(mask: int) -> None:
 
 
 def test_what_is_free_is_known_at_all_times() -> None:
-    """The nodes able to take a job follow what begins and ends, looked at or not in between."""
+    """The set of usable nodes follows starts and ends, whether or not it is read in between."""
     machine = Machine(
         nodes=tuple(Hardware(name=f"n{k}", cpus=4, memory=100) for k in range(3)), sections={}
     )
