@@ -25,7 +25,7 @@ from conftest import ROOT, require
 
 NOBODY = 65534
 CPUS, MEMORY = 8, 8192
-"""What a node of the pool says it has; nothing of it is checked against the machine."""
+"""What a node of the pool advertises; it need not be what the machine has."""
 
 PARTITIONABLE = """
 SLOT_TYPE_1 = 100%

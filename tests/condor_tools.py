@@ -20,7 +20,7 @@ from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy
 
 PATIENCE = 600.0
-"""Far above what anything takes: the machine may be busy, and a pass may have to be compiled."""
+"""Generous: the machine may be busy, and a pass may have to be compiled."""
 
 
 def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, hosts: int = 0,
@@ -78,7 +78,7 @@ def status(pool: Pool, job: str) -> int:
 
 
 def history(pool: Pool, schedd: str = "") -> dict[str, dict[str, Any]]:
-    """What became of every job that has left a schedd's queue."""
+    """The final state of every job that has left a schedd's queue."""
     wanted = ["ClusterId", "ProcId", "JobStatus", "JobCurrentStartDate", "CompletionDate", "QDate",
               "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "NumJobStarts",
               "NumShadowStarts"]  # fmt: skip
@@ -138,7 +138,7 @@ def turn_until(loop: Loop, happened: Callable[[], bool]) -> None:
     """Turn the loop until something has happened."""
     clock = SystemClock()
     with suppress(PortError):
-        loop.step()  # the first one may have to compile the pass, which takes what it takes
+        loop.step()  # the first one may have to compile the pass, however long that takes
     until = clock.now() + PATIENCE
 
     def done() -> bool:

@@ -91,7 +91,7 @@ def replayed(text: str) -> int:
 
 
 def remembered(text: str) -> LoopState:
-    """A loop that begins with this state, and looks once."""
+    """A loop that begins with this state and polls once."""
     kept = StateFile(written("state.json", text)).load()
     fake = FakeSlurm(queue_line("7") + running_line("8", "n1", 4), NODES)
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
@@ -158,7 +158,7 @@ class Answers(FakeSlurm):
 
 
 def looked(queue: str = "", nodes: str = NODES, details: str = "", windows: str = "") -> Any:
-    """One step of an acting loop over what Slurm says."""
+    """One step of an acting loop on given output of Slurm."""
     fake = Answers(queue or queue_line("7") + queue_line("8_1"), nodes)
     fake.details, fake.windows = details, windows
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())

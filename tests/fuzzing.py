@@ -139,7 +139,7 @@ def broken_json_text(value: Any, rng: random.Random) -> str:
 
 
 def answer(read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What the reader returns, or None with one of our errors; anything else goes on up."""
+    """What the reader returns, or None with one of our errors; anything else is raised."""
     try:
         return read(*arguments, **options)
     except ShadowtimeError as error:

@@ -41,7 +41,7 @@ def test_every_path_exists() -> None:
 
 
 def test_every_source_file_named_elsewhere_exists() -> None:
-    """A path with a slash that ends in .py, on any page; capitals stand for names of your own."""
+    """A path with a slash that ends in .py, on any page; capitals are placeholders."""
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     named = {
         (str(page.relative_to(ROOT)), name)

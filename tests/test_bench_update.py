@@ -10,7 +10,7 @@ from benchmarks.rows import Row
 
 
 def test_rows_of_the_same_name_are_replaced(tmp_path: Path) -> None:
-    """New rows come behind their kind; the others and the words on the machine stay."""
+    """New rows follow their kind; the others and the text on the machine stay."""
     old = [
         Row(what="easy: a", value=1.0, unit="s"),
         Row(what="slurm: month", value=200.0, unit="s", bar=25.0),

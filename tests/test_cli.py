@@ -65,7 +65,7 @@ def test_every_outcome_has_its_code_and_at_most_one_line(
 
 @pytest.mark.parametrize("wrong", [InputError("bad"), ZeroDivisionError()], ids=["input", "bug"])
 def test_debug_shows_the_traceback(boom: Callable[..., None], wrong: Exception) -> None:
-    """With --debug the exception goes through."""
+    """With --debug the exception is raised."""
     boom(wrong)
     with pytest.raises(type(wrong)):
         run(["--debug", "boom"])
@@ -109,7 +109,7 @@ def test_an_unknown_command_names_the_near_one(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The script calls us back through the variable that run() looks at."""
+    """The script calls us back through the variable that run() reads."""
     assert run(["completion", shell]) == 0
     assert "_SHADOWTIME_COMPLETE" in capsys.readouterr().out
 
@@ -134,7 +134,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
-    """`shadowtime ... | head -0` ends without a word."""
+    """`shadowtime ... | head -0` ends silently."""
     command = f"{sys.executable} -m shadowtime completion bash | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -103,7 +103,7 @@ def test_the_folder_holds_what_was_scheduled(six: str, capsys: pytest.CaptureFix
 
 
 def test_the_window_is_part_of_the_result(six: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Everything is simulated, only the window is scored, and the result says so."""
+    """Everything is simulated, only the window is scored, and the result states the window."""
     assert run(["simulate", six, "-p", "easy", "--window", "2:1", "--json"]) == 0
     found = json.loads(printed(capsys))
     assert found["window"]["warmup_jobs"] == 2 and found["trace"]["jobs"] == 6
@@ -191,7 +191,7 @@ def test_policies_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_demo_compares_and_marks_the_best(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row per policy, a star on the best of each column, a folder where asked."""
+    """A row per policy, a star on the best of each column, a folder if requested."""
     assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
     out = printed(capsys)
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}

@@ -1,4 +1,4 @@
-"""What the terminal shows while work goes on, and where colour is allowed."""
+"""What the terminal shows during work, and where colour is allowed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_slow_work_is_announced_once_on_stderr(capsys: pytest.CaptureFixture[str
 
 
 def test_work_that_fails_ends_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    """The error comes through and nothing goes on spinning."""
+    """The error is raised and the spinner stops."""
     with pytest.raises(ZeroDivisionError), working("dividing", patience=60):
         raise ZeroDivisionError
     assert capsys.readouterr() == ("", "")
@@ -71,7 +71,7 @@ def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
-    """No value is ever shortened: columns are left out until the rest fits."""
+    """No value is ever shortened: columns are omitted until the rest fits."""
     from rich.console import Console
 
     from shadowtime.cli.common.tables import SIDE_BY_SIDE, side_by_side

@@ -28,7 +28,7 @@ def made(declare: Callable[..., Any]) -> dict[str, Any]:
 
     @declare(frozen=True)
     class Below(Base):
-        """A field more, one without a word in the repr, one that is made."""
+        """One more field, one that is not in the repr, and one that is computed."""
 
         c: float = 1.5
         d: str = field(default="x", repr=False)
@@ -75,7 +75,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 def outcome(kinds: dict[str, Any], call: tuple[str, tuple[Any, ...], dict[str, Any]]) -> Any:
-    """What a call makes: its text and fields, or that it is refused."""
+    """The result of a call: its text and fields, or that it was rejected."""
     name, values, named = call
     try:
         thing = kinds[name](*copy.deepcopy(values), **copy.deepcopy(named))
@@ -86,7 +86,7 @@ def outcome(kinds: dict[str, Any], call: tuple[str, tuple[Any, ...], dict[str, A
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_objects_are_made_alike(call: tuple[str, tuple[Any, ...], dict[str, Any]]) -> None:
-    """The same arguments are taken and refused, and the same values held."""
+    """The same arguments are accepted and rejected, and the same values stored."""
     assert outcome(OURS, call) == outcome(STANDARD, call)
 
 

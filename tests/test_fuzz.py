@@ -1,4 +1,4 @@
-"""Whatever the bytes of any input file: a value, or one of our errors with a sentence."""
+"""Any bytes in any input file give a value or one of our errors."""
 
 from __future__ import annotations
 

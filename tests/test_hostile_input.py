@@ -89,7 +89,7 @@ def test_memory_window_and_policy_of_thousands_of_digits() -> None:
 
 
 def test_a_cell_of_a_schedule_beyond_what_csv_takes() -> None:
-    """The place of a bad cell is looked up with the csv module, which takes 131,072 letters."""
+    """A bad cell is located with the csv module, which accepts 131,072 characters."""
     with pytest.raises(InputError, match=r"a\.csv, line 3: start is 9999"):
         parse_attempts(
             f"job_id,start,end,preempted\n1,1,2,0\n1,{'9' * 200_000},2,0\n", path="a.csv"

@@ -153,7 +153,7 @@ def code_lines(text: str) -> int:
 
 
 def test_lines_are_as_counted(source: str) -> None:
-    """Every number of the table that stands for code is that of the code."""
+    """Every count of code lines in the table is right."""
     parts = re.split(r"\n\n+", source.strip())
     size: dict[str, int] = {}
     last = ""

@@ -31,7 +31,7 @@ FLOORS = [
 """From the ground up; a room may import its own floor and those below."""
 
 APART = {("metrics", "engine"), ("report", "live"), ("live", "report")}
-"""Rooms of one floor that must not know each other: metrics measures real logs too."""
+"""Packages of one layer that must not import each other: metrics measures real logs too."""
 
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""The scripts say clearly what they lack, and do nothing where there is nothing to do."""
+"""The scripts report clearly what is missing, and do nothing if nothing is to be done."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def install(clone: Path, *arguments: str, python: str) -> subprocess.CompletedPr
 
 
 def test_a_python_without_venv_is_explained(clone: Path, tmp_path: Path) -> None:
-    """Debian's python3 comes without venv: say what to install, leave nothing behind."""
+    """Debian's python3 comes without venv: name what to install, leave nothing behind."""
     done = install(clone, python=fake_python(tmp_path, when="*ensurepip*", then="exit 1"))
     assert done.returncode == 1
     assert "apt-get install python3-venv" in done.stderr

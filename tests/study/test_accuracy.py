@@ -60,7 +60,7 @@ def test_predictions_at_the_start_are_those_of_the_engine(text, world):
 @settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_predictions_at_submission_are_those_of_the_engine(text, world):
-    """EASY++ predicts once, at submission; later corrections are not held against it."""
+    """EASY++ predicts once, at submission; later corrections do not count."""
     workload, cluster, policy = as_workload(world[0]), as_cluster(world[1]), parse_policy(text)
     schedule = simulate(workload, cluster, policy)
     engine = estimates_of_the_engine(workload, cluster, policy, fields.INITIAL)
@@ -76,7 +76,7 @@ def test_what_a_predictor_says_is_kept_within_bounds_and_counted():
 
 
 def history(*, last_run, last_request, request, limit=None):
-    """A user's first job, and a second one whose prediction hangs on it, an hour later."""
+    """A user's first job, and a second one whose prediction depends on it, an hour later."""
     return Workload.build(
         submit=[0, 3600],
         run=[last_run, 50],

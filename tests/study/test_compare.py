@@ -83,7 +83,7 @@ def test_loads(jobs: Workload) -> None:
 
 
 def test_resampled_users(jobs: Workload) -> None:
-    """Drawn users make other logs: the load moves, unless it is asked for."""
+    """Resampled users make other logs: the load changes unless it is fixed."""
     plain, fixed = (
         compare(jobs, POOL, TWO[:1], resample=3, loads=[Load.parse(text)]).settings[0].runs[0]
         for text in ("1", "offered=0.8")
@@ -115,7 +115,7 @@ def test_memory_holds_few_copies_at_a_time(jobs: Workload, monkeypatch: pytest.M
 
 
 class Forgetful:
-    """Starts whatever fits, and remembers on itself how often it was asked."""
+    """Starts whatever fits, and counts its calls on itself."""
 
     name = "forgetful"
 
@@ -169,7 +169,7 @@ def test_the_result_is_json(jobs: Workload) -> None:
 def test_what_makes_no_sense_is_refused(
     jobs: Workload, options: dict[str, Any], message: str
 ) -> None:
-    """With a sentence."""
+    """The error is one sentence."""
     with pytest.raises(UsageError, match=message):
         compare(jobs, POOL, TWO, **options)
 
@@ -192,7 +192,7 @@ def test_loads_that_cannot_be_read(text: str) -> None:
 
 
 def test_an_error_in_one_run_stops_the_rest() -> None:
-    """The error comes out as it is, and what has not begun never does."""
+    """The error is raised unchanged, and runs that have not begun never do."""
     begun = []
 
     def task(number: int) -> int:

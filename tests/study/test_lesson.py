@@ -1,4 +1,4 @@
-"""The lesson decides as the engine does, job by job, and says why."""
+"""The lesson decides as the engine does, job by job, and gives reasons."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_every_queued_job_gets_a_reason_at_every_pass(policy: str) -> None:
 
 
 def test_the_ten_jobs_show_what_there_is_to_see() -> None:
-    """EASY: one job overtakes by ending in time, one on spare processors, one is refused."""
+    """EASY: one job overtakes by ending in time, one on spare processors, one may not."""
     reasons = " ".join(one.why for moment in lesson("easy") for one in moment.outcomes)
     assert "will be gone by minute" in reasons
     assert "runs past" in reasons
@@ -99,7 +99,7 @@ def test_the_ten_jobs_show_what_there_is_to_see() -> None:
 
 
 def test_shadow_times_are_right() -> None:
-    """When B is first held up, A is expected to end at 10, and then 2 of 8 are over."""
+    """When B is first blocked, A is expected to end at 10, and then 2 of 8 are spare."""
     moment = next(m for m in lesson("easy") if m.now == 1)
     [head] = moment.promises
     assert (head.job, head.start, head.extra) == ("B", 10, 2)
@@ -116,7 +116,7 @@ def test_promises_of_conservative_only_move_forward() -> None:
 
 
 def test_an_unknown_policy_is_refused() -> None:
-    """With the ones it knows."""
+    """The error lists the supported ones."""
     with pytest.raises(UsageError, match="easy-sjbf"):
         list(lesson("lxfw"))
 
@@ -139,7 +139,7 @@ def test_the_explained_policies_are_policies(policy: str) -> None:
 @given(world=worlds())
 @settings(max_examples=examples(40), deadline=None)
 def test_a_policy_written_in_python_is_watched(world: tuple[tuple[Job, ...], int]) -> None:
-    """EASY without a word of explanation: the engine's starts, and a reason for every job."""
+    """EASY without reasons of its own: the engine's starts, and a reason for every job."""
     jobs, procs = world
     assert outcome(PythonEasy(), jobs, procs) == engines("easy", jobs, procs)
     for moment in lesson(PythonEasy(), jobs=jobs, procs=procs):
@@ -179,7 +179,7 @@ def test_a_stopped_job_waits_again() -> None:
     ids=["full", "unknown", "idle"],
 )
 def test_wrong_decisions_are_errors_of_the_policy(decision: object, message: str) -> None:
-    """One sentence, no traceback."""
+    """The error is one sentence, not a traceback."""
 
     class Wrong:
         def decide(self, snapshot: Snapshot) -> list[object]:

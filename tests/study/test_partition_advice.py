@@ -59,7 +59,7 @@ def test_dedicated_jobs_need_whole_hosts() -> None:
 
 
 def test_january_is_given_the_papers_three_hosts() -> None:
-    """Section 4: three 128-processor hosts, r of 5 or 50 hours; what comes next is looser."""
+    """Section 4: three 128-processor hosts, r of 5 or 50 hours; the next choices are looser."""
     assert usual_border(example("o2k")) == 64
     best = advise(o2k_month("2003-01", seed=1), example("o2k")).best(4)
     assert [(choice.hosts, choice.hours) for choice in best][:2] == [(3, 5.0), (3, 50.0)]

@@ -86,7 +86,7 @@ def test_the_worst_agreement_decides_and_a_bad_cause_caps_at_fair() -> None:
 
 
 def test_reasons_put_agreement_first_and_the_worst_before_the_fair() -> None:
-    """What a reader should look at first."""
+    """What a reader should see first."""
     found = judge({"overrun": 0.05, "no_request": 0.5, "group_wait_error": 0.2}).reasons
     assert [finding.rule.name for finding in found] == ["group_wait_error", "no_request", "overrun"]
 
@@ -123,7 +123,7 @@ def test_a_verdict_survives_its_json(recorded: Workload) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_has_bounds_in_order_and_a_reason(rule: object) -> None:
-    """Good is stricter than fair, and each rule says what to do."""
+    """Good is stricter than fair, and each rule has a reason."""
     known = next(one for one in RULES if one is rule)
     assert (known.good > known.fair) == known.higher_is_better
     assert known.reason and known.measures and known.topic
@@ -241,7 +241,7 @@ class TestCalibration:
         [
             ("B2", "B2twin", "good"),  # Slurm beside itself: no model can do better
             ("B2twin", "B2", "good"),
-            ("F", "B2", "fair"),  # a model that knows of no drain and no reservation
+            ("F", "B2", "fair"),  # a model without the drain and the reservation
             ("A", "B2", "poor"),  # one that backfills where the machine did not
             ("D1", "B2", "poor"),  # one without fair-share
             ("D2", "B2", "poor"),

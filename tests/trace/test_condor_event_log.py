@@ -47,7 +47,7 @@ RUN = event(1, "05:57:09.376", "Job executing on host: <127.0.0.1:2>", body=SLOT
 
 
 def test_a_plain_job() -> None:
-    """Submitted, executing, terminated; the table says what it asked for and got."""
+    """Submitted, executing, terminated; the table has its request and allocation."""
     image = event(6, "05:57:10", "Image size", body="\t4704  -  ResidentSetSize of job (KB)\n")
     raw = parse(BEGIN, RUN, image, ended("05:58:09.100"))
     assert fields(raw, "job_id", "submit", "wait", "run", "procs", "requested_procs") == [
@@ -191,7 +191,7 @@ def test_a_number_used_again_is_another_job() -> None:
     ],
 )  # fmt: skip
 def test_nonsense_is_refused_with_its_line_or_dropped(text: str, words: str) -> None:
-    """One sentence, or a count."""
+    """An error of one sentence, or a count of dropped records."""
     with pytest.raises(InputError, match=words):
         parse(event(0, "05:50:00", job="001.000.000"), text)
     raw = parse_event_log(BEGIN.replace("007", "001") + RUN.replace("007", "001")

@@ -216,7 +216,7 @@ def test_two_schedds_may_use_one_number() -> None:
     ],
 )
 def test_nonsense_is_refused_with_its_line_or_dropped(change: dict[str, Any], words: str) -> None:
-    """One sentence with file and line, or a count."""
+    """An error with file and line, or a count of dropped records."""
     bad = {name: value for name, value in (ENDED | change).items() if value is not None}
     text = json.dumps(ENDED | {"ClusterId": 3}) + "\n" + json.dumps(bad)
     with pytest.raises(InputError, match=words) as caught:

@@ -22,7 +22,7 @@ NAME = "l_new/NEW-2030-1.swf.gz"
 
 
 class Archive:
-    """What the server offers, and what it was asked for."""
+    """The server's files, and the requests it received."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}

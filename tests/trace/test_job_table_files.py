@@ -131,7 +131,7 @@ def test_a_map_beside_a_table(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_map_is_refused(text: str, says: str, tmp_path: Path) -> None:
-    """One sentence with the file."""
+    """The error is one sentence with the file."""
     (tmp_path / "own.csv").write_text("queued,r\n2021-05-04T12:00:00,5\n")
     (tmp_path / "own.csv.map.toml").write_text(text)
     with pytest.raises(InputError, match=says):

@@ -53,7 +53,7 @@ def test_ended_jobs_are_read_and_the_rest_is_counted(tmp_path: Path) -> None:
     ],
 )
 def test_processors(pairs: dict[str, str], procs: int) -> None:
-    """Whichever field says how many there were, in the styles of both families."""
+    """From whichever field has the count, in the styles of both families."""
     line = record("1.srv", **{"Resource_List.ncpus": None}, **pairs)
     assert parse_pbs(line, name="x")["procs"].tolist() == [procs]
 
@@ -78,7 +78,7 @@ def test_a_job_that_ran_again_counts_once_and_arrays_are_numbered() -> None:
     ],
 )
 def test_bad_records_are_named_or_dropped(line: str, says: str) -> None:
-    """One sentence with the line; with bad_lines=drop they are counted."""
+    """The error is one sentence with the line; with bad_lines=drop they are counted."""
     text = record("9.s") + "\n" + line
     with pytest.raises(InputError, match=says) as caught:
         parse_pbs(text, name="x", path="acc")
@@ -106,7 +106,7 @@ def test_memory_is_that_of_the_whole_job() -> None:
 def test_amounts_beyond_any_machine_are_one_sentence(
     pairs: dict[str, object], sentence: str
 ) -> None:
-    """With the line; where no line is left, that is reported too."""
+    """The error names the line; a log without a remaining line is an error too."""
     text = record("1.srv", **pairs)
     with pytest.raises(InputError, match=f"line 1: {sentence}"):
         parse_pbs(text, name="x")

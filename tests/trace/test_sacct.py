@@ -75,7 +75,7 @@ def test_the_command_asks_for_every_column_we_know_how_to_read() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=len)
 def test_known_exports_without_a_header(layout: tuple[str, ...]) -> None:
-    """The number and the kind of the fields tell which one it is, even with pipes in a name."""
+    """Number and kind of the fields identify the layout, even with pipes in a name."""
     text = line(layout) + "\n" + line(layout, jobidraw="101", jobname="a|b") + "\n"
     raw = parse(text)
     assert job(raw)["run"] == 100
@@ -238,7 +238,7 @@ def test_a_wait_across_the_hour_that_occurs_twice() -> None:
 
 
 def test_size_is_what_was_given_and_intent_what_was_asked() -> None:
-    """--exclusive gives more than ReqTRES says."""
+    """--exclusive allocates more than ReqTRES requests."""
     raw = parse(export({"alloctres": "cpu=64,mem=250G,node=1", "ncpus": "64"}))
     assert (raw["procs"][0], raw["requested_procs"][0]) == (64, 4)
     assert raw.demands["memory"].tolist() == [250 << 20]

@@ -33,7 +33,7 @@ ZONE = ZoneInfo("Europe/Zurich")
 
 
 def content_of(raw: Any) -> dict[str, Any]:
-    """Everything a raw trace says, as values that compare."""
+    """The content of a raw trace, as comparable values."""
     asked = raw.requests
     return {
         "table": raw.table.tolist(),
@@ -161,7 +161,7 @@ def test_recordings_say_the_same_in_pieces(
 
 
 def test_a_dropped_line_leaves_no_trace() -> None:
-    """Its names get no numbers and its limit is not counted, wherever its problem stands."""
+    """Its names get no numbers and its limit is not counted, wherever its problem is."""
     head = "JobIDRaw|Submit|Start|End|ElapsedRaw|State|NCPUS|TimelimitRaw|Priority|User|JobName"
     good = "7|100|160|260|100|COMPLETED|4|60|5|ann|a"
     bad = "8|100|160|260|100|COMPLETED|4|UNLIMITED|high|bob|b"

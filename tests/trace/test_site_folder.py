@@ -85,7 +85,7 @@ def test_slurm_conf_describes_the_same_site(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_whole_nodes_are_inferred(name: str) -> None:
-    """From accounting alone: a job that ran alone on its nodes had asked for that."""
+    """From accounting alone: a job that had its nodes to itself requested whole nodes."""
     folder = recording_path(name)
     _, workload = read_site(folder, submits=False)
     asked = workload.requests
@@ -99,7 +99,7 @@ def test_whole_nodes_are_inferred(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in EVERY if n in "H I I2 J K L1 L2 M1 M2 N O P1 P3 T"])
 def test_options_of_submissions(name: str) -> None:
-    """What submits.psv says is what Slurm understood."""
+    """submits.psv has the options as Slurm parsed them."""
     folder = recording_path(name)
     _, workload = read_site(folder)
     asked = workload.requests

@@ -60,7 +60,7 @@ def test_written_and_read_again():
     ],
 )
 def test_bad_columns_are_refused_with_their_place(line: str, words: str):
-    """Or dropped and counted where that is asked for."""
+    """They are an error with their place, or dropped and counted on request."""
     with pytest.raises(InputError, match=f"x.swf, line 3: {words}"):
         parse_swf(log(f"{LINE} 1 1", line), name="x", path="x.swf")
     raw = parse_swf(log(f"{LINE} 1 1", line), name="x", bad_lines="drop")

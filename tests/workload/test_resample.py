@@ -1,4 +1,4 @@
-"""Users drawn anew: whole users, whole weeks."""
+"""Resampled users: whole users, whole weeks."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_memory_of_a_large_site_does_not_overflow() -> None:
 
 @pytest.mark.parametrize("policy", [p.name for p in catalogue()])
 def test_every_policy_keeps_within_every_resource(policy: str) -> None:
-    """Five named resources; the proofs look at each instant."""
+    """Five named resources; the proofs check each instant."""
     chosen = parse_policy(policy)
     rng = np.random.default_rng(5)
     n = 120
@@ -129,7 +129,7 @@ def test_every_policy_keeps_within_every_resource(policy: str) -> None:
 def test_the_command_reads_what_the_machine_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """simulate and check look for memory and licences where --cluster names them."""
+    """simulate and check read memory and licences if --cluster names them."""
     monkeypatch.chdir(tmp_path)
     Path("s.psv").write_text(SACCT)
     cluster = ["--cluster", "pool:8,memory=8GB,license/matlab=2"]

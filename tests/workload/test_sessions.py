@@ -33,7 +33,7 @@ def test_batches_follow_the_end_of_the_one_before() -> None:
 
 
 def test_a_faster_machine_is_sent_the_next_batch_sooner() -> None:
-    """Ann's first two end at 110 instead of 200: the third comes 90 seconds sooner."""
+    """Ann's first two end at 110 instead of 200: the third is submitted 90 seconds sooner."""
     log = jobs()
     end = np.array([100, 110, 150, 360, 90_060])
     assert sessions_of(log).submits(end).tolist() == [0, 10, 50, 210, 90_000]

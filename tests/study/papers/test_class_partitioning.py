@@ -1,4 +1,4 @@
-"""Class partitioning carried out again: what is run, and how the claims are judged."""
+"""Class partitioning reproduced: what is run, and how the claims are judged."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def made_up(drawn, wait: Wait, depths=p.DEPTHS) -> Findings:
 
 
 def as_the_paper_says(month: str, world: str, policy: str, group: str) -> float:
-    """A world in which every sentence is true."""
+    """Results in which every claim is true."""
     if world == SHARED_JOBS:
         return 1.0 if policy in ("lxfw(reserve=2)", "lxfw(reserve=4)") else 2.0
     base = {"small": 0.1, "medium": 2.0, "large": 60.0, "all": 5.0}.get(group, 1.0)
@@ -92,7 +92,7 @@ def as_the_paper_says(month: str, world: str, policy: str, group: str) -> float:
 def test_on_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No log is asked for; figures, tables, verdicts and the months' schedules are written."""
+    """No log is needed; figures, tables, verdicts and the months' schedules are written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SHADOWTIME_TRACES", "nowhere")
     command = ["paper", "class-partitioning", "--quick", "--seeds", "1", "-o", "out", "--json"]

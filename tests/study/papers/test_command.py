@@ -24,7 +24,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_logs_it_says_so_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON alone on standard output, the word about the generated workload on standard error."""
+    """Only JSON on standard output; the note on the generated workload is on standard error."""
     command = ["paper", "pv-easy", "--seeds", "1", "-o", "out", "--report", "page.html", "--json"]
     assert run(command) == 0
     captured = capsys.readouterr()

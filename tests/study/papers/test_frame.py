@@ -78,7 +78,7 @@ def test_logs_are_found_compressed_or_not_and_what_is_missing_is_named(tmp_path:
 
 
 def test_a_folder_without_the_logs_is_refused(tmp_path: Path):
-    """The message says what should be there."""
+    """The message names the missing logs."""
     with pytest.raises(UsageError, match=r"none of the paper's logs .* a.swf.gz, b.swf.gz"):
         find_subjects(LOGS, str(tmp_path))
     with pytest.raises(UsageError, match="there is no folder"):
@@ -136,7 +136,7 @@ def test_a_picture_is_well_formed_and_holds_every_point(kind: str):
 
 
 def test_values_of_a_series_must_match_its_axis():
-    """A panel with a value too few is refused."""
+    """A panel with a missing value is rejected."""
     with pytest.raises(UsageError, match="one has 1 values"):
         Panel(title="P", kind="line", x_label="", y_label="", x=(1.0, 2.0),
               series=(Series(name="one", y=(1.0,)),))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The HPerf thesis carried out again: structure, identities, the words about the policies."""
+"""The HPerf thesis reproduced: structure, identities, the text on the policies."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_published_claim_is_there(found: Reproduction) -> None:
 
 
 def test_figures_and_schedules_of_the_first_draw(found: Reproduction) -> None:
-    """Four figures with the capacity beside them; sixteen schedules to look at."""
+    """Four figures with the capacity beside them; sixteen schedules to inspect."""
     assert [figure.name for figure in found.figures] == [f"Figure 4.{n}" for n in (1, 4, 7, 9)]
     for figure in found.figures:
         assert set(figure.panels[0].line("capacity").values()) == {400.0}

@@ -1,4 +1,4 @@
-"""Tasks of a paper whose results are kept: carried out once, read back as they were, or refused."""
+"""Tasks of a paper with stored results: run once, read back unchanged, or rejected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
 
 def plan(done: list[str], *, broken: str = "") -> Plan:
-    """Three tasks that write down that they were carried out."""
+    """Three tasks that record that they ran."""
 
     def work(name: str):
         def run():
@@ -48,7 +48,7 @@ def keeping(folder: Path, made: Plan, *, seeds: int = 1, jobs: Workload = JOBS) 
 
 
 def test_goes_on_where_it_was(tmp_path: Path) -> None:
-    """What was done before a failure is not done again, and comes back as it was."""
+    """What finished before a failure is not run again, and is read back unchanged."""
     done: list[str] = []
     with pytest.raises(Interrupted):
         carry_out(keeping(tmp_path, plan(done, broken="c")), threads=1)
@@ -73,7 +73,7 @@ def test_other_inputs_are_other_tasks(tmp_path: Path) -> None:
 
 
 def test_only_values_are_read(tmp_path: Path) -> None:
-    """A damaged file, and one that would call something, are refused by name."""
+    """A damaged file, and one that would execute code, are rejected by name."""
 
     class Evil:
         def __reduce__(self):

@@ -101,7 +101,7 @@ def test_both_readings_of_the_ten_per_cent_are_judged(complete: Reproduction):
 
 
 def test_table_2_is_judged_however_long_a_reservation_is_kept(complete: Reproduction):
-    """The first shadow time kept for good, and only until it has passed in vain."""
+    """The first shadow time kept for good, and only until it has passed without a start."""
     readings = {claim.reading for claim in complete.claims}
     assert {"EASY-Last fixed", "EASY-Last fixed until missed"} <= readings
 
@@ -162,7 +162,7 @@ def test_groups_by_size_hold_every_blocked_job(findings: Findings):
 
 
 def test_notes_are_made_from_the_tables(complete: Reproduction, generated: Reproduction):
-    """They name the nearest reading of EASY; without logs they say that nothing was compared."""
+    """They name the nearest reading of EASY; without logs they state that nothing was compared."""
     assert "The nearest is" in complete.notes[1] and "Table 2" in complete.notes[2]
     assert generated.notes[0].startswith("This ran on a generated workload")
 

@@ -1,4 +1,4 @@
-"""shadowtime paper rua: what it holds, and what the published numbers say of themselves."""
+"""shadowtime paper rua: its content, and how the published numbers fit together."""
 
 from __future__ import annotations
 

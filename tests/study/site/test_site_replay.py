@@ -111,7 +111,7 @@ def test_recordings_lie_in_their_ranges(name: str) -> None:
 
 @recorded
 def test_a_replay_of_another_scheduler_is_not_trusted() -> None:
-    """What B2 did is not what first come, first served does: the verdict says so."""
+    """B2 did not run first come, first served, and the verdict shows it."""
     site, jobs = read_site(FOLDER / "B2")
     other = site.replace(config={**site.config, "SchedulerType": "sched/builtin"})
     found = replay_site(jobs, other, SlurmPolicy(), repeats=Repeats(phases=2))

@@ -24,7 +24,7 @@ SITE = Site(nodes=(Node(name="a", amounts=(4,), features=frozenset({"x", "yy", "
 
 
 def same(one: Schedule, other: Schedule) -> bool:
-    """Every field alike, to the last bit and type."""
+    """Every field is equal, to the last bit and type."""
     for field in fields(Schedule):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if isinstance(a, np.ndarray):

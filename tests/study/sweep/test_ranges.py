@@ -23,7 +23,7 @@ from shadowtime.study.sweep.ranges import expand, values
     ],
 )
 def test_values(text: str, expected: list[str]) -> None:
-    """Ranges include both ends; computed values are what their text says."""
+    """Ranges include both ends; computed values equal their text."""
     assert values(text) == expected
 
 
@@ -42,7 +42,7 @@ def test_values(text: str, expected: list[str]) -> None:
     ],
 )
 def test_values_refused(text: str, word: str) -> None:
-    """What has no meaning is refused in a sentence."""
+    """Invalid ranges are rejected in one sentence."""
     with pytest.raises(UsageError, match=word):
         values(text)
 

@@ -109,7 +109,7 @@ def test_a_log_that_cannot_be_read_fails_its_own_runs_only(tmp_path: Path) -> No
 
 
 def test_a_damaged_shard_is_named(plan: Plan, tmp_path: Path) -> None:
-    """It says which file, and what to do."""
+    """The error names the file and what to do."""
     run(plan, tmp_path / "r")
     bad = Shards(tmp_path / "r").files()[0]
     bad.write_bytes(bad.read_bytes()[:100])
@@ -143,7 +143,7 @@ def test_split_groups_by_log_and_shares_out(plan: Plan) -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, line: str, word: str) -> None:
-    """One sentence with the file, what is wrong and what to write."""
+    """The error is one sentence with the file, what is wrong and what to write."""
     path = write_plan(tmp_path, ["easy"])
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(InputError, match=word) as caught:
@@ -165,7 +165,7 @@ def test_a_sweep_from_python(tmp_path: Path) -> None:
 
 
 def test_a_file_is_loaded_from_its_own_folder(tmp_path: Path) -> None:
-    """The same policy file in two folders, run one after the other: each looks beside itself."""
+    """The same policy file in two folders, run one after the other: each uses its own folder."""
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Tuning looks at three parts of a log in turn, and at the last one once."""
+"""Tuning uses three parts of a log in turn, and the last one once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_another_log_may_be_reported_on() -> None:
 
 
 def test_a_short_log_is_refused() -> None:
-    """Means over a handful of jobs say nothing."""
+    """Means over a handful of jobs are meaningless."""
     with pytest.raises(UsageError, match="at least 50"):
         Parts.of(first_jobs(JOBS, 100))
 
@@ -66,7 +66,7 @@ def test_front_and_order() -> None:
 
 
 def test_space_reads_ranges() -> None:
-    """Whole parameters stay whole; values lie in their range; a wrong one is refused at once."""
+    """Whole parameters stay whole; values lie in their range; a wrong one is rejected at once."""
     over = ["expansion=0..1", "wait=0.001..1 log", "reserve=1..4"]
     space = Space.of("easy(order=weighted)", over)
     rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_tuning_easy_against_itself_gains_nothing() -> None:
 
 
 def test_the_command(tmp_path, capsys) -> None:
-    """A table by default, one object with --json, one sentence for bad input."""
+    """A table by default, one object with --json, one sentence for wrong input."""
     write_swf(JOBS, tmp_path / "log.swf")
     words = ["tune", str(tmp_path / "log.swf"), "-c", "pool:256", "-p", "easy", "--trials", "3"]
     assert run([*words, "--over", "reserve=1..3", "--copies", "2"]) == 0
