@@ -37,7 +37,7 @@ def help_(folder: Path) -> Iterator[Row]:
     run = command("--help", runs=7)
     yield Row(
         what="shadowtime --help",
-        # Whoever imports them has lost, however fast the machine.
+        # Importing them is too slow on any machine.
         value=run.wall, unit="s", bar=0.0 if heavy else 0.3, clock="wall",
         note=f"{used(run)}; imports {', '.join(heavy) or 'neither numba nor numpy'}",
     )  # fmt: skip

@@ -87,7 +87,7 @@ LINES = {
 
 
 def faults(folder: Path) -> Iterator[Row]:
-    """What was lost, doubled or stuck under faults, and the longest stall."""
+    """Jobs lost, doubled or stuck under faults, and the longest stall."""
     missing = missing_programs() + missing_of_accounting()
     if missing:
         print(f"faults: Slurm is not here ({', '.join(missing)})", file=sys.stderr)
@@ -117,7 +117,9 @@ def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
         check=False,
     )
     if done.returncode != 0:
-        print(done.stdout, file=sys.stderr, flush=True)  # which job, and what Slurm says of it
+        print(
+            done.stdout, file=sys.stderr, flush=True
+        )  # which job, and what Slurm reports
     found: dict[str, Any] = json.loads(done.stdout)
     put_back = {
         "nodes_back": len(found["nodes_put_back"]),

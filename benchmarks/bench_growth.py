@@ -106,7 +106,7 @@ def cost_of(case: Case) -> dict[int, float]:
 def row_of(case: Case, cost: dict[int, float]) -> Row:
     """The time per job of TO jobs, or of the longest workload, over that of the shortest.
 
-    Held against the bar only where it was measured between these sizes.
+    Compared with the bar only where it was measured between these sizes.
     """
     first, last = min(cost), min(TO, max(cost))
     return Row(

@@ -1,4 +1,4 @@
-"""The performance store with a million records, and the HPerf thesis carried out again."""
+"""The performance store with a million records, and the HPerf thesis reproduced."""
 
 from __future__ import annotations
 

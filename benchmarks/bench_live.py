@@ -189,10 +189,10 @@ def with_bandwidth(state: Snapshot, seed: int = 2) -> Snapshot:
 
 
 def shared(seed: int = 1) -> Snapshot:
-    """Nodes that lessc has filled with the thesis' applications; five jobs have just ended.
+    """Nodes that lessc has filled with the thesis's applications; five jobs have just ended.
 
-    2 to 128 processes of 412 to 4,250 MB/s on nodes of 25,000: pieces of bandwidth are left over
-    everywhere, and many a waiting job would fit into one if no other job had a plan for it.
+    2 to 128 processes of 412 to 4,250 MB/s on nodes of 25,000: some bandwidth is left on
+    every node, and many waiting jobs would fit there if no other job had a plan for it.
     """
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
     from shadowtime.policy import parse_policy

@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "benchmarks" / "live-site.md"
 POLICIES = ("easy", "conservative", "lxfw", "pv-easy")
 JOBS, WARM, SEED = 300, 60, 2
 IDLE = 10.0
-"""Seconds that nodes may stand idle for a job that is to start there."""
+"""Seconds that nodes may be idle before a job that is to start there."""
 
 TEXT = """\
 # The live loop on a mixed site
@@ -73,7 +73,7 @@ LINES = {
 
 
 def live_site(folder: Path) -> Iterator[Row]:
-    """What was lost, doubled, refused or decided differently, and how long nodes stood idle."""
+    """Jobs lost, doubled, refused or decided differently, and how long nodes were idle."""
     missing = missing_programs() + missing_of_accounting()
     if missing:
         print(f"live-site: Slurm is not here ({', '.join(missing)})", file=sys.stderr)

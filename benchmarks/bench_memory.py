@@ -49,7 +49,7 @@ def _peak_of(*words: str) -> float:
 def peak_megabytes() -> float:
     """The most memory this process ever held.
 
-    Not ru_maxrss where the system says better: that one is inherited from the parent at exec.
+    Not ru_maxrss where the system has a better figure: a process inherits it at exec.
     """
     status = Path("/proc/self/status")
     if status.is_file():

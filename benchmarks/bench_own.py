@@ -34,7 +34,7 @@ def f1(now: int, job: Any) -> float:
 
 @st.order
 def aged_area(now: int, job: Any) -> float:
-    """An order that changes while jobs wait, so that every pass asks for all of them."""
+    """An order that changes while jobs wait, so that every pass evaluates all of them."""
     return job.wait / sqrt(job.estimate * job.procs)
 
 
@@ -168,7 +168,7 @@ LANES, WINDOW, SLOTS = 64, 256, 128
 
 
 def _decisions(jobs: Any, machine: Any, mode: str) -> Row:
-    """The first possible action in all lanes at once: what an agent costs is left out."""
+    """The first possible action in all lanes at once, without the cost of an agent."""
     made = Episodes(
         jobs, machine, mode=mode, window=WINDOW, slots=SLOTS, lanes=LANES, windows=128, seed=1
     )

@@ -1,4 +1,4 @@
-"""Ours beside others on this machine: whatever simulators and readers are found here."""
+"""Ours beside the other simulators and readers that are found on this machine."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def with_resources(count: int, *, load: float = 0.9) -> tuple[Workload, Cluster]
     """Generated jobs asking for ``count`` resources, of which only processors can run out.
 
     Of each other one a job asks for up to a processor's part on each of its processors, and the
-    machine has twice that. So the schedule of EASY does not hang on ``count``, and what grows is
-    the work of looking.
+    machine has twice that. So the schedule of EASY does not depend on ``count``, and only the
+    work of searching grows.
     """
     jobs = generated(JOBS, load)
     rng = np.random.default_rng(3)

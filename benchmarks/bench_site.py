@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 JOBS, NODES, LOAD, WAITING, ENDED = 100_000, 1_000, 0.9, 10_000, 10
 BAR_DECISION, EFFORT = 0.1, 20_000
-"""Seconds for one decision; how much its sweep of kept promises may look at."""
+"""Seconds for one decision; how much its sweep of kept promises may examine."""
 MANY, BAR_MEMORY = 1_000_000, 1_500.0
 """Jobs for the peak memory, and its bar in MB."""
 BARS = {"easy": 10.0, "conservative": 60.0}
@@ -150,7 +150,7 @@ def a_second_later(before: SiteJobs, first: Verdict) -> SiteJobs:
 
 
 def decisions() -> Iterator[Row]:
-    """One decision with a long queue, the tables made anew for it; promises as remembered."""
+    """One decision with a long queue, with new tables and the remembered promises."""
     machine, snapshot = full_house(WAITING, NODES)
     for policy in ("easy", "lxfw", "conservative"):
         chosen = parse_policy(policy)

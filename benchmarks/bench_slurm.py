@@ -142,7 +142,7 @@ def _whole_run(count: int, words: str, bar: float) -> Row:
 
 
 def slurm_passes(folder: Path) -> Iterator[Row]:
-    """CPU seconds of single passes before a long queue, on whole and on shared nodes."""
+    """CPU seconds of single passes over a long queue, on whole and on shared nodes."""
     for shared in (False, True):
         state, now = long_queue(WAITING, DEEP_NODES, shared=shared)
         state.compiled = CompiledPasses(state)

@@ -5,9 +5,9 @@
 The pool is the one of the tests (scripts/install --system gets the daemons): four nodes with one
 static slot each, gangs of whole nodes in the parallel universe, as the paper's dedicated scheduler
 runs them. `sleep` stands in for the NAS benchmarks. Native FIFO and native best-fit are HTCondor's
-own; the others are Shadowtime's live loop. Beside each stands what a simulation says of the very
-same jobs. OUT gets every job of every run, a JSON object a line; runs that are in it already are
-not repeated, so an interrupted study goes on.
+own; the others are Shadowtime's live loop. Each is shown beside a simulation of the same
+jobs. OUT gets every job of every run, a JSON object a line; runs that are in it already are not
+repeated, so an interrupted study can be resumed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCHEDULERS = {
     "bb": "bb",
     "ibb": "ibb",
 }
-"""Who schedules, and the policy a simulation predicts it with."""
+"""The scheduler, and the policy that simulates it."""
 
 
 def jobs_of(seed: int, count: int) -> list[dict[str, int]]:
@@ -93,7 +93,7 @@ def run_one(scheduler: str, seed: int, count: int) -> dict[str, Any]:
                 return False
             try:
                 return not pool.schedd().query("true", projection=["ClusterId"])
-            except htcondor2.HTCondorException:  # busy: ask again
+            except htcondor2.HTCondorException:  # busy: try again
                 return False
 
         if native:

@@ -123,7 +123,7 @@ def logs() -> list[Path]:
 
 
 def large_enough(log: Workload) -> int:
-    """Processors for a log that does not say how many it had: its load is LOAD, no job is cut."""
+    """Processors for a log without a machine size: its load is LOAD, and no job is cut."""
     load = offered_load(log, Cluster.pool(1))["procs"]
     return max(int(log.procs.max()), math.ceil(load / LOAD))
 

@@ -104,7 +104,7 @@ def digest(schedule: Schedule) -> str:
 
 
 def compare(known: dict[str, str], found: dict[str, str], *, only: str) -> int:
-    """Print what differs; what the file has and this run does not counts too."""
+    """Print the differences; schedules missing from this run count too."""
     wanted = {name: digest for name, digest in known.items() if only in name.partition(" / ")[0]}
     if only:
         wanted = {name: digest for name, digest in known.items() if name in found} or wanted

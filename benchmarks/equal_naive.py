@@ -1,4 +1,4 @@
-"""Hold whole traces against the slow reference: every start time must be equal.
+"""Compare whole traces with the slow reference: every start time must be equal.
 
     python benchmarks/equal_naive.py TRACES_FOLDER [--jobs N] [--policy NAME ...] [--trace NAME ...]
 

@@ -1,6 +1,6 @@
-"""Whose doing it was: what the logs of slurmctld and of the loop say of a job under faults.
+"""Who caused it: evidence on a job under faults in the logs of slurmctld and of the loop.
 
-Everything here is a function of what was written down, so that a case can be judged again later.
+Everything here is a function of recorded data, so that a case can be judged again later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2.0
 """Seconds between the report of a stop and the end of a job that the stop did not prevent."""
 PACKED = 3.0
-"""Seconds at most between slurmctld's look at its jobs and the end of writing them down."""
+"""The most seconds between slurmctld's snapshot of its jobs and the end of saving it."""
 LAUNCHES = 5.0
 """Seconds that Slurm takes at most from an allocation to the script."""
 DELAY, CLEANED = 121.0, 60.0
@@ -88,8 +88,8 @@ def was_requeued(job: str, log: str) -> bool:
 def is_unchangeable(job: str, log: str) -> bool:
     """Whether slurmctld refuses every change of a job, a release too.
 
-    A slurmctld that is killed while a job's record is on its way to slurmdbd takes it to be on its
-    way for ever.
+    A slurmctld that is killed while a job's record is on its way to slurmdbd believes for
+    ever that it is on its way.
     """
     about = re.compile(rf"(waited 5 seconds) for {label(job)}|complete {label(job)}")
     last = ""

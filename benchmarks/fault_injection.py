@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 NODES, CPUS = 6, 4
 EVERY = 0.3
-"""Seconds between two looks for stalls."""
+"""Seconds between two checks for stalls."""
 PATIENCE = 150.0
 """Seconds without a start or an end under a loop that looks, after which what waits is stuck: more
 than the two minutes that a job waits which Slurm itself has requeued."""
@@ -124,7 +124,7 @@ def inject(
     site: bool = False,
     keep: Path | None = None,
 ) -> dict[str, Any]:
-    """One campaign; what came of it."""
+    """One campaign and its figures."""
     rng = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-faults-"))
     folder.chmod(0o755)
@@ -415,7 +415,7 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
 
 
 def describe(world: World, job: str) -> str:
-    """What Slurm says of a job."""
+    """Slurm's record of a job."""
     shown = world.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
     wanted = ("JobId", "JobState", "Reason", "Priority", "ReqNodeList", "NumNodes", "Restarts")
     wanted += ("Dependency", "EligibleTime", "NodeList")

@@ -44,7 +44,7 @@ def loop_ended(world: World, rng: random.Random) -> Undo:
 
 
 def state_broken(world: World, rng: random.Random) -> Undo:
-    """The state file, and now and then the one before it, hold garbage at the loop's next start."""
+    """The state file, and sometimes the one before it, are damaged at the loop's next start."""
     world.loop.end(signal.SIGKILL)
     state = world.loop.state
     names = [state, *([state.with_name(f"{state.name}.previous")] if rng.random() < 0.4 else [])]
@@ -169,7 +169,7 @@ def _on_partitions(world: World, setting: Callable[[str], str]) -> None:
 
 
 def infeasible(world: World, rng: random.Random) -> Undo:
-    """A job that fits nowhere, or that the loop cannot see through; some Slurm itself refuses."""
+    """A job that fits nowhere, or that the loop cannot model; Slurm itself refuses some."""
     everything = ",".join(world.cluster.names)
     first = world.cluster.names[0]
     kinds = [

@@ -70,7 +70,7 @@ class LoopProcess:
         return time.monotonic() - began
 
     def up(self) -> bool:
-        """True once the loop has looked: a loop that is still starting cannot be put to a test."""
+        """True once the loop has polled: a loop that is still starting cannot be tested."""
         beat = read_beat(heartbeat_of(self.state))
         return self.process is not None and beat is not None and beat.pid == self.process.pid
 

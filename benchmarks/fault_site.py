@@ -33,7 +33,7 @@ class SiteWorld(World):
 
     Which job could start on mixed nodes depends on limits and policy: a stall is a time in which
     every node is idle, a job waits for no other one and nothing begins. A job whose every change
-    slurmctld refuses cannot be started by anybody and does not count.
+    slurmctld refuses cannot be started and does not count.
     """
 
     partitions: dict[str, str] = field(
@@ -58,7 +58,7 @@ class SiteWorld(World):
         return True
 
     def ties(self, job: Job) -> bool:
-        """Whoever asks for one processor and nothing else."""
+        """Jobs that request one processor and nothing else."""
         return job.kind.startswith("-p cpu -n1 ")
 
     @property

@@ -1,7 +1,7 @@
 """A private Slurm under the live loop as the fault injector sees it: jobs, the loop, stalls.
 
-What the loop says of itself is not asked. Every run of a job writes a line when it begins and one
-when it ends, and what could start is found from squeue and sinfo by rules of its own.
+What the loop reports about itself is not used. Every run of a job writes a line when it begins and
+one when it ends, and what could start is found from squeue and sinfo by separate rules.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Stall:
     """A time in which the first job fitted on free nodes and nothing at all began to run."""
 
     job: str
-    """Who was first when it began."""
+    """The first job in the queue when it began."""
     began: float
     seconds: float
     during: tuple[str, ...]
@@ -145,7 +145,7 @@ class World:
         return bool(name)
 
     def sbatch(self, *options: str, seconds: float) -> str:
-        """Submit a script that writes down its begins and ends; its id, empty where refused."""
+        """Submit a script that records its begins and ends; its id, empty if refused."""
         script = SCRIPT.format(out=self.out, seconds=seconds)
         try:
             name = self.cluster.sbatch(*options, script=script, as_user=self.user)
@@ -240,7 +240,7 @@ class World:
         return idle, free
 
     def looked_away(self) -> None:
-        """The seconds since the last look do not count: none was possible, and nothing began."""
+        """The seconds since the last poll do not count: none was possible, and nothing started."""
         self._looked = time.monotonic()
 
     def put_back(self) -> None:
@@ -353,7 +353,7 @@ class World:
         self._stall = None
 
     def finish(self) -> None:
-        """No more looks: a stall that lasts until now counts too."""
+        """No more polls: a stall that lasts until now counts too."""
         self._close()
 
     def saved(self) -> float:

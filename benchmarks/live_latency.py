@@ -1,4 +1,4 @@
-"""How late jobs start on a real Slurm, and whose fault it is: the loop's, or Slurm's own."""
+"""How late jobs start on a real Slurm, and whether the loop or Slurm causes the delay."""
 
 from __future__ import annotations
 

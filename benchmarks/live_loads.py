@@ -1,4 +1,4 @@
-"""What live_slurm.py submits to a real Slurm, and what the simulator says of it."""
+"""What live_slurm.py submits to a real Slurm, and its simulation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Load:
     prepare: Callable[[SlurmCluster], None]
     starts: Callable[[], np.ndarray]
     shared: bool = False
-    """Whether jobs lie beside each other on nodes."""
+    """Whether jobs share nodes."""
     owner: str = ""
     """SlurmUser, where it matters: the controller's epilog must be able to run this Python."""
 

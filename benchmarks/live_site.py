@@ -1,4 +1,4 @@
-"""The live loop on a mixed site of a real Slurm: what was refused, how long nodes stood idle.
+"""The live loop on a mixed site of a real Slurm: what was refused, how long nodes were idle.
 
     python benchmarks/live_site.py --policy easy --jobs 300
     python benchmarks/live_site.py --policy easy,conservative,lxfw,pv-easy --jobs 300
@@ -57,7 +57,7 @@ AT_MOST = 1800.0
 """Seconds after which a run is over, whatever still waits."""
 TO_COMPILE = 300.0
 SEEN_AFTER = RULES_EVERY + 2.0
-"""Seconds after which an idle loop knows of a reservation."""
+"""Seconds after which an idle loop has read a reservation."""
 AT_ONCE = 3.0
 """Seconds between the end of a job and a stop that came too late for it."""
 BAD = (
@@ -206,7 +206,7 @@ class Campaign:
         )
 
     def tell(self, line: str) -> None:
-        """Keep what the loop tells."""
+        """Keep the loop's output."""
         self.reported.append(line)
         self.told.append(f"{time.time():.2f} {line}")
         if line.startswith("took back "):  # its nodes were idle until now, and are free for others
@@ -217,7 +217,7 @@ class Campaign:
             print(f"{time.time():.2f} {line}", file=sys.stderr)
 
     def keep(self, folder: Path) -> None:
-        """Copy what tells of a case."""
+        """Copy the evidence of a case."""
         folder.mkdir(parents=True, exist_ok=True)
         for path in (self.log, self.record):
             if path.exists():
@@ -384,7 +384,7 @@ class Campaign:
         return dict(line.split() for line in listed.splitlines() if line.strip())
 
     def decided_again(self) -> dict[str, int]:
-        """Every recorded pass, decided anew by the simulator's code."""
+        """Every recorded pass, decided again by the simulator's code."""
         passes = decisions = different = 0
         for one in read_passes(self.record):
             passes, decisions = passes + 1, decisions + len(one.decisions)

@@ -1,4 +1,4 @@
-"""Sixty jobs on a real eight-node Slurm under a policy, beside what the simulator says of them.
+"""Sixty jobs on a real eight-node Slurm under a policy, beside a simulation of them.
 
     python benchmarks/live_slurm.py --policy easy
     python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
@@ -84,7 +84,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 SETTLE = 60
-"""Seconds after which a loop that sees nothing happen looks rarely."""
+"""Seconds without events after which a loop polls rarely."""
 
 
 def idle_loop(cluster: SlurmCluster, policy: str, seconds: int, folder: Path) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def measure(cluster: SlurmCluster, policy: str, load: Load, folder: Path) -> dic
 
 
 def decided_again(recorded: Path, policy: str) -> dict[str, int]:
-    """Every recorded pass, decided anew by the simulator's code."""
+    """Every recorded pass, decided again by the simulator's code."""
     alike = different = decisions = 0
     for found in read_passes(recorded):
         same = found.decide_again(parse_policy(policy)) == found.decisions

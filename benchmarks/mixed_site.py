@@ -116,7 +116,7 @@ class MixedJob:
 
 
 def draw_mixed(seed: int, count: int, *, longest: int = 6) -> list[MixedJob]:
-    """Jobs of every kind that the site knows; the same for the same seed.
+    """Jobs of every kind on the site; the same for the same seed.
 
     Examples
     --------

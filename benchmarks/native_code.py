@@ -1,4 +1,4 @@
-"""The C twins: compiled when the benchmark runs, into a folder that goes away with it."""
+"""The C twins: compiled when the benchmark runs, into a temporary folder."""
 
 from __future__ import annotations
 

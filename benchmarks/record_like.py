@@ -79,7 +79,7 @@ def draw(base: Path, variant: Variant) -> list[Submission]:
 
 
 def asking(options: list[str], wish: list[str]) -> list[str]:
-    """The options with another wish; cpus stand in the place of whole nodes.
+    """The options with another request; cpus replace whole nodes.
 
     >>> asking(["-t", "2", "-N", "3", "--exclusive"], ["-n", "4"])
     ['-t', '2', '-n', '4']

@@ -59,7 +59,7 @@ def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def terminal_table(rows: Iterable[Row]) -> Table:
-    """For the terminal: remarks stand below what they remark on."""
+    """For the terminal: remarks are below the row they concern."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 1, 0))
     for title in HEAD[:-1]:
         table.add_column(title, ratio=3 if title == "what" else None, overflow="fold")

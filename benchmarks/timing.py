@@ -57,7 +57,7 @@ def command(*words: str, runs: int = 1, env: Mapping[str, str] | None = None) ->
 
 
 def python(words: Sequence[str], *, env: Mapping[str, str] | None = None) -> Run:
-    """A new interpreter; what it says on failure is passed on."""
+    """A new interpreter; its output on failure is passed on."""
     before, used = time.perf_counter(), _children()
     done = subprocess.run(
         [sys.executable, *words],
