@@ -117,9 +117,7 @@ def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
         check=False,
     )
     if done.returncode != 0:
-        print(
-            done.stdout, file=sys.stderr, flush=True
-        )  # which job, and what Slurm reports
+        print(done.stdout, file=sys.stderr, flush=True)  # which job, and what Slurm reports
     found: dict[str, Any] = json.loads(done.stdout)
     put_back = {
         "nodes_back": len(found["nodes_put_back"]),
