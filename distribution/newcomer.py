@@ -1,11 +1,11 @@
-"""A newcomer's first minutes with the wheel of dist/, carried out and written down with times.
+"""Run a new user's first commands with the wheel of dist/, and write a page with their times.
 
     python distribution/newcomer.py [PAGE.md]      # docs/benchmarks/first-minutes.md by default
 
-An empty environment, the wheel installed with pip alone, an empty cache of kernels, and a PATH on
-which no compiler is. Every line of the page is what was typed and what came of it; a command that
-fails, or a compiler that is found, stops it. Times are of this machine, processor time beside the
-clock's, which a busy machine makes longer.
+An empty environment, the wheel installed with pip alone, an empty cache of kernels, and a PATH
+without a compiler. The page shows every command with its output; a command that fails, or a
+compiler on the path, ends the script. Times are for this machine: CPU time, and elapsed time, which
+is longer on a busy machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_LINES = 12
 PATIENCE = 900
 STEPS = (
     ("See what it is", "shadowtime --help", 8),
-    ("Seven policies on a workload of its own: no data needed", "shadowtime demo -o demo", 40),
+    ("Seven policies on the built-in workload: no data needed", "shadowtime demo -o demo", 40),
     (
         "One log under one policy",
         "shadowtime simulate demo/inputs/trace.swf.gz -p easy",
@@ -50,17 +50,17 @@ HEAD = """\
 
 What a new user sees after building or downloading the wheel: an empty environment, only pip, an
 empty cache of compiled kernels and no compiler on the path. Written by `scripts/build newcomer`,
-which runs every command. The first figure is processor time, the second elapsed time, which depends
-on what else the machine does.
+which runs every command. The first figure is CPU time, the second elapsed time, which is longer on
+a busy machine.
 
 {where}.
 """
 
 
-def carried_out(
+def timed(
     words: list[str], *, folder: Path, environment: dict[str, str]
 ) -> tuple[float, float, subprocess.CompletedProcess[str]]:
-    """A command in a folder: the clock's seconds, those of the processor, and what it printed."""
+    """Run a command in a folder: elapsed seconds, CPU seconds, and the finished process."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -92,7 +92,7 @@ def step(title: str, command: str, took: tuple[float, float], output: str, most:
 
 
 def main() -> int:
-    """Carry out the steps and write the page."""
+    """Run the steps and write the page."""
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     wheels = sorted((ROOT / "dist").glob("shadowtime-*.whl"))
     if len(wheels) != 1:
@@ -123,13 +123,13 @@ def main() -> int:
             ),
         )  # fmt: skip
         for title, command, words in install:
-            clock, spent, done = carried_out(words, folder=folder, environment=environment)
+            clock, spent, done = timed(words, folder=folder, environment=environment)
             if done.returncode:
                 print(f"newcomer: {command} failed: {done.stderr}", file=sys.stderr)
                 return 1
             parts.append(step(title, command, (clock, spent), "", MOST_LINES))
         for title, command, most in STEPS:
-            clock, spent, done = carried_out(
+            clock, spent, done = timed(
                 ["bash", "-c", command], folder=folder, environment=environment
             )
             wanted = 2 if title == "A mistake" else 0
@@ -145,9 +145,9 @@ def main() -> int:
         busy = os.getloadavg()[2]
     digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()[:12]
     where = (
-        f"Carried out with the wheel whose SHA-256 begins with {digest}, Python "
-        f"{platform.python_version()} on {platform.machine()}, {os.cpu_count()} cores; "
-        f"{busy:.1f} processes wanted them on average"
+        f"Measured with the wheel whose SHA-256 begins with {digest}, on Python "
+        f"{platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"load average {busy:.1f}"
     )
     page.write_text(HEAD.format(where=where) + "\n" + "\n".join(parts), "utf-8")
     print(f"wrote {os.path.relpath(page)}")
