@@ -93,7 +93,7 @@ def test_every_queued_job_gets_a_reason_at_every_pass(policy: str) -> None:
 def test_the_ten_jobs_show_what_there_is_to_see() -> None:
     """EASY: one job overtakes by ending in time, one on spare processors, one may not."""
     reasons = " ".join(one.why for moment in lesson("easy") for one in moment.outcomes)
-    assert "will be gone by minute" in reasons
+    assert "will end by minute" in reasons
     assert "runs past" in reasons
     assert "it would delay" in reasons
 

@@ -116,10 +116,10 @@ class Easy(InOrder):
         ]
         shadow, available = shadow_time(head, free, ends)
         extra = available - head.procs
-        over = f"{extra} will be over" if extra else "none will be over"
+        spare_then = f"{extra} to spare" if extra else "none to spare"
         why = (
             f"it is first, needs {plural(head.procs)}, and {are_free(free)}; by their estimates "
-            f"enough are back at minute {shadow}: its shadow time, when {over}"
+            f"enough are free at minute {shadow}, its shadow time, with {spare_then}"
         )
         yield Promise(head.id, shadow, extra=extra, why=why)
         if self.shortest_first:
@@ -143,17 +143,17 @@ def may_overtake(
     if job.procs > free:
         return False, f"it needs {plural(job.procs)}, and {are_free(free)}", 0
     if end <= shadow:
-        why = f"it overtakes: it will be gone by minute {end}, and {head.id} needs its "
+        why = f"it overtakes: it will end by minute {end}, and {head.id} needs its "
         return True, f"{why}processors only at {shadow}", 0
     if job.procs <= spare:
         why = (
-            f"it overtakes: it runs past {head.id}'s shadow time {shadow}, but of the "
-            f"{plural(spare)} over then it takes {job.procs}"
+            f"it overtakes: it runs past {head.id}'s shadow time {shadow}, but takes "
+            f"{job.procs} of the {plural(spare)} to spare then"
         )
         return True, why, job.procs
-    over = f"only {spare} will be over" if spare > 0 else "none will be over"
+    left = f"only {spare} are to spare" if spare > 0 else "none are to spare"
     why = (
-        f"it fits now, but would still run at minute {shadow}, when {over}: "
+        f"it fits now, but would still run at minute {shadow}, when {left}: "
         f"it would delay {head.id}"
     )
     return False, why, 0
