@@ -254,7 +254,7 @@ def test_wrong_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "out", "-p", "eazy"]) == 2
     assert "it has fcfs, easy, easy-sjbf" in capsys.readouterr().err
     assert run(["report", "nowhere"]) == 2
-    assert "nowhere is not a folder that can be reported" in capsys.readouterr().err
+    assert "nowhere: no such folder. Check the name" in capsys.readouterr().err
 
 
 def test_two_folders_of_the_same_jobs_are_one_page(

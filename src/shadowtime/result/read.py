@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
-AGAIN = "Write it again with -o, as in: shadowtime compare LOG -p easy -p easy-sjbf -o DIR"
+AS_IN = "with -o, as in: shadowtime compare LOG -p easy -p easy-sjbf -o DIR"
+AGAIN = f"Write it again {AS_IN}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +164,8 @@ def _no_result(root: Path, why: str = "no result.json in it") -> str:
             f"{root} is a site's folder, not a result: shadowtime replay {root} "
             "--report page.html writes its page"
         )
+    if not root.exists():
+        return f"{root}: no such folder. Check the name, or write a result folder {AS_IN}"
     if not inner:
         return f"{root} is not a folder that can be reported: {why}. {AGAIN}"
     return (

@@ -160,7 +160,7 @@ def _layout(lines: list[str], first: int, delimiter: str, path: str | None) -> t
             if len(fields) >= len(columns) and sense(columns, fields) == most(columns):
                 return columns
     raise InputError(
-        "not a job log in a known format (SWF, sacct, HTCondor, PBS, CSV or Parquet)",
+        "not a job log in a known format (SWF, sacct, HTCondor, PBS, a table with known columns)",
         path=path,
         line=first + 1,
         hint="For Slurm, `shadowtime trace sacct --print-command` prints how to export one.",
