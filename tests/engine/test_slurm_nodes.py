@@ -19,7 +19,7 @@ from naive.nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.engine.nodes.slurm.availability import MOST_KINDS
+from shadowtime.engine.nodes.slurm.availability import BLOCK, MOST_KINDS
 from shadowtime.errors import ClusterError, PolicyError, StoreWarning, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
@@ -135,13 +135,14 @@ def test_equals_the_reference_with_many_demands(policy: str, world: Any) -> None
     assert_same(simulated(jobs, machine, policy), theirs, 0)
 
 
-def crowd(seed: int) -> tuple[list[NodeJob], Machine]:
-    """Seventy jobs that arrive faster than they can run: wide and narrow, short and long."""
+def crowd(seed: int, count: int = 70, demands: int = 3) -> tuple[list[NodeJob], Machine]:
+    """Jobs that arrive faster than they can run: wide and narrow, short and long."""
     draw = np.random.default_rng(seed)
     machine = Machine(int(draw.integers(2, 6)), 4, CAP)
     kinds = draw.choice([0, 100, 240, 300, 490], 3).tolist()
+    kinds += draw.integers(1, 490, demands - 3).tolist()
     jobs = []
-    for number in range(1, 71):
+    for number in range(1, count + 1):
         wide = int(draw.integers(1, 2 * machine.nodes + 1)) if draw.random() < 0.5 else 1
         request = int(draw.choice([2, 5, 9, 30, 100]))
         run = max(1, int(request * draw.choice([0.3, 0.7, 1.0])))
@@ -160,6 +161,15 @@ def crowd(seed: int) -> tuple[list[NodeJob], Machine]:
 def test_equals_the_reference_in_overload(policy: str, seed: int) -> None:
     """Runs often end early, and most of a long queue is deferred repeatedly."""
     jobs, machine = crowd(seed)
+    theirs = POLICIES[policy](jobs, machine, grace=0, slope=SLOPE)
+    assert_same(simulated(jobs, machine, policy), theirs, 0)
+
+
+@pytest.mark.parametrize("policy", ["lessc", "hperf(preloaded=yes)"])
+@pytest.mark.parametrize(("seed", "demands"), [(0, 3), (1, 5), (2, MOST_KINDS + 4)])
+def test_equals_the_reference_in_many_blocks(policy: str, seed: int, demands: int) -> None:
+    """The list of waiting jobs has several blocks, with gaps where jobs have started."""
+    jobs, machine = crowd(seed, 3 * BLOCK, demands)
     theirs = POLICIES[policy](jobs, machine, grace=0, slope=SLOPE)
     assert_same(simulated(jobs, machine, policy), theirs, 0)
 

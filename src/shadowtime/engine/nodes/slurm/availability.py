@@ -16,6 +16,7 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import BIG
 
 # Registers.
 NODES = 0
@@ -55,13 +56,13 @@ VALID = 18
 ARRIVED = 19
 """Jobs below this index had arrived then."""
 LISTED = 20
-"""Entries of ``found``; a pass that goes on adds to them."""
+"""Entries of ``found``, gaps included."""
 NEXT = 21
-"""The first of them that has no plan yet and is not put off."""
+"""The first of them that has no plan yet and is not put off: ``since`` is known up to here."""
 BLOCKED = 22
 """1 if a job in front of it could not start."""
-OFF = 23
-"""Entries of ``off``: the jobs that are put off (putting_off.py)."""
+MAY = 23
+"""Entries of ``may``: the jobs that may start in this pass (startable.py)."""
 SOONEST = 24
 """The start that the last search found; if it was not soon enough, none is before this."""
 BOUND = 25
@@ -101,6 +102,11 @@ PLACE_BITS = 32
 KIND_BITS = 3
 MOST_KINDS = 1 << KIND_BITS
 """Further ones share the last, whose numbers are then too large for most of them."""
+BLOCK_BITS = 5
+BLOCK = 1 << BLOCK_BITS
+"""Places of the list of waiting jobs that are looked at together (waiting.py)."""
+GONE = BIG << KIND_BITS
+"""In ``asked``: the job that was listed here has started."""
 
 
 class Availability(NamedTuple):
@@ -111,11 +117,14 @@ class Availability(NamedTuple):
     tag: Any  # int64[T, 2]
     running: Any  # int64[P + 1]: the running jobs
     places: Any  # int64[most nodes of all jobs]: node << 32 | processes
-    found: Any  # int64[n + 1]: the waiting jobs of a pass
+    found: Any  # int64[n + 1]: the waiting jobs of a pass, and gaps (waiting.py)
     asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
+    may: Any  # int64[n + 1]: places in it of those that may start now
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
     kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
-    off: Any  # int64[2, n + 1]: the jobs that are put off, and what none of them starts before
+    since: Any  # int64[n + BLOCK]: by place in ``found``, what it does not start before (NEXT)
+    soon: Any  # int64[blocks]: the least of those in a block of it
+    block: Any  # int64[blocks, MOST_KINDS, 2]: of its jobs of each kind, see FEWEST
     alike: Any  # int64[requests, MOST_KINDS, 2]: of a kind of a request, see BOOK
     node: Any  # int64[FITS + MOST_KINDS, N]: by place in a list of nodes or of runs of them
     least: Any  # int16[N]: the fewest processes that go on a node in the window at hand
@@ -127,6 +136,8 @@ class Availability(NamedTuple):
 TAKE, WHERE, UP_TO, DROP, KNOWN, FITS = 0, 1, 2, 3, 4, 5
 """Processes on each node of a run, its first node and the one behind its last, what is taken from
 its cells, the cell that was met last, and how many processes of each kind go there."""
+FEWEST, SHORTEST = 0, 1
+"""The fewest processes and the shortest limit of the jobs of a kind; NEVER if there are none."""
 BOOK, EARLIEST = 0, 1
 """The book in which a job of this request and kind was looked for, and no later one starts before
 this."""
@@ -159,9 +170,12 @@ def make_book(
         places=np.zeros(most + 1, np.int64),
         found=np.zeros(n + 1, np.int64),
         asked=np.zeros(n + 1, np.int64),
+        may=np.zeros(n + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),
         kinds=np.zeros(MOST_KINDS, np.int64),
-        off=np.zeros((2, n + 1), np.int64),
+        since=np.zeros(n + BLOCK, np.int64),
+        soon=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
+        block=np.zeros(((n >> BLOCK_BITS) + 1, MOST_KINDS, 2), np.int64),
         alike=np.zeros((number_requests(jobs), MOST_KINDS, 2), np.int64),
         node=np.zeros((FITS + MOST_KINDS, nodes), np.int64),
         least=np.zeros(nodes, count_type(cores)),
@@ -209,32 +223,6 @@ def kind_of(b: Any, wish: int) -> int:
     while kind < b.par[KINDS] and b.kinds[kind] != wish:
         kind += 1
     return kind
-
-
-@routine
-def sort_into_kinds(b: Any) -> None:
-    """Give every waiting job of the pass its kind."""
-    b.par[KINDS] = 0
-    for i in range(b.par[LISTED]):
-        job = b.found[i]
-        wish = b.job[job, WISH]
-        kind = kind_of(b, wish)
-        if kind == MOST_KINDS:
-            # With the least that one of them is counted with, none has more places than that.
-            kind = MOST_KINDS - 1
-            b.kinds[kind] = min(max(0, b.kinds[kind]), max(0, wish))
-        elif kind == b.par[KINDS]:
-            b.kinds[kind] = wish
-            b.par[KINDS] = kind + 1
-        set_kind(b, i, kind)
-
-
-@kernel
-def set_kind(b: Any, i: int, kind: int) -> None:
-    """Give the waiting job at a place of the list its kind."""
-    job = b.found[i]
-    b.job[job, KIND] = kind
-    b.asked[i] = b.job[job, PROCS] << KIND_BITS | kind
 
 
 # ---------------------------------------------------------------------------- the line of time

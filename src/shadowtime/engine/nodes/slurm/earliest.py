@@ -55,17 +55,18 @@ def earliest_start(b: Any, job: int, since: int, until: int) -> int:
     kind = b.job[job, KIND]
     procs = b.job[job, PROCS]
     exact = b.kinds[kind] == b.job[job, WISH]
-    start = with_places(b, job, place_of(b, since))
+    length = b.job[job, LENGTH]
+    start = with_places(b, kind, procs, length, place_of(b, since))
     b.par[SOONEST] = when[BEGIN, start]
     if when[BEGIN, start] >= until:
         return -1
     start = max(start, not_before(b, job))
     while True:
-        start = with_places(b, job, start)
+        start = with_places(b, kind, procs, length, start)
         b.par[SOONEST] = when[BEGIN, start]
         if when[BEGIN, start] >= until:
             return -1
-        end = when[BEGIN, start] + b.job[job, LENGTH]
+        end = when[BEGIN, start] + length
         begin_window(b, kind, when[ROW, start])
         last = start
         check = start + 1  # a gap is mostly near: count after 1, 2, 4, ... segments
@@ -90,12 +91,10 @@ def earliest_start(b: Any, job: int, since: int, until: int) -> int:
 
 
 @kernel
-def with_places(b: Any, job: int, start: int) -> int:
+def with_places(b: Any, kind: int, procs: int, length: int, start: int) -> int:
     """Place of the first start from here on whose whole window has places enough in all."""
     when = b.when
-    procs = b.job[job, PROCS]
-    length = b.job[job, LENGTH]
-    total = TOTAL + b.job[job, KIND]
+    total = TOTAL + kind
     segments = b.par[SEGMENTS]
     at = start
     while start < segments and at < segments:

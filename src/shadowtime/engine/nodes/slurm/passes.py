@@ -14,22 +14,22 @@ from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.running_table import claim, enlist
 from shadowtime.engine.nodes.slurm.availability import (
-    ARRIVED,
     BEGIN,
+    BLOCK,
     BLOCKED,
     BOUND,
     BY_RATE,
     BY_TAG,
     COUNT,
-    FREE,
     FROM,
+    GONE,
     HORIZON,
     KINDS,
-    LATE,
     LENGTH,
     LISTED,
     LISTED_RUNS,
     LOOKED,
+    MAY,
     MEASURED,
     NEXT,
     PLACE_BITS,
@@ -51,12 +51,8 @@ from shadowtime.engine.nodes.slurm.availability import (
     WISH,
     clear,
     cut,
-    kind_of,
     look_up,
-    place_of,
-    set_kind,
     share_of,
-    sort_into_kinds,
 )
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
@@ -64,13 +60,24 @@ from shadowtime.engine.nodes.slurm.earliest import (
     remember_earliest,
     remember_plan,
 )
-from shadowtime.engine.nodes.slurm.putting_off import clear_off, put_off, settle
-from shadowtime.engine.nodes.slurm.startable import last_that_may_start
+from shadowtime.engine.nodes.slurm.putting_off import (
+    clear_off,
+    pass_over,
+    pass_over_block,
+    settle,
+)
+from shadowtime.engine.nodes.slurm.startable import (
+    ask_again,
+    drop_too_wide,
+    find_startable,
+    last_startable,
+)
+from shadowtime.engine.nodes.slurm.waiting import add_arrivals, bring_up_to_date, strike
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.queue import dequeue, gather
+from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
 from shadowtime.kernel.registers import DECISIONS, ENDED, NEVER, STARTED, WAITING
 from shadowtime.kernel.registers import NOW as CLOCK
@@ -124,29 +131,36 @@ def decide(state: Any, b: Any, now: int) -> None:
         start_over(state, b, now)
         first = 0
         segments = 1  # only running jobs are in the book, and they give back
-    last = last_that_may_start(b, first, par[LISTED] - 1, segments, NEVER)
-    if last < first:
-        last = par[NEXT] - 1  # nor may any of those that have no plan yet
-    elif par[BOUND] < par[HORIZON]:
+    find_startable(b, first, segments)
+    if par[MAY] > 0 and par[BOUND] < par[HORIZON]:
         settle(b, par[HORIZON])
     ask = par[NEXT] + 1
     step = 1
     unasked = 0  # jobs that were postponed since the last check which may start
     while par[NEXT] < par[LISTED]:
         i = par[NEXT]
-        job = b.found[i]
-        if i == ask:
+        if i >= ask:
             step *= 2
-            ask += step
+            ask = i + step
             unasked = 0
-            last = ask_again(b, i, last)
-        if i > last and (par[BLOCKED] != 0 or state.job[job, BLOCKED_AT] >= 0):
-            return
-        par[NEXT] = i + 1
+            ask_again(b, i)
+        last = last_startable(b)
         horizon = par[HORIZON]
+        if par[BLOCKED] != 0:
+            if i > last:
+                return
+            if i & (BLOCK - 1) == 0 and i + BLOCK <= last and pass_over_block(b, horizon):
+                unasked += BLOCK
+                continue
+        if b.asked[i] == GONE:
+            pass_over(b, NEVER)
+            continue
+        job = b.found[i]
+        if i > last and state.job[job, BLOCKED_AT] >= 0:
+            return
         since = earliest_known(b, job)
         if par[BLOCKED] != 0 and since >= horizon:
-            put_off(b, job, since)
+            pass_over(b, since)
             unasked += 1
             continue
         until = horizon if par[BLOCKED] != 0 else NEVER
@@ -155,9 +169,8 @@ def decide(state: Any, b: Any, now: int) -> None:
         start = par[SOONEST]
         if at >= 0 and unasked > FEW and start + length > par[BOUND]:
             unasked = 0
-            last = ask_again(b, i, last)
-            if i > last:
-                par[NEXT] = i
+            ask_again(b, i)
+            if i > last_startable(b):
                 return
             until = par[HORIZON]
         while start < until and start + length > par[BOUND]:
@@ -166,16 +179,17 @@ def decide(state: Any, b: Any, now: int) -> None:
             start = par[SOONEST]
         remember_earliest(b, job, start)
         if start >= until:
-            put_off(b, job, start)
+            pass_over(b, start)
             unasked += 1
             continue
         write(b, at, cut(b, start + length))
+        pass_over(b, NEVER)
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
             state.job[job, REASON] = BACKFILLED if par[BLOCKED] != 0 else reason
             begin(state, b, job, now)
-            while last > i and b.job[b.found[last], PROCS] > b.when[FREE, 0]:
-                last -= 1
+            strike(b, i)
+            drop_too_wide(b)
             continue
         remember_plan(b, job, start)
         if par[BLOCKED] == 0:
@@ -183,13 +197,6 @@ def decide(state: Any, b: Any, now: int) -> None:
             if state.job[job, BLOCKED_AT] < 0:
                 state.job[job, BLOCKED_AT] = now
                 state.job[job, PROMISED] = start
-
-
-@kernel
-def ask_again(b: Any, first: int, last: int) -> int:
-    """The last job that may still start, of those that might at the last check."""
-    horizon = b.par[HORIZON]
-    return last_that_may_start(b, first, last, max(1, place_of(b, horizon)), horizon)
 
 
 @kernel
@@ -201,14 +208,8 @@ def goes_on(state: Any, b: Any, now: int) -> bool:
         return False
     if segments + state.reg[WAITING] + 2 > b.when.shape[1]:
         return False
-    for job in range(par[ARRIVED], state.reg[JOBS_ARRIVED]):
-        kind = kind_of(b, b.job[job, WISH])
-        if kind == par[KINDS]:
-            return False
-        b.found[par[LISTED]] = job
-        set_kind(b, par[LISTED], kind)
-        par[LISTED] += 1
-    par[ARRIVED] = state.reg[JOBS_ARRIVED]
+    if not add_arrivals(state, b, par[KINDS]):
+        return False  # the book does not tell what there is for a new kind
     b.when[BEGIN, 0] = now
     return True
 
@@ -217,15 +218,10 @@ def goes_on(state: Any, b: Any, now: int) -> bool:
 def start_over(state: Any, b: Any, now: int) -> None:
     """List the waiting jobs, and the running ones alone in the book."""
     par = b.par
-    par[LISTED] = gather(state, b.found)
-    par[ARRIVED] = state.reg[JOBS_ARRIVED]
+    bring_up_to_date(state, b)
     par[VALID] = 1
-    par[NEXT] = par[BLOCKED] = 0
+    par[BLOCKED] = 0
     clear_off(b)
-    if par[LATE] != 0:
-        for i in range(par[LISTED]):
-            look_up(b, b.found[i])
-    sort_into_kinds(b)
     fill(b, now)
 
 

@@ -10,36 +10,79 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.slurm.availability import BOUND, LENGTH, OFF, SOONEST, cut
+from shadowtime.engine.nodes.slurm.availability import (
+    BEGIN,
+    BLOCK,
+    BLOCK_BITS,
+    BOUND,
+    FEWEST,
+    GONE,
+    KINDS,
+    LENGTH,
+    NEXT,
+    SHORTEST,
+    SOONEST,
+    cut,
+)
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
     earliest_start,
     remember_earliest,
     remember_plan,
+    with_places,
 )
 from shadowtime.engine.nodes.slurm.writing import write
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
-WHO, SINCE = 0, 1
-"""Rows of ``off``: a job, and when it starts at the earliest; NEVER once it is planned."""
-
 
 @kernel
 def clear_off(b: Any) -> None:
     """No job is put off."""
-    b.par[OFF] = 0
+    b.par[NEXT] = 0
     b.par[BOUND] = NEVER
 
 
 @kernel
-def put_off(b: Any, job: int, since: int) -> None:
-    """Plan a job later, if at all: it does not start before ``since``."""
-    at = b.par[OFF]
-    b.off[WHO, at] = job
-    b.off[SINCE, at] = since
-    b.par[OFF] = at + 1
+def pass_over(b: Any, since: int) -> None:
+    """Go on to the next place: the job here does not start before ``since``.
+
+    NEVER if it has started or is planned.
+    """
+    i = b.par[NEXT]
+    block = i >> BLOCK_BITS
+    b.since[i] = since
+    b.soon[block] = since if i & (BLOCK - 1) == 0 else min(b.soon[block], since)
+    b.par[NEXT] = i + 1
     b.par[BOUND] = min(b.par[BOUND], since)
+
+
+@kernel
+def pass_over_block(b: Any, until: int) -> bool:
+    """Go on to the next block if none of the jobs in this one starts before ``until``."""
+    first = b.par[NEXT]
+    block = first >> BLOCK_BITS
+    since = earliest_in(b, block)
+    if since < until:
+        return False
+    for i in range(first, first + BLOCK):
+        b.since[i] = since
+    b.soon[block] = since
+    b.par[NEXT] = first + BLOCK
+    b.par[BOUND] = min(b.par[BOUND], since)
+    return True
+
+
+@kernel
+def earliest_in(b: Any, block: int) -> int:
+    """No job of a block starts before this; NEVER if there is none in it."""
+    since = NEVER
+    for kind in range(b.par[KINDS]):
+        procs = b.block[block, kind, FEWEST]
+        if procs < NEVER:
+            at = with_places(b, kind, procs, b.block[block, kind, SHORTEST], 0)
+            since = min(since, b.when[BEGIN, at])
+    return since
 
 
 @routine
@@ -50,27 +93,63 @@ def settle(b: Any, until: int) -> None:
     Those behind it do not matter, nor do plans that were made for jobs behind it: they end before
     it can start, or it would not have been put off any longer.
     """
-    off = b.off
-    first = 0
-    while first >= 0:
-        first = -1
-        need = until
-        bound = NEVER
-        for k in range(b.par[OFF] - 1, -1, -1):
-            if off[SINCE, k] < need:
-                job = off[WHO, k]
-                at = earliest_start(b, job, max(off[SINCE, k], earliest_known(b, job)), need)
-                start = b.par[SOONEST]
-                remember_earliest(b, job, start)
-                off[SINCE, k] = start
-                if at >= 0:
-                    first = k
-                    need = max(need, start + b.job[job, LENGTH])
-            bound = min(bound, off[SINCE, k])
-        if first >= 0:
-            job = off[WHO, first]
-            at = earliest_start(b, job, off[SINCE, first], NEVER)
-            write(b, at, cut(b, off[SINCE, first] + b.job[job, LENGTH]))
-            remember_plan(b, job, off[SINCE, first])
-            off[SINCE, first] = NEVER
-    b.par[BOUND] = bound
+    i = first_to_start(b, b.par[NEXT], until)
+    while i >= 0:
+        # None in front of it starts before ``until``, but one may before it would end.
+        end = b.since[i] + b.job[b.found[i], LENGTH]
+        before = first_to_start(b, i, end)
+        while before >= 0:
+            i = before
+            end = max(end, b.since[i] + b.job[b.found[i], LENGTH])
+            before = first_to_start(b, i, end)
+        job = b.found[i]
+        at = earliest_start(b, job, b.since[i], NEVER)
+        write(b, at, cut(b, b.since[i] + b.job[job, LENGTH]))
+        remember_plan(b, job, b.since[i])
+        b.since[i] = NEVER
+        i = first_to_start(b, b.par[NEXT], until)
+    b.par[BOUND] = NEVER
+    for block in range((b.par[NEXT] + BLOCK - 1) >> BLOCK_BITS):
+        b.par[BOUND] = min(b.par[BOUND], b.soon[block])
+
+
+@routine
+def first_to_start(b: Any, last: int, until: int) -> int:
+    """Place of the first job put off, in front of ``last``, that starts before ``until``; or -1."""
+    for block in range((last + BLOCK - 1) >> BLOCK_BITS):
+        if b.soon[block] < until and not waits_until(b, block, until):
+            begin = block << BLOCK_BITS
+            end = min(b.par[NEXT], begin + BLOCK)
+            soon = NEVER
+            for i in range(begin, min(last, end)):
+                if b.since[i] < until and look_for(b, i, b.found[i], until):
+                    return i
+                soon = min(soon, b.since[i])
+            if last >= end:
+                b.soon[block] = soon
+    return -1
+
+
+@kernel
+def look_for(b: Any, i: int, job: int, until: int) -> bool:
+    """True if the job at a place starts before ``until``; it is known when, or not before what."""
+    if b.asked[i] == GONE:
+        b.since[i] = NEVER
+        return False
+    at = earliest_start(b, job, max(b.since[i], earliest_known(b, job)), until)
+    b.since[i] = b.par[SOONEST]
+    remember_earliest(b, job, b.since[i])
+    return at >= 0
+
+
+@kernel
+def waits_until(b: Any, block: int, until: int) -> bool:
+    """True if none of a block that was put off starts before ``until``."""
+    since = earliest_in(b, block)
+    if since < until:
+        return False
+    first = block << BLOCK_BITS
+    for i in range(first, min(b.par[NEXT], first + BLOCK)):
+        b.since[i] = max(b.since[i], since)
+    b.soon[block] = max(b.soon[block], since)
+    return True
