@@ -19,7 +19,7 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cli.common import comparing
-from shadowtime.cli.demo import NEXT, POLICIES
+from shadowtime.cli.demo.run import NEXT, POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled

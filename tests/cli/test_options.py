@@ -74,12 +74,12 @@ def test_what_cannot_be_written_is_reported_before_the_simulation(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import shadowtime.cli.common.running as running
+    import shadowtime.cli.simulate.run as simulating
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the simulation ran")
 
-    monkeypatch.setattr(running, "run_policies", never)
+    monkeypatch.setattr(simulating, "run_policies", never)
     assert message in refused(capsys, "simulate", "log.swf", "-p", "easy", *arguments)
     assert not any(Path(name).exists() for name in ("page.pdf", "out.xlsx", "no"))
 

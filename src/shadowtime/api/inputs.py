@@ -6,15 +6,18 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, cast
 
+from shadowtime.api.load import load
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
+from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
+from shadowtime.metrics import Window
+from shadowtime.workload import Workload
+from shadowtime.workload.clean import fit
+from shadowtime.workload.embedded import demo_workload
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.metrics import Window
-    from shadowtime.workload import Workload
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> Workload:
@@ -49,8 +52,6 @@ def demo() -> Workload:
     >>> len(st.demo()) > 1000
     True
     """
-    from shadowtime.workload.embedded import demo_workload
-
     return demo_workload()
 
 
@@ -76,13 +77,6 @@ def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
     A path is loaded as on the command line; a warning reports what has no effect. Jobs that
     fit nowhere on a machine that is not a site are dropped and counted.
     """
-    from shadowtime.api.load import load
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.cluster.spec import parse_cluster, parse_machine
-    from shadowtime.workload import Workload
-    from shadowtime.workload.clean import fit
-
     machine = os.fspath(cluster) if isinstance(cluster, os.PathLike) else cluster
     if isinstance(machine, int):
         machine = Cluster.pool(machine)
@@ -116,8 +110,6 @@ def _warn(text: str) -> None:
 
 def as_window(window: Any) -> Window:
     """A window, a text such as ``"7d:1d"``, or every job (None)."""
-    from shadowtime.metrics import Window
-
     return window if isinstance(window, Window) else Window.parse(window or "all")
 
 

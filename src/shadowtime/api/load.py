@@ -6,11 +6,16 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
 from shadowtime.frozen import dataclass
+from shadowtime.trace import read
+from shadowtime.trace.swf_extra import extra_names
+from shadowtime.workload.clean import PER_PROCESS, fit
+from shadowtime.workload.fit import too_wide_jobs
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
     from shadowtime.workload import Workload
@@ -73,12 +78,6 @@ def load(
     where. A result folder represents the jobs as they were scheduled, cleaned, and their machine.
     ``cluster`` is a text or a machine. Input without effect is reported through ``report``.
     """
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.spec import parse_cluster, parse_machine
-    from shadowtime.trace import read
-    from shadowtime.workload.clean import fit
-    from shadowtime.workload.fit import too_wide_jobs
-
     draws = None
     if demand is not None:
         from shadowtime.workload.demand import Demands
@@ -128,7 +127,6 @@ def _load_site(
     trace: str, site: Site | None, cleaning: Cleaning, report: Report
 ) -> tuple[Workload, Cluster]:
     """A log on a site: its folder's own, or the one that --cluster names."""
-    from shadowtime.trace import read
     from shadowtime.trace.site_fit import fit_to_site
     from shadowtime.trace.site_folder import is_site_folder, jobs_file, read_site
 
@@ -186,9 +184,6 @@ def _count_unused(
     workload: Workload, machine: Cluster, shared: tuple[str, ...], report: Report
 ) -> Workload:
     """Report extra columns of the log that have no effect on this machine, and count their jobs."""
-    from shadowtime.trace.swf_extra import extra_names
-    from shadowtime.workload.clean import PER_PROCESS
-
     counts: dict[str, int] = {}
     for name in extra_names(workload.header):
         asking = int((workload.extra[name] > 0).sum()) if name in workload.extra else 0

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError
+from shadowtime.study.papers import carry_out
+from shadowtime.study.papers.parts import PaperStudy, names
+from shadowtime.study.sweep.parts import run_parts
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -43,10 +46,6 @@ def paper(
     ...
     shadowtime.errors.UsageError: no paper 'pv-hard': there are class-partitioning, ...
     """
-    from shadowtime.study.papers import carry_out
-    from shadowtime.study.papers.parts import PaperStudy, names
-    from shadowtime.study.sweep.parts import run_parts
-
     if name not in names():
         raise UsageError(f"no paper {name!r}: there are {', '.join(names())}")
     require_folder(resume, workers, executor)

@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from shadowtime.api.inputs import as_window, inputs_of, require_folder
+from shadowtime.api.picture import picture
 from shadowtime.api.run import SHOWN, Run, save
 from shadowtime.api.tables import html_table, to_arrow, to_frame
+from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.policy import make_policy
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import number
+from shadowtime.result.comparison import as_report, write_comparison
+from shadowtime.result.pages import write_results
+from shadowtime.result.write import as_object
+from shadowtime.study import Load
+from shadowtime.study import compare as run_all
 
 if TYPE_CHECKING:
     import os
@@ -76,8 +87,6 @@ class Results:
         """Write a result folder; ``st.load`` reads it."""
         if self.comparison is None:
             return save(self.runs, folder, result=self.result)
-        from shadowtime.result.comparison import as_report, write_comparison
-        from shadowtime.result.write import as_object
 
         found = self.comparison
         reports = [
@@ -90,14 +99,10 @@ class Results:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page that shows all of them."""
-        from shadowtime.result.pages import write_results
-
         return write_results(self.result, self.runs[0].window, report=Path(path))[0]
 
     def plot(self) -> Picture:
         """Queue and utilisation over time, all policies together."""
-        from shadowtime.api.picture import picture
-
         return picture("over-time", self.result)
 
     def __repr__(self) -> str:
@@ -105,8 +110,6 @@ class Results:
         return f"Results({names} on {self.result.workload.name})"
 
     def __str__(self) -> str:
-        from rich.console import Console
-
         from shadowtime.report.terminal import comparison_table
 
         console = Console(width=120, no_color=True, record=True, file=io.StringIO())
@@ -114,9 +117,6 @@ class Results:
         return console.export_text().rstrip()
 
     def _repr_html_(self) -> str:
-        from shadowtime.report.metadata import describe
-        from shadowtime.report.numbers import number
-
         rows = [
             (describe(name).heading, *(number(run.metrics.get(name)) for run in self.runs))
             for name in SHOWN
@@ -160,11 +160,6 @@ def compare(
     ...     st.compare(jobs, "pool:4", ["easy", "fcfs"], shake=2, resume=folder, workers=1)
     Results(easy, fcfs on ...)
     """
-    from shadowtime.engine import simulate
-    from shadowtime.result.comparison import as_report
-    from shadowtime.study import Load
-    from shadowtime.study import compare as run_all
-
     workload, machine = inputs_of(jobs, cluster)
     chosen = [make_policy(each) for each in policies]
     scored = as_window(window)

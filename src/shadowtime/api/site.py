@@ -7,8 +7,21 @@ import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.api.inputs import as_window, require_folder
+from shadowtime.api.load import Cleaning, load
+from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
+from shadowtime.metrics.groups import BY, parse_by
+from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
+from shadowtime.study.site.changes import Change
+from shadowtime.study.site.experiment import Experiment
+from shadowtime.study.site.parts import WhatIfStudy
+from shadowtime.study.site.replay import replay_site
+from shadowtime.study.site.trials import Repeats
+from shadowtime.study.site.whatif import what_if
+from shadowtime.study.site.world import SiteWorld
+from shadowtime.study.sweep.kept import kept
+from shadowtime.study.sweep.parts import run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +29,8 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Site
     from shadowtime.study.compare import Engine
-    from shadowtime.study.site.experiment import Experiment
     from shadowtime.study.site.replay import SiteReplay
     from shadowtime.study.site.whatif import WhatIf
-    from shadowtime.study.site.world import SiteWorld
 
 
 def replay(
@@ -46,10 +57,6 @@ def replay(
     ...
     shadowtime.errors.InputError: no-such-folder: ...
     """
-    from shadowtime.metrics.groups import BY
-    from shadowtime.study.site.replay import replay_site
-    from shadowtime.study.site.trials import Repeats
-
     world = load_world(os.fspath(site), policy=policy, tz=tz, report=_warn)
     return replay_site(
         world.jobs, world.site, world.policy,
@@ -89,8 +96,6 @@ def whatif(
     ...
     shadowtime.errors.UsageError: --set: Slurm has no key 'bf_max_job_tst' that is modelled: ...
     """
-    from shadowtime.study.site.experiment import Experiment
-
     made = changes_from(
         [f"{key}={value}" for key, value in (changes or {}).items()],
         add_nodes=_several(add_nodes),
@@ -103,10 +108,6 @@ def whatif(
     require_folder(resume, workers, executor)
     if resume is None:
         return run_experiment(experiment, report=_warn)
-    from shadowtime.engine import simulate
-    from shadowtime.study.site.parts import WhatIfStudy
-    from shadowtime.study.sweep.kept import kept
-    from shadowtime.study.sweep.parts import run_parts
 
     world = world_of(experiment, report=_warn)
     if workers is not None or executor is not None:
@@ -125,8 +126,6 @@ def changes_from(
     load: str | None = None,
 ) -> tuple[Any, ...]:
     """The changes of these options, in the order in which they are made."""
-    from shadowtime.study.site.changes import Change
-
     return (
         *(Change("set", text) for text in settings),
         *(Change("add-nodes", text) for text in add_nodes),
@@ -146,11 +145,6 @@ def run_experiment(
     world: SiteWorld | None = None,
 ) -> WhatIf:
     """Run an experiment; changes without effect are reported through ``report``."""
-    from shadowtime.engine import simulate
-    from shadowtime.metrics.groups import BY, parse_by
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.site.whatif import what_if
-
     found = what_if(
         world or world_of(experiment, report=report),
         experiment.changes,
@@ -191,9 +185,7 @@ def load_world(
     report: Callable[[str], None],
 ) -> SiteWorld:
     """Read a site folder, or a log and a site."""
-    from shadowtime.api.load import Cleaning, load
     from shadowtime.cluster.site_folder import zone_of
-    from shadowtime.study.site.world import SiteWorld
 
     zone = zone_of(tz)
     jobs, machine = load(log, cluster, Cleaning(tz=tz), report=report)

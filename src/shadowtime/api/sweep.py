@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shadowtime.api.inputs import inputs_of
 from shadowtime.api.load import Cleaning, load
 from shadowtime.errors import UsageError
+from shadowtime.study.sweep import Log, Plan, run_plan
+from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep.plan_file import read_plan
+from shadowtime.study.sweep.shards import Shards, numbered, pyarrow
+from shadowtime.workload.slicing import first_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from shadowtime.cluster import Cluster
-    from shadowtime.study.sweep import Log, Outcome, Plan
+    from shadowtime.study.sweep import Outcome
     from shadowtime.workload import Workload
 
 
 def load_log(log: Log) -> tuple[Workload, Cluster]:
     """The jobs and the machine of a log of a plan, as the command line reads them."""
-    from shadowtime.api.inputs import inputs_of
-    from shadowtime.workload.slicing import first_jobs
-
     if log.path is None:
         jobs, machine = inputs_of(log.jobs, log.cluster)
     else:
@@ -44,8 +47,6 @@ class Sweep:
 
     def to_arrow(self) -> Any:
         """One row per run of the plan, sorted by key (needs the extra ``parquet``)."""
-        from shadowtime.study.sweep.shards import Shards, numbered, pyarrow
-
         arrow = pyarrow()
         table = Shards(self.folder).collect()
         wanted = arrow.array([case.key for case in self.plan.cases()])
@@ -60,8 +61,6 @@ class Sweep:
 
         ``where`` selects rows by their columns, such as ``log="KTH"`` or ``load="1.2 x"``.
         """
-        from shadowtime.study.sweep.curves import curve
-
         return curve(self.to_arrow(), metric, over, where=where)
 
     def __repr__(self) -> str:
@@ -111,9 +110,6 @@ def sweep(
     Sweep(2 runs: 2 now, 0 before, 0 failed)
     Sweep(2 runs: 0 now, 2 before, 0 failed)
     """
-    from shadowtime.study.sweep import Log, Plan, run_plan
-    from shadowtime.study.sweep.plan_file import read_plan
-
     if isinstance(jobs, str | os.PathLike) and os.fspath(jobs).endswith(".toml"):
         if cluster is not None or policies:
             raise UsageError("a plan file names its machines and policies itself: give it alone")

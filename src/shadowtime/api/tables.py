@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +79,6 @@ def to_frame(columns: Mapping[str, Any]) -> Any:
 
 def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
     """A small HTML table for notebooks; every cell is escaped."""
-    from html import escape
-
     head = "".join(f"<th>{escape(text)}</th>" for text in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.api.inputs import inputs_of
+from shadowtime.study.tune import Parts, Space
+from shadowtime.study.tune import tune as search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,9 +44,6 @@ def tune(
     >>> found.chosen.startswith("easy(reserve="), found.jobs[2] > 0, len(found.report)
     (True, True, 1)
     """
-    from shadowtime.study.tune import Parts, Space
-    from shadowtime.study.tune import tune as search
-
     space = Space.of(policy, over)
     workload, machine = inputs_of(jobs, cluster)
     other = None if report_on is None else inputs_of(report_on, machine)[0]

@@ -33,7 +33,7 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     """
     import time
 
-    from shadowtime.cli.live.slurm_status import look
+    from shadowtime.cli.live.run_slurm_status import look
     from shadowtime.report.numbers import span
 
     found = look(**given)

@@ -11,10 +11,11 @@ import math
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.events import BROKEN
 from shadowtime.engine.uses import uses_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE
-from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER, node_record
+from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER, node_record, record
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
 from shadowtime.policy.functions import LEARN, TIMER, plain, where
@@ -34,8 +35,6 @@ def raise_failure(
     policy: Policy, code: int, state: State, own: Own | None, name_of: Callable[[int], str]
 ) -> None:
     """End the run if a function of the user's own failed in it; ``name_of`` names a job."""
-    from shadowtime.engine.events import BROKEN
-
     if code != BROKEN:
         return
     assert own is not None
@@ -49,8 +48,6 @@ def raise_failure(
 
 def refuse_failed(policy: Policy, state: State, own: Own | None, workload: Workload) -> None:
     """End a run that went on after a failure, with its first one."""
-    from shadowtime.engine.events import BROKEN
-
     if own is not None and state.reg[FAILED] >= 0:
         raise_failure(policy, BROKEN, state, own, lambda job: str(workload.job_id[job]))
 
@@ -59,8 +56,6 @@ def failure_of(
     policy: Policy, slot: int, table: Any, own: Own, job: int, now: int, name: str
 ) -> PolicyError:
     """What went wrong in a slot for the job in row ``job``."""
-    from shadowtime.kernel.record import record
-
     line, why, found, given = None, "", None, ""
     for use in uses_of(policy):
         if use.slot != slot:

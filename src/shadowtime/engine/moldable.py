@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine import steps
 from shadowtime.kernel import fields as f
 from shadowtime.workload.moldable import at_sizes, seconds_at, serial_of
 
@@ -24,8 +25,6 @@ class Sizes:
 
     def resize(self, state: State, row: int, procs: int) -> str:
         """Give a waiting job another size; why it cannot have it, nothing if it can."""
-        from shadowtime.engine import steps
-
         now = int(state.job[row, f.NEED])
         if procs == now:
             return ""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from shadowtime.engine import steps
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.run_tables import as_schedule, with_more_room
 from shadowtime.errors import PolicyError
@@ -54,9 +56,6 @@ if TYPE_CHECKING:
 
 def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedule:
     """Run a workload through an object with ``decide(snapshot)``."""
-    from shadowtime.engine import steps
-    from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-
     known = known_at_submission(estimate_of(policy), workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
     state.reg[VOLATILE] = not known.safe
@@ -250,8 +249,6 @@ class OnHosts:
 
     def begin(self, row: int, reason: int) -> bool:
         """Start a waiting job now; False if it does not fit."""
-        from shadowtime.engine import steps
-
         host = steps.host_with_room(self.state, row)
         if host >= 0:
             steps.begin_job(self.state, row, host, reason)
@@ -259,8 +256,6 @@ class OnHosts:
 
     def stop(self, row: int) -> None:
         """Stop a running job."""
-        from shadowtime.engine import steps
-
         steps.stop_job(self.state, row)
 
 

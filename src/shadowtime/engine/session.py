@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shadowtime.engine.custom import own_of
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.moldable import Sizes
-from shadowtime.engine.run_tables import as_schedule, refuse_unfit
+from shadowtime.engine.passes.select import run
+from shadowtime.engine.plan import prepare
+from shadowtime.engine.run_tables import as_schedule, refuse_unfit, with_more_room
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.choice import HOW, PENDING, STEPPING, Free, Queue, earliest, occupy
 from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST, START
@@ -75,9 +80,6 @@ class Session:
         order: Order | None = None,
         name: str = "session",
     ) -> None:
-        from shadowtime.engine.custom import own_of
-        from shadowtime.engine.plan import prepare
-
         part = Selected(start_none, compiled=False)
         self.policy = Policy(name=name, order=order or Fcfs(), backfill=part)
         self.workload = workload
@@ -160,11 +162,6 @@ class Session:
 
     def advance(self) -> bool:
         """Go to the next pass; False when all jobs have ended."""
-        from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-        from shadowtime.engine.failures import raise_failure
-        from shadowtime.engine.passes.select import run
-        from shadowtime.engine.run_tables import with_more_room
-
         if not self.running:
             return False
         arguments = self._made.arguments

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.engine.simulate import simulate
 from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ def simulate_uncompiled(
     import signal
 
     from shadowtime.child_process import PYTHON, Child, ChildEnded, packed
-    from shadowtime.engine.simulate import simulate
 
     name = getattr(policy, "name", type(policy).__name__)
     try:
@@ -99,8 +99,6 @@ def answer(
     A sum that leaves a small type is an error here: the compiler counts in 64 bits, plain NumPy
     does not, so the schedule would differ.
     """
-    from shadowtime.engine.simulate import simulate
-
     try:
         with np.errstate(over="raise"):
             return simulate(workload, cluster, policy), None

@@ -8,23 +8,27 @@ is compiled when it first runs.
 from __future__ import annotations
 
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.plan import (
     is_plain_easy,
     is_pool_of_resources,
     is_priority_order,
     is_venture,
 )
+from shadowtime.engine.simulate import simulate
+from shadowtime.kernel import library
+from shadowtime.kernel.jit import compiles
 from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster import Cluster
 
 ENGINE = Path(__file__).resolve().parent
 
@@ -86,8 +90,6 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
     """The passes of these policies that are not in the cache, the longest to compile first."""
-    from shadowtime.kernel.jit import compiles
-
     if not compiles():
         return []
     needed = {pass_of(policy, cluster) for policy in policies} & set(COST)
@@ -97,8 +99,6 @@ def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
 
 def is_compiled(name: str) -> bool:
     """True if a pass lies in the library of this installation or in the cache."""
-    from shadowtime.kernel import library
-
     folder, file = ("site", name[5:]) if name.startswith("site-") else ("passes", name)
     run: Any = import_module(f"shadowtime.engine.{folder}.{file}").run
     if library.holds(run.py_func):
@@ -121,7 +121,6 @@ def warm(
     ``announce`` gets what is missing beforehand, ``finished`` each pass as it is done.
     """
     import queue
-    import threading
 
     missing = cold(policies, cluster)
     if missing:
@@ -182,10 +181,7 @@ def compile_pass(name: str) -> None:
     """
     import gc
 
-    from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Node, Site
-    from shadowtime.engine.simulate import simulate
-    from shadowtime.workload import Workload
 
     machine: Any = Cluster.pool(4)
     if name.startswith("site-"):

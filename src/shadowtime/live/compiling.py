@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 AGAIN = 600.0
 """Seconds after which a failed compilation is retried."""
-IN_VAIN = 2
+WITHOUT_EFFECT = 2
 """Number of compilations without a result in the cache before that counts as a failure."""
 BEAT = 1.0
 """Seconds between two heartbeats of a loop that waits for an uncompiled pass."""
@@ -99,7 +99,7 @@ class PassesAtOnce(Passes):
     _since: float | None = field(default=None, init=False)
     """When passes began to run uncompiled."""
     _rests_until: float = field(default=float("-inf"), init=False)
-    _in_vain: int = field(default=0, init=False)
+    _without_effect: int = field(default=0, init=False)
 
     def decide(
         self,
@@ -146,7 +146,7 @@ class PassesAtOnce(Passes):
                 "used from now on"
             )
             self.tell(LogLine(line, event="compiled"))
-            self._since, self._in_vain = None, 0
+            self._since, self._without_effect = None, 0
         self.end()
         return made
 
@@ -172,16 +172,16 @@ class PassesAtOnce(Passes):
         why = self._compiler.last_line() or f"exit code {code}"
         self._compiler.end()
         self._compiler = None
-        self._in_vain += 1
+        self._without_effect += 1
         if code == 0:
-            if self._in_vain < IN_VAIN:
+            if self._without_effect < WITHOUT_EFFECT:
                 return
             why = "its code is not in the cache; set SHADOWTIME_CACHE to a writable folder"
         self._failed(why)
 
     def _failed(self, why: str) -> None:
         """Report that compilation failed, and pause."""
-        self._rests_until, self._in_vain = self.clock.steady() + AGAIN, 0
+        self._rests_until, self._without_effect = self.clock.steady() + AGAIN, 0
         line = (
             f"compiling {name_of(self.policy)} failed, its passes stay uncompiled, next attempt in "
             f"{AGAIN / 60:g} minutes: {why}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime import plain, private
-from shadowtime.errors import InputError
+from shadowtime import plain
+from shadowtime.live.json_lines import JsonLines, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,7 +72,7 @@ class Predictions:
         self.path, self.tell = path, tell
         self._open: dict[str, Prediction] = {}
         """The last prediction of jobs that have not started."""
-        self._trouble = ""
+        self._lines = JsonLines(path, called="the predictions", tell=tell)
         for entry in read_predictions(path) if path.exists() else ():
             if isinstance(entry, Prediction):
                 self._open[entry.job] = entry
@@ -113,47 +112,27 @@ class Predictions:
             self._open[job] = made
             lines.append(asdict(made))
         if lines:
-            self._append(lines)
-
-    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        raw = "".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in lines)
-        try:
-            private.append_whole(self.path, raw.encode())
-        except OSError as error:
-            why = error.strerror or str(error)
-            if why != self._trouble:
-                self.tell(
-                    f"the predictions {self.path} cannot be written ({why}): continuing without"
-                )
-            self._trouble = why
-            return
-        self._trouble = ""
+            self._lines.append(lines)
 
 
 def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
     """Predictions and starts in the order in which they were kept; InputError names a bad line."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
-    with file:
-        for number, line in enumerate(file, 1):
-            try:
-                values = plain.load(line)
-                job = plain.text(plain.entry(values, "job"), "job")
-                if "started" in values:
-                    yield job, plain.whole(values["started"], "started")
-                    continue
-                times = ("at", "expected", "earliest", "latest", "slurm")
-                found = {name: plain.whole(plain.entry(values, name), name) for name in times}
-            except InputError as error:
-                raise InputError(
-                    f"no prediction: {error}",
-                    path=str(path),
-                    line=number,
-                    hint="Delete the line: the other lines do not depend on it.",
-                ) from None
-            yield Prediction(job=job, **found)
+    return read_lines(
+        path,
+        _entry,
+        wrong="no prediction",
+        hint="Delete the line: the other lines do not depend on it.",
+    )
+
+
+def _entry(values: Mapping[str, Any]) -> Prediction | tuple[str, int]:
+    job = plain.text(plain.entry(values, "job"), "job")
+    if "started" in values:
+        return job, plain.whole(values["started"], "started")
+    times = ("at", "expected", "earliest", "latest", "slurm")
+    return Prediction(
+        job=job, **{name: plain.whole(plain.entry(values, name), name) for name in times}
+    )
 
 
 def pairs(

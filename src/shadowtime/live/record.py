@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shadowtime import plain, private
+from shadowtime import plain
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory
-from shadowtime.errors import ClusterError, InputError
+from shadowtime.errors import InputError
 from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.json_lines import JsonLines, read_lines
 from shadowtime.live.port import Ended, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.live.record_site import (
     ask_from_json,
@@ -52,7 +52,7 @@ class Recorder:
     ) -> None:
         self.path, self.policy, self.shape, self.tell = path, policy, shape, tell
         self.lost = 0
-        self._why = ""
+        self._lines = JsonLines(path, called="the recording", tell=tell)
 
     def __call__(
         self,
@@ -70,21 +70,11 @@ class Recorder:
             "memory": memory.to_json(),
             "decisions": [decision_to_json(decision) for decision in decisions],
         }
-        raw = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        try:
-            private.append_whole(self.path, raw)
-        except OSError as error:
+        interrupted = bool(self._lines.trouble)
+        if not self._lines.append([line]):
             self.lost += 1
-            why = error.strerror or str(error)
-            if why != self._why:
-                self.tell(
-                    f"the recording {self.path} cannot be written ({why}): continuing without"
-                )
-            self._why = why
-            return
-        if self._why:
+        elif interrupted:
             self.tell(f"the recording {self.path} continues; {self.lost} passes are missing in it")
-            self._why = ""
 
 
 @dataclass(frozen=True)
@@ -105,21 +95,12 @@ class Pass:
 
 def read_passes(path: Path) -> Iterator[Pass]:
     """The passes of a recording, in order; InputError names an invalid line."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
-    with file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield _pass(plain.load(line))
-            except (InputError, ClusterError) as error:
-                raise InputError(
-                    f"not a recorded pass: {error}",
-                    path=str(path),
-                    line=number,
-                    hint="Delete the line: the other passes do not depend on it.",
-                ) from None
+    return read_lines(
+        path,
+        _pass,
+        wrong="not a recorded pass",
+        hint="Delete the line: the other passes do not depend on it.",
+    )
 
 
 def _pass(values: Mapping[str, Any]) -> Pass:

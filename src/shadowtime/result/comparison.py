@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.private import write_result
+from shadowtime.report import ReportInput
 from shadowtime.result.pages import Step, quiet, write_results
+from shadowtime.result.write import as_object, to_json, versions, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Load, Setting
 
 KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled users"}
@@ -20,9 +21,6 @@ KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled 
 
 def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
     """One load of a comparison as a report shows it: the unmodified log, and its copies."""
-    from shadowtime.report import ReportInput
-    from shadowtime.result.write import versions
-
     copies = comparison.replicas
     return ReportInput(
         title=title,
@@ -64,8 +62,6 @@ def write_comparison(
     content: dict[str, Any], comparison: Comparison, results: Sequence[ReportInput], folder: str
 ) -> None:
     """The result folder; with several loads, one inside it for each."""
-    from shadowtime.result.write import as_object, to_json, write_folder
-
     if len(results) == 1:
         write_folder(content, results[0], folder)
         return

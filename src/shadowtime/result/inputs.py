@@ -20,7 +20,14 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.toml import SHAPES
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
+from shadowtime.private import write_result
+from shadowtime.trace import read_swf, write_swf
+from shadowtime.trace._bytes import load, save
+from shadowtime.trace.job_table import table_of
+from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload import Workload
+from shadowtime.workload.raw import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
 
 
@@ -38,10 +44,6 @@ AGAIN = "Write the folder again."
 
 def write_asked(workload: Workload, folder: Path) -> None:
     """The requests and the names of a workload; files of an older result are removed."""
-    from shadowtime.private import write_result
-    from shadowtime.trace._bytes import save
-    from shadowtime.trace.job_table import table_of
-
     for name in (JOBS, NAMES):
         (folder / name).unlink(missing_ok=True)
     if workload.requests is not None:
@@ -106,9 +108,6 @@ def _read_names(path: Path) -> dict[str, Any]:
 
 
 def _read_requests(path: Path, job_id: Ints, base: int, inferred: Mapping[str, int]) -> Requests:
-    from shadowtime.trace._bytes import load
-    from shadowtime.trace.job_table_files import parse_job_csv
-
     try:
         text = load(path).decode("utf-8")
     except UnicodeDecodeError:
@@ -138,9 +137,6 @@ DEMAND = "demand."
 
 def write_jobs(workload: Workload, folder: Path) -> None:
     """The workload as SWF, and beside it what SWF cannot represent."""
-    from shadowtime.trace import write_swf
-    from shadowtime.trace._bytes import save
-
     write_swf(workload, folder / TRACE)
     write_asked(workload, folder)
     columns = _not_in_swf(workload)
@@ -155,8 +151,6 @@ def write_jobs(workload: Workload, folder: Path) -> None:
 
 
 def _not_in_swf(workload: Workload) -> dict[str, AnyArray]:
-    from shadowtime.workload.raw import KEPT
-
     columns: dict[str, AnyArray] = {}
     if not np.array_equal(workload.limit, workload.request):
         columns["limit"] = np.where(workload.limit >= NO_LIMIT, UNKNOWN, workload.limit)
@@ -171,10 +165,6 @@ def read_jobs(folder: Path, *, header_lines: int | None = None, **known: Any) ->
 
     ``header_lines`` are those of the log itself: the writer adds some of its own below.
     """
-    from shadowtime.trace import read_swf
-    from shadowtime.workload import Workload
-    from shadowtime.workload.raw import KEPT
-
     raw = read_swf(folder / TRACE)
     asked = read_asked(folder, raw["job_id"])
     more = _read_columns(folder / COLUMNS, len(raw))
@@ -209,7 +199,6 @@ def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
     """Each column as whole numbers, else as numbers, else as text."""
     if not path.exists():
         return {}
-    from shadowtime.trace._bytes import load
 
     try:
         names, *rows = csv.reader(io.StringIO(load(path).decode("utf-8")))

@@ -15,14 +15,16 @@ import numpy as np
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.frozen import dataclass
+from shadowtime.metrics import Window
+from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
+from shadowtime.schedule import read
+from shadowtime.study.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.report import Claim, PaperTable, PolicyRun, ReportInput
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
@@ -95,9 +97,6 @@ def _workload(root: Path, content: Mapping[str, Any]) -> Workload:
 
 
 def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Folder:
-    from shadowtime.report import ReportInput
-    from shadowtime.study.trust import Trust
-
     entries = _chosen(content["policies"], policies, root)
     shown = content.get("report", {})
     window = _window(content.get("window", {}))
@@ -185,8 +184,6 @@ def _chosen(
 
 
 def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
-    from shadowtime.report import PolicyRun
-
     return PolicyRun(
         name=entry["name"],
         schedule=_schedule(root / entry["schedule"], workload).replace(policy=entry["name"]),
@@ -201,8 +198,6 @@ def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
 
 
 def _schedule(path: Path, workload: Workload) -> Schedule:
-    from shadowtime.schedule import read
-
     if not os.path.exists(path):  # unlike Path.exists, returns False for any invalid name
         raise InputError("the schedule is missing", path=str(path), hint=AGAIN)
     schedule = read(path)
@@ -223,15 +218,11 @@ def _number(value: float | None) -> float:
 
 
 def _window(values: Mapping[str, Any]) -> Window:
-    from shadowtime.metrics import Window
-
     known = {field.name for field in fields(Window)}
     return Window(**{name: value for name, value in values.items() if name in known})
 
 
 def _paper(item: Mapping[str, Any]) -> PaperTable | Claim:
-    from shadowtime.report import Claim, PaperTable, PaperValue
-
     facts = dict(item)
     if facts.pop("kind") == "Claim":
         return Claim(**facts)

@@ -20,6 +20,7 @@ import json
 import math
 import platform
 import re
+from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -177,8 +178,6 @@ def file_names(policies: Sequence[str]) -> list[str]:
 
 def _stated(result: ReportInput) -> dict[str, Any]:
     """What a report shows and the JSON object does not contain."""
-    from dataclasses import asdict
-
     paper = [{"kind": type(item).__name__, **asdict(item)} for item in result.paper]
     return {
         "title": result.title,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine import simulate
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.latency import DEFAULT, measure
@@ -112,8 +113,6 @@ def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Compariso
 
 def _easy(workload: Workload, site: Site) -> AnyArray:
     """Starts under EASY on the same site."""
-    from shadowtime.engine import simulate
-
     return np.asarray(simulate(workload, site, parse_policy("easy")).start)
 
 

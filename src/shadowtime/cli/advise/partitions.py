@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.cli.common import options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
-    from rich.table import Table
-
-    from shadowtime.metrics import Window
-    from shadowtime.policy import Policy
-    from shadowtime.report import PolicyRun
-    from shadowtime.study.partition_advice import Advice, Choice
-    from shadowtime.workload import Workload
-
-BASE = "single-class"
-SAME = 1.1
-"""Users who wait at most a tenth longer on average do not count as paying."""
 
 
 @click.command("partitions")
@@ -45,15 +29,7 @@ SAME = 1.1
 @options.cleaning
 @options.window
 @options.as_json
-def command(
-    trace: str,
-    cluster: str | None,
-    above: int | None,
-    top: int,
-    window: str | None,
-    as_json: bool,
-    **cleaning: Any,
-) -> None:
+def command(**given: Any) -> None:
     """How many hosts (n) to keep for large jobs, and how short (r) others must be to run there.
 
     The three guidelines of class partitioning, computed from TRACE, and the simulated effect of
@@ -63,166 +39,6 @@ def command(
     shadowtime advise partitions january.swf.gz --cluster o2k
     shadowtime advise partitions log.swf.gz --cluster machine.toml --above 32 --top 6
     """
-    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
-    from shadowtime.cli.common.running import run_policies
-    from shadowtime.metrics import Window
-    from shadowtime.report import ReportInput
-    from shadowtime.result.write import as_object, versions
-    from shadowtime.study.partition_advice import advise
+    from shadowtime.cli.advise.run_partitions import advise_partitions
 
-    scored = Window.parse(window or "all")
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
-    must_score_some(scored, workload)
-    advice = advise(workload, machine, above=above)
-    best = advice.best(top)
-    runs = run_policies(workload, machine, policies_for(advice, best), scored)
-    waits = [_waits(run, workload, advice.above, scored) for run in runs]
-    if as_json:
-        result = ReportInput(
-            title=f"partitions for {workload.name}",
-            workload=workload,
-            cluster=machine,
-            runs=runs,
-            versions=versions(),
-        )
-        content = as_object(result, scored, advice=_as_dict(advice, best))
-        for entry, classes in zip(content["policies"], waits, strict=True):
-            entry["classes"] = classes
-        options.print_json(content)
-    else:
-        from shadowtime.cli.common.console import show
-
-        show(*_parts(advice, best, runs, waits))
-
-
-def policies_for(advice: Advice, best: Sequence[Choice]) -> list[Policy]:
-    """No partition, L/SM for each choice, and L/A for the first."""
-    from shadowtime.policy import parse_policy
-
-    texts = [BASE]
-    for name, choices in (("part-l-sm", best), ("part-l-a", best[:1])):
-        texts += [
-            f"{name}(hosts={c.hosts}, hours={c.hours:g}, above={advice.above})" for c in choices
-        ]
-    return [parse_policy(text) for text in texts]
-
-
-def _waits(
-    run: PolicyRun, jobs: Workload, above: int, window: Window
-) -> dict[str, dict[str, float]]:
-    """Waits of the large jobs and of the others."""
-    from shadowtime.metrics import Classes, by_classes
-
-    classes = Classes((jobs.procs > above).astype("int64"), ("others", "large"))
-    rows = by_classes(run.schedule, jobs, classes, kind="partition", window=window)
-    return {row.label: {"jobs": row.jobs, **row.metrics} for row in rows}
-
-
-def _as_dict(advice: Advice, best: Sequence[Choice]) -> dict[str, Any]:
-    return {
-        "large_above_procs": advice.above,
-        "large_jobs": advice.large_jobs,
-        "demand": advice.demand,
-        "demand_large": advice.large,
-        "demand_others_up_to_hours": {f"{r:g}": share for r, share in advice.up_to.items()},
-        "choices": [choice.as_dict() for choice in advice.choices],
-        "simulated": [{"hosts": choice.hosts, "hours": choice.hours} for choice in best],
-    }
-
-
-def _parts(
-    advice: Advice,
-    best: Sequence[Choice],
-    runs: Sequence[PolicyRun],
-    waits: Sequence[dict[str, dict[str, float]]],
-) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    share = advice.large_jobs / advice.jobs
-    yield Text(
-        f"Large jobs ask for more than {advice.above} processors: {advice.large_jobs:,} of "
-        f"{advice.jobs:,} jobs ({share:.1%}), {advice.large:.1%} of the machine's processing time; "
-        f"all jobs together {advice.demand:.1%}.\n"
-    )
-    yield _demands(advice)
-    yield Text(
-        "\nGuidelines: (1) n hosts offer what large jobs need; (2) the jobs that may run there "
-        "need more than that; (3) the first large job waits at most r."
-    )
-    if not best:
-        yield Text("No number of hosts has room for the large jobs and leaves any for others.")
-        return
-    yield _guidelines(advice, best)
-    yield Text("\nSimulated, the mean wait in hours unless noted otherwise:")
-    yield _effects(runs, waits)
-    yield Text(_verdict(runs, waits))
-
-
-def _demands(advice: Advice) -> Table:
-    from shadowtime.cli.common.tables import numbers_table
-
-    table = numbers_table(
-        "of the machine", "large", *(f"others, R <= {r:g} h" for r in list(advice.up_to)[3:7])
-    )
-    table.add_row(
-        "share",
-        f"{advice.large:.1%}",
-        *(f"{share:.1%}" for share in list(advice.up_to.values())[3:7]),
-    )
-    return table
-
-
-def _guidelines(advice: Advice, best: Sequence[Choice]) -> Table:
-    from shadowtime.cli.common.tables import numbers_table
-
-    table = numbers_table("n, r", "offered", "(1) large need", "(2) eligible jobs need", "(3) r")
-    for choice in best:
-        table.add_row(
-            f"{choice.hosts} hosts, {choice.hours:g} h",
-            f"{choice.offered:.1%}",
-            f"{choice.large:.1%} {'yes' if choice.room else 'no'}",
-            f"{choice.eligible:.1%} {'yes' if choice.filled else 'no'}",
-            f"{choice.hours:g} h",
-        )
-    return table
-
-
-def _effects(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, float]]]) -> Table:
-    from shadowtime.cli.common.tables import numbers_table
-
-    table = numbers_table("policy", "all", "others", "large", "large, 95 %", "large, longest")
-    for run, classes in zip(runs, waits, strict=True):
-        large, others = classes.get("large", {}), classes.get("others", {})
-        cells = (
-            run.metrics.get("wait_mean_s"),
-            others.get("wait_mean_s"),
-            large.get("wait_mean_s"),
-            large.get("wait_p95_s"),
-            large.get("wait_max_s"),
-        )
-        table.add_row(run.name, *("-" if x is None else f"{x / 3600:,.2f}" for x in cells))
-    return table
-
-
-def _verdict(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, float]]]) -> str:
-    """Of those under which no class pays, the one with the least wait of large jobs."""
-
-    def wait(at: int, label: str) -> float:
-        return waits[at].get(label, {}).get("wait_mean_s", 0.0)
-
-    fair = [
-        at
-        for at in range(1, len(runs))
-        if wait(at, "large") < wait(0, "large") and wait(at, "others") <= SAME * wait(0, "others")
-    ]
-    if not fair:
-        return (
-            "None of these shortens the large jobs' wait without making the others wait more than "
-            "a tenth longer: keep one class, or weigh the two columns yourself."
-        )
-    best = min(fair, key=lambda at: wait(at, "large"))
-    less = 1 - wait(best, "large") / wait(0, "large")
-    return (
-        f"{runs[best].name}: large jobs wait {less:.0%} less than under {BASE}, and the others not "
-        "more than a tenth longer."
-    )
+    advise_partitions(**given)

@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.cli.common import options
-from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from shadowtime.slurm.recording.check import Tallies
-    from shadowtime.slurm.waits import Waits
-
-COUNTS = (
-    "passes",
-    "plans",
-    "plans_equal",
-    "starts",
-    "starts_equal",
-    "extra_starts",
-    "main_starts",
-    "main_starts_equal",
-    "victims",
-    "victims_equal",
-    "left_out",
-)
-SHOWN = 10
-"""Differences shown per folder; --json has them all."""
 
 
 @click.command("slurm")
@@ -54,14 +31,7 @@ SHOWN = 10
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything differs.")
 @options.as_json
-def command(
-    folders: tuple[Path, ...],
-    every: int,
-    phases: int,
-    page: Path | None,
-    strict: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Plan every logged pass of a recorded Slurm again and compare.
 
     DIR holds slurmctld's log with DebugFlags=Backfill (slurmctld.log.gz or .log), sacct's table
@@ -77,132 +47,6 @@ def command(
     shadowtime check slurm recording/
     shadowtime check slurm recording/ --phases 6 --waits waits.md
     """
-    from shadowtime.slurm.recording.check import check_recording
+    from shadowtime.cli.check.run_slurm import check_recordings
 
-    if every < 1 or phases < 0:
-        raise UsageError("--every must be at least 1, --phases at least 0")
-    if page is not None:
-        _write_page(folders, phases, page)
-        return 0
-    found = {str(folder): check_recording(folder, every=every) for folder in folders}
-    whole: dict[str, Waits] = {}
-    if phases:
-        from shadowtime.slurm.waits import compare_waits
-
-        whole = {str(folder): compare_waits(folder, phases=phases) for folder in folders}
-    if as_json:
-        options.print_json(_as_object(found, whole))
-    else:
-        _show(found, whole)
-    return 1 if strict and any(one.differences for one in found.values()) else 0
-
-
-def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
-    """Only whole runs, as a page."""
-    from shadowtime.cli.common.progress import working
-    from shadowtime.slurm.wait_page import wait_page
-    from shadowtime.slurm.waits import compare_groups
-
-    if not phases:
-        raise UsageError("--waits compares means over several offsets: add --phases 6")
-    found = []
-    with working("simulating", steps=len(folders)) as advance:
-        for folder in folders:
-            found.append(compare_groups(folder, phases=phases))
-            advance(f"{folder.name} done")
-    command = f"shadowtime check slurm DIR... --phases {phases} --waits {page.name}"
-    page.write_text(wait_page(found, command=command))
-    click.echo(f"wrote {page}")
-
-
-def _counts(tallies: Tallies) -> dict[str, Any]:
-    return {name: getattr(tallies, name) for name in COUNTS}
-
-
-def _differences(tallies: Tallies) -> list[dict[str, Any]]:
-    return [
-        {
-            "time": round(one.time, 3),
-            "what": one.what,
-            "job": one.job,
-            "ours": one.ours,
-            "slurm": one.theirs,
-            "cause": one.cause,
-        }
-        for one in tallies.differences
-    ]
-
-
-def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, Any]:
-    """The counts of one folder; of several their sums, and each folder's under its name."""
-    each: dict[str, dict[str, Any]] = {
-        name: {
-            **_counts(tallies),
-            "differences": _differences(tallies),
-            "lacking": list(tallies.lacking),
-            "latency_ms": tallies.latency.milliseconds if tallies.latency else None,
-        }
-        for name, tallies in found.items()
-    }
-    for name, waits in whole.items():
-        each[name]["whole_run"] = {
-            "jobs": waits.jobs,
-            "mean_wait_recorded": waits.recorded,
-            "mean_wait": waits.mean,
-            "mean_wait_of_phases": list(waits.phases),
-        }
-    if len(each) == 1:
-        return next(iter(each.values()))
-    sums = {name: sum(one[name] for one in each.values()) for name in COUNTS}
-    return {**sums, "recordings": each}
-
-
-def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
-    from shadowtime.cli.common.console import show
-
-    lines = [f"{name}: {text}" for name, one in found.items() for text in one.lacking]
-    for name, tallies in found.items():
-        lines += [
-            f"{name} at {one.time:.3f}: {one.what} of job {one.job}: "
-            f"ours {one.ours or 'none'}, Slurm's {one.theirs or 'none'}"
-            + (f" ({one.cause})" if one.cause else "")
-            for one in tallies.differences[:SHOWN]
-        ]
-        rest = len(tallies.differences) - SHOWN
-        if rest > 0:
-            lines.append(f"{name}: {rest} more differences (--json lists them)")
-    lines += [f"{name}: {one.latency}" for name, one in found.items() if one.latency]
-    lines += [
-        f"{name}: mean wait of {one.jobs} jobs {one.recorded:.1f} s, from sacct alone "
-        f"{one.mean:.1f} s (x{one.factor:.2f}; phases {min(one.phases):.1f} to "
-        f"{max(one.phases):.1f} s)"
-        for name, one in whole.items()
-    ]
-    show(_table(found), *lines)
-
-
-def _table(found: dict[str, Tallies]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    table.add_column("recording")
-    heads = ("passes", "plans", "starts", "too many", "main starts", "victims", "left out")
-    for head in heads:
-        table.add_column(head, justify="right")
-    for name, one in found.items():
-        table.add_row(
-            name,
-            str(one.passes),
-            _of(one.plans_equal, one.plans),
-            _of(one.starts_equal, one.starts),
-            str(one.extra_starts),
-            _of(one.main_starts_equal, one.main_starts),
-            _of(one.victims_equal, one.victims),
-            str(one.left_out),
-        )
-    return table
-
-
-def _of(equal: int, count: int) -> str:
-    """How many of how many agree."""
-    return f"{equal}/{count} ({equal / count:.2%})" if count else "-"
+    return check_recordings(**given)

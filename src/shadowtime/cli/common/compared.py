@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cli.common import options
+from rich.text import Text
+
+from shadowtime.cli.common import findings, options, tables
+from shadowtime.cli.common.console import output, show
+from shadowtime.cli.common.grouped import group_table
+from shadowtime.cli.common.outputs import wrote
+from shadowtime.cli.common.tables import numbers_table, plain_table
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import amount
+from shadowtime.result.comparison import copies_in_words, write_comparison
+from shadowtime.result.write import file_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +49,6 @@ class Done:
 
 def show_done(done: Done) -> None:
     """Every load, and the groups of each where they were asked for."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.grouped import group_table
-
     show_comparison(done.found, done.results)
     for load_text, groups in done.rows.items():
         show(Text(f"\nload {load_text}" if len(done.rows) > 1 else ""), group_table(groups))
@@ -57,11 +62,6 @@ def title_of(setting: Setting) -> str:
 
 def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
     """Everything about every load, then which policy wins at which."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings
-    from shadowtime.cli.common.console import show
-
     trust = findings.trust_line(found.trust)
     parts: list[RenderableType] = []
     for setting, result in zip(found.settings, results, strict=True):
@@ -73,10 +73,6 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
 
 
 def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings, tables
-
     jobs = tables.count(len(setting.workload), "job")
     machine = tables.machine(found.cluster)
     head = Text.assemble((title_of(setting), "bold"), f": {jobs} on {machine}")
@@ -87,12 +83,6 @@ def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
 
 def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
     """The table of one load and its findings."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings, tables
-    from shadowtime.cli.common.console import output
-    from shadowtime.result.comparison import copies_in_words
-
     _, sentence = findings.winner_line(result)
     table = tables.side_by_side(result.runs, output())
     headings = " ".join(str(column.header) for column in table.columns)
@@ -117,9 +107,6 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
 
 def _by_load(found: Comparison) -> RenderableType:
     """The winner of a few metrics at each load."""
-    from shadowtime.cli.common.tables import plain_table
-    from shadowtime.report.metadata import describe
-
     names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "goodput")
     table = plain_table("load", "offered", *(f"best {describe(name).short}" for name in names))
     for setting in found.settings:
@@ -132,13 +119,6 @@ def finish_machines(
     clusters: Sequence[str], done: Sequence[Done], folder: str | None, *, as_json: bool
 ) -> None:
     """Write a folder for each machine, and print all of them."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.outputs import wrote
-    from shadowtime.result.comparison import write_comparison
-    from shadowtime.result.write import file_names
-
     if folder:
         names = file_names([Path(one).name or one for one in clusters])
         for name, one in zip(names, done, strict=True):
@@ -160,10 +140,6 @@ def finish_machines(
 
 def _side_by_side(clusters: Sequence[str], done: Sequence[Done]) -> Table:
     """A row per machine, load and policy, with what most people look at."""
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.metadata import describe
-    from shadowtime.report.numbers import amount
-
     loads = len(done[0].found.settings) > 1
     head = ["machine", *(["load"] if loads else []), "policy"]
     table = numbers_table(*head, *(describe(name).short for name in SHOWN))

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.metrics.by_class import by_groups
+from shadowtime.report.numbers import number, span
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,8 +33,6 @@ def group_rows(
     only: AnyArray | None,
 ) -> list[dict[str, Any]]:
     """A row for each group and policy."""
-    from shadowtime.metrics.by_class import by_groups
-
     return [
         {
             "by": row.kind,
@@ -44,11 +48,6 @@ def group_rows(
 
 def group_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Mean waits by group, a column per policy."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import number, span
-
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     table = numbers_table("mean waits", "jobs", *policies)
     heading = ""

@@ -6,11 +6,16 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
+from shadowtime.cli.common.console import note
 from shadowtime.errors import MissingExtra, UsageError
 from shadowtime.printable import printable
 
 PAGES = (".html", ".htm")
 SCHEDULES = (".csv", ".parquet", ".pq")
+PAGE = "report.html"
+"""The page's default name in the result folder."""
+TOGETHER = "comparison.html"
+"""The page of several folders."""
 
 
 def check_outputs(
@@ -67,8 +72,6 @@ def check_outputs(
 
 def wrote(*paths: str | Path | None, figures: str | None = None, count: int = 0) -> None:
     """Report what was written, a line for each file or folder, on standard error."""
-    from shadowtime.cli.common.console import note
-
     for path in paths:
         if path:
             note(f"wrote {printable(str(path))}")

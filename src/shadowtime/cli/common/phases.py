@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
+from shadowtime.cli.common import options, tables
+from shadowtime.cli.common.console import show
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,11 +48,6 @@ def ranges(runs: Sequence[PolicyRun]) -> dict[str, dict[str, float]]:
 
 def show_phases(runs: Sequence[PolicyRun], workload: Workload, as_json: bool) -> None:
     """Print them."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import options, tables
-    from shadowtime.cli.common.console import show
-
     found = ranges(runs)
     first = runs[0]
     if as_json:

@@ -11,6 +11,7 @@ import click
 
 from shadowtime.cli.common.console import errors, note
 from shadowtime.cli.common.options import Decorator, all_of
+from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def counting(clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[
     """A moving bar on a terminal; elsewhere an occasional line with the remaining time."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
-
-    from shadowtime.cli.common.progress import working
 
     console = errors()
     printed = clock()

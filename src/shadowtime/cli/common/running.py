@@ -1,20 +1,53 @@
-"""Run policies over a workload, with progress and a note before the first compilation."""
+"""Run policies over a workload with progress, compiled or not as the size of the work suggests."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shadowtime import engine
 from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import note
 from shadowtime.cli.common.progress import working
+from shadowtime.engine import warm
+from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.metrics import measure
+from shadowtime.report import PolicyRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
-    from shadowtime.report import PolicyRun
+    from shadowtime.study.compare import Engine
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
+
+
+SMALL = 1000
+"""Up to this many jobs are simulated in plain Python faster than a pass compiles, however long the
+queue.
+"""
+
+
+def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:
+    """What to simulate ``jobs`` jobs with; compiles on all cores if needed, and reports it.
+
+    Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
+    quicker, and the schedules are the same.
+    """
+    missing = warm.cold(policies, cluster)
+    if missing and jobs <= small:
+        return partial(simulate_uncompiled, report=note)
+    if len(missing) > 1:
+        from shadowtime.study.fan_out import cores
+
+        spent = [warm.COST[name] for name in missing]
+        seconds = max(*spent, sum(spent) // cores())
+        note(f"compiling the engine for this machine: once, about {seconds} seconds ...")
+        with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
+            warm.warm(policies, cluster, cores=cores(), finished=lambda name: advance())
+    return engine.simulate
 
 
 def run_policies(
@@ -26,11 +59,7 @@ def run_policies(
     only: AnyArray | None = None,
 ) -> tuple[PolicyRun, ...]:
     """Simulate and measure each policy in turn; ``only`` are the jobs that count."""
-    from shadowtime.cli.common.comparing import prepare
-    from shadowtime.metrics import measure
-    from shadowtime.report import PolicyRun
-
-    engine = prepare(policies, cluster, jobs=len(workload))
+    simulate = prepare(policies, cluster, jobs=len(workload))
     runs = []
     steps = len(policies) if len(policies) > 1 else None
     with (
@@ -39,7 +68,7 @@ def run_policies(
     ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))
-            schedule = engine(workload, cluster, policy)
+            schedule = simulate(workload, cluster, policy)
             metrics = measure(schedule, workload, cluster, window=window, only=only)
             runs.append(
                 PolicyRun(

@@ -14,7 +14,7 @@ from rich.text import Text
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.policy.snapshot import name_of
-from shadowtime.study.lesson import PROCS, TEN, find_policy, lesson
+from shadowtime.study.lesson import PROCS, TEN, find_policy, lesson, lesson_jobs
 from shadowtime.study.lesson_rules import plural
 
 if TYPE_CHECKING:
@@ -133,6 +133,28 @@ def walk(
         chart.take_in(moment)
         pages.append(_moment(moment, chart, f"{number} of {len(moments)}", procs))
     leaf([*pages, _end(name_of(chosen), moments, jobs)], asks=asks)
+
+
+def walk_log(
+    policy: str,
+    log: str,
+    jobs: tuple[int, int | None] | None,
+    cluster: str | None,
+    *,
+    auto: bool,
+) -> None:
+    """Show jobs of a log, on its machine."""
+    from shadowtime.cli.common.inputs import Cleaning, load
+
+    workload, machine = load(log, cluster, Cleaning())
+    chosen = lesson_jobs(workload, *(jobs or (0, None)))
+    walk(
+        policy,
+        auto=auto,
+        jobs=tuple(job for _, job in chosen.values()),
+        procs=machine.procs,
+        numbers={letter: number for letter, (number, _) in chosen.items()},
+    )
 
 
 def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:

@@ -156,7 +156,6 @@ def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
 
 def wanted(backend: Backend, policy: str, given: Mapping[str, Any]) -> Wanted:
     """The options; files that could not be written are rejected now."""
-
     from shadowtime.cli.common.outputs import check_file
     from shadowtime.live.operation import Operation
     from shadowtime.policy import parse_policy

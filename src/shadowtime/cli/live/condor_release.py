@@ -27,7 +27,6 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
     shadowtime live condor release --print
     shadowtime live condor release --schedd all
     """
-
     from shadowtime.cli.common.console import note
     from shadowtime.live.condor.release import give_back, plan_release, queue_of
     from shadowtime.live.lock import one_loop

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
-from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shadowtime.live.predictions import Accuracy, Score
 
 
 @click.command("accuracy")
@@ -23,9 +16,7 @@ if TYPE_CHECKING:
 @live.state
 @live.timeout
 @options.as_json
-def command(
-    predictions: str | None, partition: str, state_file: str | None, timeout: float, as_json: bool
-) -> None:
+def command(**given: Any) -> None:
     """Compare predicted with real starts, by how far ahead they were made, and with squeue --start.
 
     PREDICTIONS is the file written by `shadowtime live slurm --policy slurm`; the default is the
@@ -36,72 +27,6 @@ def command(
     shadowtime live slurm --policy slurm --for 1h
     shadowtime live slurm accuracy
     """
+    from shadowtime.cli.live.run_slurm_accuracy import show_accuracy
 
-    from shadowtime.live.predictions import accuracy, pairs, read_predictions
-
-    path = _path(predictions, partition, state_file, timeout)
-    entries = list(read_predictions(path))
-    found = accuracy(pairs(entries))
-    if as_json:
-        options.print_json({"predictions": str(path), "horizons": [asdict(one) for one in found]})
-        return
-    if not found:
-        raise UsageError(f"{path}: none of the {len(entries)} predicted jobs has started yet")
-    _show(found)
-
-
-def _path(predictions: str | None, partition: str, state_file: str | None, timeout: float) -> Path:
-    from pathlib import Path
-
-    from shadowtime.live.slurm import drive
-    from shadowtime.live.slurm.watch import predictions_of
-
-    if predictions is not None:
-        return Path(predictions)
-    if state_file is None:
-        where = drive.Where(partition=partition, timeout=timeout)
-        state_file = str(drive.default_state_file(drive.make_port(where).view.partition))
-    path = predictions_of(Path(state_file))
-    if not path.exists():
-        raise UsageError(
-            f"there are no predictions in {path}: run `shadowtime live slurm --policy slurm` first"
-        )
-    return path
-
-
-def _show(found: list[Accuracy]) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import numbers_table
-
-    table = numbers_table(
-        "ahead by", "by", "predictions", "bias", "median error", "90 % error", "in range"
-    )
-
-    def add(horizon: str, by: str, score: Score | None, inside: str = "") -> None:
-        if score is not None:
-            figures = (seconds(score.bias), seconds(score.median), seconds(score.ninety))
-            table.add_row(horizon, by, str(score.count), *figures, inside)
-
-    for one in found:
-        add(one.horizon, "shadowtime", one.ours, f"{one.inside:.0%}")
-        if one.slurm is not None:
-            add("", "shadowtime, same jobs", one.both)
-            add("", "squeue --start", one.slurm)
-    show(Text("real start minus predicted start"), table)
-
-
-def seconds(value: float) -> str:
-    """A duration with its sign.
-
-    Examples
-    --------
-    >>> seconds(-90.4), seconds(7200)
-    ('-1:30', '2:00:00')
-    """
-    whole = round(abs(value))
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    text = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-    return f"-{text}" if value <= -0.5 else text
+    show_accuracy(**given)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
-from shadowtime.cli.live.status import show_status
-
-if TYPE_CHECKING:
-    from shadowtime.live.view import Status
 
 
 @click.command("status")
@@ -31,56 +27,11 @@ def command(as_json: bool, **given: Any) -> None:
     shadowtime live slurm status
     shadowtime live slurm status --policy easy --json
     """
+    from shadowtime.cli.live.run_slurm_status import look
+    from shadowtime.cli.live.run_status import show_status
+
     found = look(**given)
     if as_json:
         options.print_json(found.to_json())
     else:
         show_status(found)
-
-
-def look(
-    *,
-    policy: str | None,
-    partition: str,
-    shape: Any,
-    gres: tuple[str, ...],
-    state_file: str | None,
-    timeout: float,
-) -> Status:
-    """One poll of Slurm with the loop's memory."""
-    from pathlib import Path
-
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.console import note
-    from shadowtime.live.heartbeat import heartbeat_of, read_beat
-    from shadowtime.live.slurm import drive, forecast
-    from shadowtime.live.slurm.watch import status_beside
-    from shadowtime.live.store import StateFile
-    from shadowtime.live.view import status_of
-    from shadowtime.policy import parse_policy
-    from shadowtime.slurm.policy import SlurmPolicy
-
-    port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
-    path = Path(state_file or drive.default_state_file(port.view.partition))
-    kept = StateFile(path, tell=note).load()
-    chosen: Any = parse_policy(policy or kept.policy or "slurm")
-    if isinstance(chosen, SlurmPolicy):  # no loop runs: Slurm schedules by itself
-        seen = forecast.look(port.run, port.clock)
-        return status_beside(
-            seen, forecast.forecast(seen, chosen), partition=partition, policy=chosen.name
-        )
-    shape = drive.choose_shape(port, chosen, shape)
-    drive.suit(port, chosen, shape)
-    port.recall(kept.port)
-    notes = kept.memory.jobs
-    port.stopped = lambda job: job in notes and notes[job].kills > 0
-    state = port.snapshot()
-    with compile_notice("the policy's pass", "half a minute"):
-        return status_of(
-            chosen,
-            state,
-            kept,
-            shape=shape,
-            left_alone=port.left_alone,
-            beat=read_beat(heartbeat_of(path)),
-        )

@@ -8,18 +8,17 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
-from shadowtime.errors import UsageError
-from shadowtime.live.backend import Wanted
 
 if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
-    from shadowtime.live.view import Status
 
 
 def status_command(backend: Backend) -> click.Command:
     """The command for a backend without its own."""
 
     def callback(*, as_json: bool, **given: Any) -> None:
+        from shadowtime.cli.live.run_status import look, show_status
+
         found = look(backend, **given)
         if as_json:
             options.print_json(found.to_json())
@@ -45,89 +44,3 @@ def status_command(backend: Backend) -> click.Command:
     """
     made: click.Command = click.command("status", help=help)(wrapped)
     return made
-
-
-def look(
-    backend: Backend, *, policy: str | None, shape: Any, state_file: str | None, **given: Any
-) -> Status:
-    """One poll of a scheduler with the loop's memory; changes nothing."""
-    from pathlib import Path
-
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.console import note
-    from shadowtime.live.heartbeat import heartbeat_of, read_beat
-    from shadowtime.live.operation import Operation, left_alone, state_path
-    from shadowtime.live.store import StateFile
-    from shadowtime.live.view import status_of
-    from shadowtime.policy import parse_policy
-
-    chosen: Any = parse_policy(policy or backend.example)
-    asked = Wanted(policy=chosen, operation=Operation(), shape=shape, options=given)
-    port, target = backend.connect(asked, tell=note)
-    path = Path(state_file) if state_file else state_path(target.state_name)
-    kept = StateFile(path, tell=note).load()
-    if policy is None:
-        if not kept.policy:
-            raise UsageError(
-                f"there is no state file of a loop at {path}: name a policy, such as --policy "
-                f"{backend.example}"
-            )
-        chosen = parse_policy(kept.policy)
-    recall = getattr(port, "recall", None)
-    if recall is not None:
-        recall(kept.port)
-    state = port.snapshot()
-    with compile_notice("the policy's pass", "half a minute"):
-        return status_of(
-            chosen,
-            state,
-            kept,
-            shape=target.shape,
-            left_alone=left_alone(port),
-            beat=read_beat(heartbeat_of(path)),
-        )
-
-
-def show_status(found: Status) -> None:
-    """Print a status as a table."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import span
-
-    used, procs = found.used
-    head = Text(f"{found.policy}: {used} of {procs} processors on {found.hosts} nodes in use, ")
-    head.append(f"{found.running} running, {len(found.waiting)} waiting")
-    table = numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
-    for row in found.waiting[:50]:
-        table.add_row(
-            row.job,
-            row.user,
-            str(row.procs),
-            span(found.now - row.since),
-            span(max(0, row.eta.expected - found.now)),
-            span(max(0, row.eta.earliest - found.now)),
-            span(max(0, row.eta.latest - found.now)),
-        )
-    parts: list[Any] = [head, Text(_life(found)), table]
-    missed = found.counters.get("decided_by_fallback", 0)
-    if missed:
-        parts.insert(2, Text(f"the fallback decided {missed} passes in which the policy failed"))
-    if len(found.waiting) > 50:
-        parts.append(Text(f"... and {len(found.waiting) - 50} more"))
-    verb = "has no predicted start" if found.policy == "slurm" else "is skipped"
-    parts += [Text(f"{job} {verb}: {why}") for job, why in found.left_alone.items()]
-    show(*parts)
-
-
-def _life(found: Status) -> str:
-    """When the loop last polled and what it is waiting for."""
-    from shadowtime.report.numbers import span
-
-    if found.policy == "slurm":
-        return "no loop runs: these are the starts that Slurm's own scheduler would make"
-    if found.beat is None:
-        return "there is no heartbeat of a loop beside this state file"
-    ago = span(max(0, found.now - round(found.beat.looked)))
-    return f"the loop last polled {ago} ago, waiting for {found.beat.waiting_for}"

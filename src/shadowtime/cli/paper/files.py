@@ -21,15 +21,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cli.common.progress import working
 from shadowtime.cli.paper.tables import MARKS, signed
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.report import Claim as ReportClaim
 from shadowtime.report import PaperTable as ReportTable
-from shadowtime.report import PaperValue, PolicyRun, ReportInput
+from shadowtime.report import PaperValue, PolicyRun, ReportInput, write_html, write_job_lines
 from shadowtime.report.numbers import DASH, number
 from shadowtime.result.write import as_object as result_object
 from shadowtime.result.write import to_json, versions, write_folder
+from shadowtime.study.papers.picture import svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,8 +49,6 @@ def as_object(found: Reproduction) -> dict[str, Any]:
 
 def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
     """Write the result folder; files of an older one are overwritten."""
-    from shadowtime.study.papers.picture import svg
-
     root = Path(folder)
     try:
         for place in (root / "tables", root / "figures"):
@@ -75,8 +75,6 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
 
 def _write_job_lines(found: Reproduction, folder: Path) -> None:
     """The figures with one line per job."""
-    from shadowtime.report import write_job_lines
-
     subjects = {subject.label: subject for subject in found.subjects}
     for name, (label, place) in found.job_lines.items():
         subject, run = subjects[label], found.runs[label][place]
@@ -86,9 +84,6 @@ def _write_job_lines(found: Reproduction, folder: Path) -> None:
 
 def write_paper_page(found: Reproduction, path: str, *, command: str) -> Path:
     """The HTML report: the paper's tables and claims, and the schedules of the first log."""
-    from shadowtime.cli.common.progress import working
-    from shadowtime.report import write_html
-
     with working(f"writing {path}"):
         return write_html(_report(found, found.subjects[0], command), path)
 

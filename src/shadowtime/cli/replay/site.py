@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from shadowtime.cli.common import options
+from rich.text import Text
+
+from shadowtime.cli.common import options, tables
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.findings import GRADE_MARK, GRADE_STYLE, trust_table
+from shadowtime.cli.common.inputs import print_policy_notes
+from shadowtime.cli.common.outputs import wrote
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.metrics.groups import BY, parse_by
+from shadowtime.metrics.where import Where
+from shadowtime.report import PolicyRun, ReportInput
+from shadowtime.report.numbers import number, percent, span
+from shadowtime.result.pages import write_results
+from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.study.site.replay import replay_site
+from shadowtime.study.site.trials import PHASES, Repeats
+from shadowtime.study.trust import group_grade
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -13,7 +32,6 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
-    from shadowtime.report import ReportInput
     from shadowtime.study.site.replay import SiteReplay
     from shadowtime.workload import Workload
 
@@ -39,18 +57,6 @@ def replay_a_site(
     figures: str | None,
 ) -> None:
     """Run, write and print."""
-    from shadowtime.cli.common.comparing import prepare
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.inputs import print_policy_notes
-    from shadowtime.cli.common.outputs import wrote
-    from shadowtime.cli.common.progress import working
-    from shadowtime.metrics.groups import BY, parse_by
-    from shadowtime.metrics.where import Where
-    from shadowtime.result.pages import write_results
-    from shadowtime.result.write import as_object, write_folder
-    from shadowtime.study.site.replay import replay_site
-    from shadowtime.study.site.trials import PHASES, Repeats
-
     # Two runs of a policy without phases are equal; copies only on request.
     usual = PHASES if hasattr(policy, "phase") else 1
     repeats = Repeats(phases=phases or usual)
@@ -82,9 +88,6 @@ def replay_a_site(
 
 
 def _as_report(found: SiteReplay) -> ReportInput:
-    from shadowtime.report import PolicyRun, ReportInput
-    from shadowtime.result.write import versions
-
     name = found.policy if found.policy != "recorded" else "simulated"
     recorded = PolicyRun(name="recorded", schedule=found.recorded, metrics=found.recorded_metrics)
     simulated = PolicyRun(
@@ -112,12 +115,6 @@ def _as_report(found: SiteReplay) -> ReportInput:
 
 
 def _show(found: SiteReplay) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common import tables
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.findings import GRADE_STYLE, trust_table
-
     jobs = tables.count(len(found.workload), "job")
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
     head.append(f"{tables.machine(found.site)}\n")  # type: ignore[arg-type]
@@ -139,13 +136,6 @@ def _show(found: SiteReplay) -> None:
 
 
 def _groups(found: SiteReplay) -> Table:
-    from rich.text import Text
-
-    from shadowtime.cli.common.findings import GRADE_MARK
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import number, percent, span
-    from shadowtime.study.trust import group_grade
-
     table = numbers_table(
         "mean waits", "jobs", "recorded", "simulated", "range of one run", "difference"
     )
@@ -190,11 +180,6 @@ def group_label(by: str, name: str) -> str:
 
 def _scheduling(found: SiteReplay) -> list[RenderableType]:
     """Which pass started jobs, and what they waited for."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import number, percent
-
     shown: list[RenderableType] = []
     if found.backfilled is not None:
         recorded, low, high = found.backfilled

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.cli.common.amounts import Span
 from shadowtime.cli.common.options import all_of
-from shadowtime.cli.trace import options as shared
-from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from shadowtime.workload import Workload
 
 OUT = click.argument("out", type=click.Path(dir_okay=False))
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 estimates = all_of(
     click.option(
@@ -76,18 +68,7 @@ def command() -> None:
 )
 @estimates
 @SEED
-def lublin(
-    out: str,
-    jobs: int,
-    procs: int | None,
-    published: bool,
-    parameters: tuple[str, ...],
-    load: str | None,
-    kind: Any,
-    estimates: str,
-    max_estimate: int,
-    seed: int,
-) -> None:
+def lublin(**given: Any) -> None:
     """Lublin and Feitelson's model: sizes, run times and arrivals of rigid parallel jobs.
 
     \b
@@ -95,40 +76,22 @@ def lublin(
     shadowtime trace generate lublin batch.swf.gz --kind batch --published
     shadowtime trace generate lublin few.swf.gz --kind batch --published --set serial=0.1
     """
-    import numpy as np
+    from shadowtime.cli.trace.run_generate import generate_lublin
 
-    from shadowtime.workload import lublin_workload, tsafrir_estimates
-
-    if published and procs is not None:
-        raise UsageError(
-            "--procs fits the model to a machine and --published leaves it unchanged: give only one"
-        )
-    _check(out)
-    rng = np.random.default_rng(seed)
-    workload = lublin_workload(
-        jobs,
-        seed=rng,
-        kind=kind,
-        procs=None if published else procs or 128,
-        overrides=dict(map(_parameter, parameters)),
-    )
-    if estimates == "tsafrir":
-        workload = tsafrir_estimates(workload, max_estimate=max_estimate, seed=rng)
-    _write(_at_load(workload, load), out)
+    generate_lublin(**given)
 
 
 @command.command("demo")
 @OUT
-def demo(out: str) -> None:
+def demo(**given: Any) -> None:
     """The workload of `shadowtime demo`: two weeks of 3,000 jobs for 256 processors.
 
     \b
     shadowtime trace generate demo demo.swf.gz
     """
-    from shadowtime.workload import demo_workload
+    from shadowtime.cli.trace.run_generate import generate_demo
 
-    _check(out)
-    _write(demo_workload(), out)
+    generate_demo(**given)
 
 
 @command.command("o2k")
@@ -142,7 +105,7 @@ def demo(out: str) -> None:
 @click.option("--margin", "margin_days", type=click.IntRange(0, 28), default=7, show_default=True,
               help="Days of the neighbouring months before and after.")  # fmt: skip
 @SEED
-def o2k(out: str | None, month: str, margin_days: int, seed: int) -> None:
+def o2k(**given: Any) -> None:
     """A month of NCSA's O2K, rebuilt from the class-partitioning paper's own tables.
 
     Written to OUT, or to o2k-2003-01.swf.gz and so on. Prints the month beside the tables.
@@ -151,78 +114,21 @@ def o2k(out: str | None, month: str, margin_days: int, seed: int) -> None:
     shadowtime trace generate o2k --month jan03
     shadowtime trace generate o2k february.swf.gz --month feb03 --seed 7
     """
-    from shadowtime.cli.common.console import note, show
-    from shadowtime.cli.paper.o2k_check import validation
-    from shadowtime.workload.o2k import o2k_workload
+    from shadowtime.cli.trace.run_generate import generate_o2k
 
-    name = _month(month)
-    _check(out or f"o2k-{name}.swf.gz")
-    found = o2k_workload(name, seed=seed, margin_days=margin_days)
-    _write(found.workload, out or f"o2k-{name}.swf.gz")
-    show(*validation(found.check))
-    since, until = found.window
-    note(f"the month itself: jobs submitted from {since} s to before {until} s")
+    generate_o2k(**given)
 
 
 @command.command("hperf")
 @OUT
 @click.option("--name", type=click.Choice(["high", "medium"]), default="high", show_default=True)
 @SEED
-def hperf(out: str, name: str, seed: int) -> None:
+def hperf(**given: Any) -> None:
     """One of the HPerf thesis' two workloads: 100 jobs in three classes of bandwidth.
 
     \b
     shadowtime trace generate hperf high.swf.gz --name high
     """
-    from shadowtime.workload.hperf_jobs import hperf_workload
+    from shadowtime.cli.trace.run_generate import generate_hperf
 
-    _check(out)
-    _write(hperf_workload(name, seed=seed), out)
-
-
-def _parameter(text: str) -> tuple[str, float]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not equals or not math.isfinite(number):
-        raise UsageError(f"--set {text}: write NAME=VALUE with a number, such as u_med=5")
-    return name, number
-
-
-def _month(text: str) -> str:
-    """jan03 as 2003-01; anything else as it is."""
-    match = re.fullmatch(r"([a-z]{3})[a-z]*[- ]?(?:20)?(\d\d)", text.strip().lower())
-    if match is None or match[1] not in MONTHS:
-        return text.strip()
-    return f"20{match[2]}-{MONTHS.index(match[1]) + 1:02d}"
-
-
-def _at_load(workload: Workload, load: str | None) -> Workload:
-    if load is None:
-        return workload
-    from shadowtime.cluster import Cluster
-    from shadowtime.study.loads import Load
-
-    wanted = Load.parse(load if "=" in load else f"offered={load}")
-    return wanted.apply(workload, Cluster.pool(workload.machine["procs"]))
-
-
-def _check(out: str) -> None:
-    """Reject a name or a folder before anything is generated."""
-    from shadowtime.cli.common.outputs import check_file
-
-    if not out.lower().removesuffix(".gz").endswith(".swf"):
-        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
-    check_file("OUT", out)
-
-
-def _write(workload: Workload, out: str) -> None:
-    from shadowtime.cli.common.console import note
-    from shadowtime.trace import write_swf
-
-    write_swf(workload, out)
-    click.echo(f"{out}: {shared.summary(workload)}")
-    if warning := shared.load_warning(workload):
-        note(warning)
+    generate_hperf(**given)

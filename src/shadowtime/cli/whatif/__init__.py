@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from shadowtime.cli.common import options
-from shadowtime.cli.common.placing import Placing, kept_runs
+from shadowtime.cli.common.placing import kept_runs
 
 CHANGES = options.all_of(
     click.option(
@@ -91,33 +93,7 @@ KEPT = kept_runs(
     help="Save the experiment; `shadowtime run FILE.toml` repeats it.",
 )
 @options.as_json
-def command(
-    site: str,
-    cluster: str | None,
-    settings: tuple[str, ...],
-    add_nodes: tuple[str, ...],
-    remove_nodes: tuple[str, ...],
-    max_limit: str | None,
-    load: str | None,
-    policy: str | None,
-    baseline: str,
-    phases: int | None,
-    shake: bool,
-    resample: bool,
-    feedback: bool,
-    seed: int,
-    tz: str | None,
-    where: str,
-    by: str,
-    folder: str | None,
-    report: str | None,
-    resume: str | None,
-    workers: int | None,
-    place: str,
-    submission: tuple[str, ...],
-    save: str | None,
-    as_json: bool,
-) -> None:
+def command(**given: Any) -> None:
     """Predict the waits on SITE with other settings, nodes, limits, load or policy.
 
     Simulates each change alone and all together, and compares with the replayed baseline: mean
@@ -130,41 +106,6 @@ def command(
     shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html --resume runs
     shadowtime whatif site/ --max-limit 2d --resume runs --on slurm --site blocks=8
     """
-    from shadowtime.api.site import changes_from
-    from shadowtime.cli.whatif.show import carry_out
-    from shadowtime.metrics.groups import parse_by
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.site.experiment import Experiment
-    from shadowtime.study.site.trials import PHASES
+    from shadowtime.cli.whatif.run import run_whatif
 
-    made = changes_from(
-        settings,
-        add_nodes=add_nodes,
-        remove_nodes=remove_nodes,
-        max_limit=max_limit,
-        policy=policy,
-        load=load,
-    )
-    experiment = Experiment(
-        site=site,
-        changes=made,
-        cluster=cluster or "",
-        baseline=baseline,
-        phases=phases or PHASES,
-        shake=shake,
-        resample=resample,
-        feedback=feedback,
-        seed=seed,
-        tz=tz or "",
-        where=str(Where.parse(where)),
-        by=",".join(parse_by(by)) if by else "",
-    )
-    carry_out(
-        experiment,
-        folder=folder,
-        save=save,
-        as_json=as_json,
-        report=report,
-        resume=resume,
-        placing=Placing(place=place, submission=submission, workers=workers),
-    )
+    run_whatif(**given)

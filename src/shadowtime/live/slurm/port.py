@@ -5,39 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.runner import checked, side_by_side
 from shadowtime.live.slurm.act import (
-    hand_over_lines,
     outcome,
     rows_by_id,
     shares_nodes,
     start_lines,
     stop_lines,
-    take_back_lines,
-    to_the_gate_lines,
     undo_lines,
 )
 from shadowtime.live.slurm.beyond import NONE, with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import HELD
+from shadowtime.live.slurm.late import LateStarts
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.relabelled import ArrayRests, Followers
 from shadowtime.live.slurm.remembered import Remembered
+from shadowtime.live.slurm.repairs import Repairs
 from shadowtime.live.slurm.requeued import REQUEUED, Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, nodes_of, sort_jobs
-from shadowtime.live.slurm.text import (
-    SINFO,
-    SQUEUE,
-    parse_nodes,
-    parse_queue,
-    parse_reservations,
-)
+from shadowtime.live.slurm.state import Sorted, View, nodes_of, sort_jobs
+from shadowtime.live.slurm.text import SINFO, SQUEUE, parse_nodes, parse_queue, parse_reservations
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
 
 if TYPE_CHECKING:
@@ -50,15 +42,6 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.state import Model
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
 
-PATIENCE = 30.0
-"""Seconds after which a released job that has not started is returned to the gate."""
-ANSWERED = 5.0
-"""The same if Slurm has considered the job and found its nodes not free, unless one of them still
-cleans up after another job."""
-NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
-"""How Slurm's reasons begin then."""
-TWICE = 2
-"""After this many releases without a start, a job is handed to Slurm."""
 TRIES = 5
 """Number of polls at which a restarted loop queries marks, until they are shown."""
 AT_ONCE = 200
@@ -92,12 +75,11 @@ class SlurmPort:
         self._details = Details()
         self._windows: list[Window] = []
         self._windows_at = float("-inf")
-        self._since: dict[str, float] = {}
         self._touched: dict[str, Touched] = {}
         self._ask_marks = 0
         """How often the jobs' marks may still be queried."""
         self._handed: dict[str, str] = {}
-        self._in_vain: dict[str, int] = {}
+        self._late = LateStarts()
         self._let_go: dict[str, None] = {}
         """Known jobs that an operator has released."""
         self._returning: dict[str, None] = {}
@@ -156,12 +138,7 @@ class SlurmPort:
         return self._sort(rows, nodes, now, model=model).state
 
     def _sort(
-        self,
-        rows: list[QueueRow],
-        nodes: list[NodeRow],
-        now: float,
-        *,
-        model: Model | None = None,
+        self, rows: list[QueueRow], nodes: list[NodeRow], now: float, *, model: Model | None = None
     ) -> Sorted:
         comments = self.demand is not None
         self._details.learn(self.run, rows, now, site=self.view.site, comments=comments)
@@ -259,7 +236,8 @@ class SlurmPort:
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
-            self.placed, self._sent, self._touched, self._handed, self._in_vain, self._let_go,
+            self.placed, self._sent, self._touched, self._handed, self._late.count,
+            self._let_go,
             self._returning, self._sender.refused, self._leftover,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
@@ -324,45 +302,34 @@ class SlurmPort:
         waiting = [job.id for job in self.sorted.state.waiting if job.id in self._touched]
         # The mark of a stopped job shows whose hold it is: it stays until the gate holds the job.
         self._restore([job for job in waiting if REQUEUED not in self._rows[job].reason])
-        late = self._late()
-        often = {job: "it did not start twice" for job in late if self._in_vain[job] >= TWICE}
+        late = self._late.find(
+            self.sorted.released, self._rows, now=self.clock.now(), steady=self.clock.steady()
+        )
+        often = dict.fromkeys(self._late.repeatedly(late), "it did not start twice")
         beyond = {**self.sorted.beyond, **often}
         beyond = {job: beyond[job] for job in self._changeable(beyond)[:AT_ONCE]}
-        slipped = self._changeable(self.sorted.slipped)[:AT_ONCE]
-        delayed = self._changeable(self.sorted.delayed)[:AT_ONCE]
-        taken = [job for job in self._changeable(late) if job not in beyond]
-        lines = [hand_over_lines(job, self._undo(job)) for job in beyond]
-        lines += [take_back_lines(job, self._undo(job)) for job in (*taken, *delayed)]
-        wrong = self._changeable(self.sorted.mislabelled)[:AT_ONCE]
-        lines += [[f"uhold {job}"] for job in (*slipped, *wrong)]
-        stopped = self._changeable(self.sorted.stopped)[:AT_ONCE]
-        lines += [to_the_gate_lines(job) for job in stopped]
+        repairs = Repairs(
+            beyond=beyond,
+            taken=[job for job in self._changeable(late) if job not in beyond],
+            delayed=self._changeable(self.sorted.delayed)[:AT_ONCE],
+            slipped=self._changeable(self.sorted.slipped)[:AT_ONCE],
+            relabelled=self._changeable(self.sorted.mislabelled)[:AT_ONCE],
+            stopped=self._changeable(self.sorted.stopped)[:AT_ONCE],
+        )
+        lines = repairs.lines(self._undo)
         lines += [[line] for line in self.arrays.hold_lines()]
         if not lines:
             return []
         self._send(lines)
-        beyond = {job: beyond[job] for job in self._changeable(beyond)}
-        taken, slipped = self._changeable(taken), self._changeable(slipped)
-        delayed, wrong = self._changeable(delayed), self._changeable(wrong)
-        for job in (*beyond, *taken, *delayed):
+        made = repairs.only(self._changeable)
+        for job in (*made.beyond, *made.taken, *made.delayed):
             self.arrays.taken_back(job)
             self.placed.pop(job, None)
             self._sent.pop(job, None)
             self._touched.pop(job, None)
-        done = [
-            f"handed {job} to Slurm: {why}"
-            for job, why in beyond.items()
-            if self._handed.get(job) != why
-        ]
-        self._handed |= beyond
-        why = self.sorted.released
-        done += [f"took back {job}, which did not start ({why[job]})" for job in taken]
-        done += [f"brought {job} back to the gate, which Slurm has requeued" for job in delayed]
-        done += [
-            f"restored the gate's hold of {job}, which Slurm reported as {self._rows[job].reason}"
-            for job in wrong
-        ]
-        return done + [f"brought {job} to the gate, which it had come past" for job in slipped]
+        words = made.words(self._handed, self.sorted.released, self._rows)
+        self._handed |= made.beyond
+        return words
 
     def _was_stopped(self, job: str) -> bool:
         """Whether the loop has stopped a job, according to its memory or the job's own mark."""
@@ -388,32 +355,6 @@ class SlurmPort:
         """Those of some jobs whose changes slurmctld has not refused recently."""
         now = self.clock.steady()
         return [job for job in jobs if not self._sender.rests(job, now)]
-
-    def _late(self) -> list[str]:
-        """Released jobs that have not started for too long."""
-        assert self.sorted is not None
-        now = self.clock.steady()  # the machine's own clock may jump, which makes no job late
-        cleaning = self._cleaning(self.clock.now())
-        released = {
-            job: ANSWERED
-            if why.startswith(NOT_FREE) and cleaning.isdisjoint(expand(self._rows[job].wanted))
-            else PATIENCE
-            for job, why in self.sorted.released.items()
-        }
-        self._since = {job: self._since.get(job, now) for job in released}
-        late = [job for job, since in self._since.items() if now - since > released[job]]
-        for job in late:
-            self._in_vain[job] = self._in_vain.get(job, 0) + 1
-        return late
-
-    def _cleaning(self, now: float) -> set[str]:
-        """Nodes that clean up after a job and count as free: a start there waits for them."""
-        return {
-            host
-            for row in self._rows.values()
-            if row.state == "COMPLETING" and now - row.end <= CLEANS_UP
-            for host in expand(row.nodes)
-        }
 
     def look_at_holds(self, rows: Sequence[QueueRow]) -> None:
         """Learn from Slurm's rows which holds it has relabelled."""

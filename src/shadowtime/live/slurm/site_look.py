@@ -6,7 +6,8 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.cluster.slurm_config import parse_config
+from shadowtime.cluster.slurm_site import SlurmTexts, enforced, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
 
@@ -115,8 +116,5 @@ def enforces(config: str) -> bool:
     >>> enforces("AccountingStorageEnforce = none")
     False
     """
-    from shadowtime.cluster.slurm_config import parse_config
-    from shadowtime.cluster.slurm_site import enforced
-
     low = {key.lower(): value for key, value in parse_config(config).items()}
     return "limits" in enforced(low.get("accountingstorageenforce", ""))

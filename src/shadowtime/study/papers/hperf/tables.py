@@ -77,8 +77,6 @@ def _order(found: Findings, workload: str) -> str:
 
 
 def _grace(found: Findings) -> str:
-    from shadowtime.study.papers.hperf.policies import GRACE
-
     listed = []
     for measure in ("duration", "waiting"):
         a, b = (found.values("High", rule, "HPerf", measure) for rule in (UNLIMITED, GRACE))

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.cli.common.tables import count
+from shadowtime.cluster import Cluster
+from shadowtime.report.numbers import number, span
+from shadowtime.workload.scale import offered_load
+
 if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
@@ -17,11 +22,6 @@ def summary(workload: Workload) -> str:
     >>> summary(Workload.build(submit=[0, 86400], run=[9, 9], procs=[1, 1], machine={"procs": 4}))
     '2 jobs over 1 d, offered load 0.00 on 4 procs'
     """
-    from shadowtime.cli.common.tables import count
-    from shadowtime.cluster import Cluster
-    from shadowtime.report.numbers import number, span
-    from shadowtime.workload.scale import offered_load
-
     length = int(workload.submit[-1] - workload.submit[0]) if len(workload) else 0
     text = f"{count(len(workload), 'job')} over {span(length)}"
     procs = workload.machine.get("procs")
@@ -33,9 +33,6 @@ def summary(workload: Workload) -> str:
 
 def load_warning(workload: Workload) -> str:
     """A warning for a load at or above 1; empty below."""
-    from shadowtime.cluster import Cluster
-    from shadowtime.workload.scale import offered_load
-
     procs = workload.machine.get("procs")
     if not procs or len(workload) < 2 or workload.submit[0] == workload.submit[-1]:
         return ""

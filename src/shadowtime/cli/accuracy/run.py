@@ -1,13 +1,19 @@
-"""shadowtime accuracy: run time predictors on a log, and what each does to the schedule."""
+"""Run the predictors over a log and print their errors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.comparing import run_comparison
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.inputs import Cleaning, load
+from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
+from shadowtime.policy import Policy, parse_policy
+from shadowtime.study.predictors import USUAL, compare_predictors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,42 +21,8 @@ if TYPE_CHECKING:
     from shadowtime.study.predictors import Row
 
 
-@click.command("accuracy")
-@options.trace
-@options.cluster
-@click.option(
-    "--policy",
-    "-p",
-    "policy",
-    default="easy-sjbf",
-    show_default=True,
-    metavar="P",
-    help="The policy that uses the predictions.",
-)
-@click.option(
-    "--predictor",
-    "-e",
-    "predictors",
-    multiple=True,
-    metavar="PART",
-    help="An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)' or "
-    "lightgbm; repeatable; the others are compared with the first. [default: all that need no "
-    "further input]",
-)
-@click.option(
-    "--shake",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Also run N shaken copies of the log: differences get an interval.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S",
-    help="Seed of the copies, which are the same for every predictor.",
-)  # fmt: skip
-@options.cleaning
-@options.as_json
-def command(
+def measure_accuracy(
+    *,
     trace: str,
     cluster: str | None,
     policy: str,
@@ -60,20 +32,7 @@ def command(
     as_json: bool,
     **cleaning: Any,
 ) -> None:
-    """Compare run time predictors on the job log TRACE.
-
-    For each predictor: its error, how often it underestimates, and the waits and slowdowns of the
-    policy that uses its predictions.
-
-    \b
-    shadowtime accuracy log.swf.gz
-    shadowtime accuracy log.swf.gz -p easy -e requested -e nearest -e lightgbm --shake 10
-    """
-    from shadowtime.cli.common.comparing import run_comparison
-    from shadowtime.cli.common.inputs import Cleaning, load
-    from shadowtime.policy import Policy, parse_policy
-    from shadowtime.study.predictors import USUAL, compare_predictors
-
+    """Simulate the policy with each predictor and print or write the errors and their effect."""
     chosen = parse_policy(policy)
     if not isinstance(chosen, Policy):
         raise UsageError(
@@ -104,11 +63,6 @@ def command(
 
 def show_rows(rows: Sequence[Row], title: str, shake: int) -> None:
     """A line for each predictor."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import plain_table
-
     heads = ["predictor", "mean error", "accuracy", "too short", "mean wait", "mean bsld"]
     table = plain_table(*heads, *(["wait against the first"] if shake else []))
     for row in rows:

@@ -1,4 +1,4 @@
-"""shadowtime simulate: one log, one machine, one policy."""
+"""Simulate a log under one policy, write the result and print it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common import options, tables
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.plain import Words
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import run_policies
+from shadowtime.metrics import Window
+from shadowtime.policy import parse_policy
+from shadowtime.report import ReportInput
+from shadowtime.schedule import write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.metrics.where import Where
-    from shadowtime.report import ReportInput
 
 
-@click.command("simulate")
-@options.trace
-@options.cluster
-@options.policy
-@options.cleaning
-@options.demand
-@options.window
-@options.where
-@options.by
-@options.schedule
-@options.folder
-@options.as_json
-@options.report
-@options.figures
-@click.option(
-    "--phases",
-    type=click.IntRange(2, 100),
-    metavar="N",
-    help="slurm only: simulate N runs with the passes at different offsets, and print means and "
-    "ranges.",
-)
-def command(
+def simulate_log(
+    *,
     trace: str,
     cluster: str | None,
     policy: str,
@@ -52,28 +41,7 @@ def command(
     phases: int | None,
     **cleaning: Any,
 ) -> None:
-    """Replay the job log TRACE under one policy and measure the schedule.
-
-    TRACE is a job log: the Standard Workload Format (SWF), an sacct export, a Slurm site's CSV,
-    HTCondor history or event log, PBS or Torque accounting, a table of jobs (CSV or Parquet; with
-    TABLE.map.toml beside it for other columns), a site's folder or a result folder; plain or .gz.
-
-    \b
-    shadowtime simulate log.swf.gz --policy easy
-    shadowtime simulate log.swf.gz --cluster pool:430 --policy 'easy(reserve=4, order=lxfw)'
-    shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
-    shadowtime simulate log.swf.gz --policy easy --report easy.html
-    shadowtime simulate site/ --policy slurm --phases 6
-    """
-    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
-    from shadowtime.cli.common.outputs import check_outputs, wrote
-    from shadowtime.cli.common.progress import working
-    from shadowtime.cli.common.running import run_policies
-    from shadowtime.metrics import Window
-    from shadowtime.policy import parse_policy
-    from shadowtime.report import ReportInput
-    from shadowtime.schedule import write
-
+    """Run one policy, or with ``phases`` several runs of Slurm's scheduler."""
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
     jobs_where, kinds = slices(where, by)
@@ -143,10 +111,6 @@ def slices(where: str, by: str) -> tuple[Where | None, tuple[str, ...]]:
 
 
 def _show(result: ReportInput, rows: Sequence[dict[str, Any]], where: str) -> None:
-    from shadowtime.cli.common import tables
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.plain import Words
-
     run, jobs = result.runs[0], result.workload
     slice_words = f", {where}" if where else ""
     head = Words(

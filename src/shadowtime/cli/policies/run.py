@@ -1,14 +1,20 @@
-"""shadowtime policies: the policies, their parts and their papers."""
+"""Print the catalogue of policies, or what one of them consists of."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import click
+from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
+from shadowtime.policy import catalogue, parse_policy
+from shadowtime.policy.parse import added_policies, whole_schedulers
+from shadowtime.policy.part import show as text_of
+from shadowtime.policy.values import parts
 
 if TYPE_CHECKING:
     from shadowtime.policy import Policy
@@ -23,28 +29,12 @@ QUESTIONS = {
     "preempt": "which jobs may be stopped?",
     "partition": "where may it run?",
 }
-
 ENDLESS = 1_000_000_000
 """A bound from here on means that there is none."""
 
 
-@click.command("policies")
-@click.argument("name", required=False, shell_complete=options.policy_names)
-@click.option("--parts", is_flag=True, help="List the parts that can fill each slot.")
-@options.as_json
-def command(name: str | None, parts: bool, as_json: bool) -> None:
-    """List the policies, or describe the one called NAME: slots, parameters, paper.
-
-    A policy is made of parts, one for each slot, and any of them can be replaced:
-
-    \b
-    shadowtime policies easy
-    shadowtime policies 'easy(reserve=4, order=lxfw)'
-    shadowtime policies --parts
-    """
-    from shadowtime.policy import catalogue, parse_policy
-    from shadowtime.policy.parse import added_policies, whole_schedulers
-
+def show_policies(*, name: str | None, parts: bool, as_json: bool) -> None:
+    """List the policies or the parts, or describe one policy."""
     if parts:
         if as_json:
             options.print_json(_parts_object())
@@ -78,11 +68,6 @@ def _scheduler_object(policy: Any) -> dict[str, Any]:
 
 def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     """A whole scheduler: its parameters, with the values that a bare site gives them."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import plain_table
-
     about = _scheduler_object(policy)
     if as_json:
         options.print_json(about)
@@ -111,8 +96,6 @@ def _as_object(policy: Policy) -> dict[str, Any]:
 
 
 def _parts_object() -> dict[str, dict[str, str]]:
-    from shadowtime.policy.values import parts
-
     return {
         slot: {name: _meaning(name, part) for name, part in named.items()}
         for slot, named in parts().items()
@@ -126,11 +109,6 @@ def _meaning(name: str, part: Part) -> str:
 
 
 def _show_list(policies: list[Any]) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import plain_table
-
     table = plain_table("policy", "what it does", "paper")
     table.columns[0].no_wrap = table.columns[2].no_wrap = True
     table.columns[2].overflow, table.columns[2].max_width = "ellipsis", 34
@@ -143,11 +121,6 @@ def _show_list(policies: list[Any]) -> None:
 
 
 def _show_one(policy: Policy) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import plain_table
-
     slots = plain_table("slot", "asks", "part", "which means")
     for slot, part in policy.parts.items():
         slots.add_row(slot, Text(QUESTIONS[slot], "dim"), Text(str(part), "cyan"), part.summary)
@@ -165,8 +138,6 @@ def _show_one(policy: Policy) -> None:
 
 
 def _settings(part: Part) -> list[tuple[str, str, str, str]]:
-    from shadowtime.policy.part import show as text_of
-
     rows = []
     values = part.settings()
     for name, field in part.declared().items():
@@ -183,13 +154,8 @@ def _settings(part: Part) -> list[tuple[str, str, str, str]]:
 
 
 def _show_parts() -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import plain_table
-
     table = plain_table("slot", "part", "what it does")
-    for slot, parts in _parts_object().items():
-        for number, (name, summary) in enumerate(parts.items()):
+    for slot, named in _parts_object().items():
+        for number, (name, summary) in enumerate(named.items()):
             table.add_row("" if number else slot, Text(name, "cyan"), summary)
     show(table)

@@ -1,18 +1,35 @@
-"""shadowtime explain: why a job started when it did, and not earlier."""
+"""Find out why a job started when it did, and print it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+import numpy as np
+from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import run_policies
+from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.replay.run import policy_of
 from shadowtime.errors import UsageError
+from shadowtime.metrics import Window
+from shadowtime.policy import parse_policy
+from shadowtime.report import ReportInput, explain
+from shadowtime.report.explanation_words import array_ids
+from shadowtime.report.numbers import DASH, span
+from shadowtime.result.read import is_result_folder, read_folder
+from shadowtime.trace.site_folder import is_site_folder
+from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from shadowtime.report import Explanation, ReportInput
+    from shadowtime.report import Explanation
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
@@ -23,43 +40,16 @@ NEAR = 5
 """Number of nearby job numbers suggested for one that does not exist."""
 
 
-@click.command("explain")
-@click.argument("folder", metavar="DIR", type=click.Path())
-@click.argument("job")
-@click.option(
-    "--policy",
-    "-p",
-    metavar="P",
-    shell_complete=options.policy_names,
-    help="The policy to explain: its name in a result folder, else as for simulate. [default: the "
-    "folder's first one; on a site slurm]",
-)
-@options.cluster
-@options.cleaning
-@options.as_json
-def command(
-    folder: str, job: str, policy: str | None, cluster: str | None, as_json: bool, **cleaning: Any
+def explain_job(
+    *,
+    folder: str,
+    job: str,
+    policy: str | None,
+    cluster: str | None,
+    as_json: bool,
+    **cleaning: Any,
 ) -> None:
-    """Explain why JOB started when it did: what was ahead, which promise blocked it, when it was
-    promised a start, and when it started under the other policies.
-
-    DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
-    or a log, which is then simulated. On a site it prints what blocked the job at each time: a
-    limit, a reservation, nodes out of service, a dependency, the jobs on its nodes or those ahead
-    of it; under slurm also its priority by factor. JOB is a number, or 123_4 for a task of an
-    array.
-
-    \b
-    shadowtime explain results 1042
-    shadowtime explain results 1042 --policy conservative
-    shadowtime explain site/ 123_4
-    shadowtime explain log.swf.gz 17 --policy easy
-    """
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.progress import working
-    from shadowtime.report import explain
-    from shadowtime.result.read import is_result_folder, read_folder
-
+    """Find the job in a result folder or simulate it, and explain its start."""
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
         with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
             result = read_folder(folder).result
@@ -80,10 +70,6 @@ def command(
 
 def _is_log(path: str) -> bool:
     """A site's folder or a file: something to simulate."""
-    from pathlib import Path
-
-    from shadowtime.trace.site_folder import is_site_folder
-
     return is_site_folder(path) or Path(path).is_file()
 
 
@@ -91,13 +77,6 @@ def _simulated(
     log: str, job: str, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
 ) -> tuple[ReportInput, int]:
     """One run over a log, and the requested job, which is looked up before the simulation."""
-    from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
-    from shadowtime.cli.common.running import run_policies
-    from shadowtime.cli.replay import policy_of
-    from shadowtime.metrics import Window
-    from shadowtime.policy import parse_policy
-    from shadowtime.report import ReportInput
-
     given = parse_policy(policy) if policy else None
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     chosen = given or policy_of(machine)
@@ -117,10 +96,6 @@ def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
 
 def _job_id(text: str, workload: Workload, folder: str) -> int:
     """The job's number, if there is such a job; a task of an array by its array and index."""
-    import numpy as np
-
-    from shadowtime.report.explanation_words import array_ids
-
     ids = workload.job_id
     by_name = {name: number for number, name in array_ids(workload).items()}
     if text in by_name:
@@ -153,8 +128,6 @@ def _range(workload: Workload) -> str:
 
 def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str, Any]:
     """Every field by its name; the reason as schedules spell it."""
-    from shadowtime.report.explanation_words import array_ids
-
     facts = {**vars(found), "reason": None if found.reason is None else found.reason.label}
     facts["promises"] = [vars(promise) for promise in found.promises]
     facts["in_the_way"] = [vars(one) for one in found.in_the_way]
@@ -163,10 +136,6 @@ def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str,
 
 
 def _show(result: ReportInput, policy: str, found: Explanation) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-
     head = Text.assemble((policy, "bold cyan"), f" on {result.workload.name}")
     lines = [Text(line) for line in found.lines]
     if policy.partition("(")[0] == "slurm":
@@ -176,13 +145,6 @@ def _show(result: ReportInput, policy: str, found: Explanation) -> None:
 
 def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableType]:
     """When the same job started under the folder's other policies."""
-    import numpy as np
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import plain_table
-    from shadowtime.report.numbers import DASH, span
-    from shadowtime.types import UNKNOWN, Reason
-
     if len(result.runs) < 2:
         return []
     row = int(np.flatnonzero(result.workload.job_id == job)[0])

@@ -1,4 +1,4 @@
-"""shadowtime compare: one log, several policies, one machine or several."""
+"""Compare policies on a log and on each machine, write the results and print them."""
 
 from __future__ import annotations
 
@@ -7,71 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common import comparing, options
 from shadowtime.cli.common.compared import Done, finish_machines, show_done, title_of
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.placing import Placing, counting, kept_runs
+from shadowtime.cli.common.grouped import group_rows
+from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+from shadowtime.cli.common.outputs import PAGES, check_outputs, wrote
+from shadowtime.cli.common.placing import Placing, counting
+from shadowtime.cli.common.progress import working
+from shadowtime.metrics import Window
+from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics.where import Where
+from shadowtime.policy import parse_policy
+from shadowtime.result.comparison import as_report, write_comparison, write_pages
+from shadowtime.result.write import as_object
+from shadowtime.study import Load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.where import Where
-    from shadowtime.study import Load
     from shadowtime.study.compare import Known
     from shadowtime.workload import Workload
 
 
-@click.command("compare")
-@options.trace
-@options.clusters
-@options.policies
-@click.option(
-    "--load",
-    "loads",
-    multiple=True,
-    metavar="L",
-    help="Jobs arrive 1.2 times as fast (1.2), or at an offered load (offered=0.9); "
-    "repeatable. [default: as recorded]",
-)
-@click.option(
-    "--shake",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Also run N copies of the log with every submission and run time moved a little: a rank "
-    "that differs between them may be chance.",
-)
-@click.option(
-    "--resample",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Also run N logs with resampled users: what another year might have looked like.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="S",
-    help="Seed of the copies, which are the same for every policy.",
-)
-@kept_runs(
-    "Save every run in DIR as a sweep does, and reuse runs found there: the same command resumes "
-    "after Ctrl-C, and more copies need only their own runs.",
-)
-@options.cleaning
-@options.demand
-@options.window
-@options.where
-@options.by
-@options.folder
-@options.as_json
-@options.report
-@options.figures
-def command(
+def compare_policies(
+    *,
     trace: str,
     clusters: tuple[str, ...],
     policies: tuple[str, ...],
@@ -93,27 +54,7 @@ def command(
     figures: str | None,
     **cleaning: Any,
 ) -> None:
-    """Run the job log TRACE under several policies: which wins, by how much, and which jobs pay.
-
-    The first policy is the baseline. With several --cluster options the comparison is repeated on
-    each machine, and a table compares the machines.
-
-    \b
-    shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
-    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
-    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20 --resume runs
-    shadowtime compare log.swf.gz -p easy -p lxfw --shake 99 --resume runs --on slurm
-    shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
-    shadowtime compare log.swf.gz -p easy -p lxfw --cluster pool:128 --cluster pool:160
-    """
-    from shadowtime.cli.common.inputs import Cleaning
-    from shadowtime.cli.common.outputs import check_outputs
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.groups import parse_by
-    from shadowtime.metrics.where import Where
-    from shadowtime.policy import parse_policy
-    from shadowtime.study import Load
-
+    """Compare the policies on every machine that was given."""
     asked = Asked(
         window=Window.parse(window or "all"),
         policies=tuple(parse_policy(policy) for policy in policies),
@@ -168,12 +109,6 @@ class Asked:
 
 def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
     """Read the log for a machine and compare the policies there."""
-    from shadowtime.cli.common import comparing
-    from shadowtime.cli.common.grouped import group_rows
-    from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
-    from shadowtime.result.comparison import as_report
-    from shadowtime.result.write import as_object
-
     workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
     must_score_some(asked.window, workload)
     print_policy_notes(asked.policies, machine, workload)
@@ -213,11 +148,11 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
 
     None if there are no copies, or if only some jobs count: a sweep's rows are about all jobs.
     """
+    if asked.where or not asked.copies["shake"] + asked.copies["resample"]:
+        return None
     from shadowtime.api.sweep import load_log
     from shadowtime.study.sweep.copies import run_copies
 
-    if asked.where or not asked.copies["shake"] + asked.copies["resample"]:
-        return None
     assert asked.resume is not None
     with counting() as progress, asked.placing.executor(asked.resume) as executor:
         return run_copies(
@@ -242,10 +177,6 @@ def _finish(
     done: Done, folder: str | None, report: str | None, figures: str | None, *, as_json: bool
 ) -> None:
     """Write and print what was found on one machine."""
-    from shadowtime.cli.common.outputs import PAGES, wrote
-    from shadowtime.cli.common.progress import working
-    from shadowtime.result.comparison import write_comparison, write_pages
-
     if folder:
         write_comparison(done.content, done.found, done.results, folder)
     pages = write_pages(done.found, done.results, report=report, figures=figures, step=working)

@@ -1,4 +1,4 @@
-"""shadowtime doctor: is a site's folder complete?"""
+"""Check a site's folder and print what was repaired, what is missing and how to fill it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.progress import working
 from shadowtime.printable import printable
+from shadowtime.report.numbers import number, percent
+from shadowtime.trace.doctor import EXIT, examine
+from shadowtime.workload.clean import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,24 +26,8 @@ SHOWN = 8
 """The number of lines or ids of a list that are printed; --json has them all."""
 
 
-@click.command("doctor")
-@click.argument("site", type=click.Path())
-@options.reading
-@options.as_json
-def command(site: str, as_json: bool, **reading: Any) -> int:
-    """Inspect a site's folder: counts, repairs, bursts, outages, what cannot be modelled.
-
-    Missing files are listed with the command that creates them. Exit code: 0 the folder is
-    complete, 1 it is usable but has gaps, 2 it is unusable.
-
-    \b
-    shadowtime doctor site/
-    shadowtime doctor site/ --json | jq .missing
-    """
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.progress import working
-    from shadowtime.trace.doctor import EXIT, examine
-
+def check_folder(*, site: str, as_json: bool, **reading: Any) -> int:
+    """Examine the folder; 1 if it cannot be simulated."""
     with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
         found = examine(Path(site), today=datetime.now().date(), **options.how_to_read(**reading))
     if as_json:
@@ -51,8 +41,6 @@ def command(site: str, as_json: bool, **reading: Any) -> int:
 
 
 def _parts(found: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
     verdicts = {
         "fine": ("fine: nothing is missing", "green"),
         "gaps": ("usable, with gaps", "yellow"),
@@ -75,11 +63,6 @@ def _show_missing(missing: list[Mapping[str, str]]) -> None:
 
 
 def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    from shadowtime.report.numbers import number, percent
-    from shadowtime.workload.clean import explain
-
     yield Text(", ".join(f"{number(n)} {what}" for what, n in found["counts"].items()))
     if found["from"]:
         yield Text(f"submitted from {found['from']} to {found['to']}")
@@ -137,8 +120,6 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _list(title: str, lines: list[tuple[int, str]]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
     if lines:
         yield Text(f"\n{title}:", "bold")
         for count, text in lines[:SHOWN]:
@@ -147,8 +128,6 @@ def _list(title: str, lines: list[tuple[int, str]]) -> Iterator[RenderableType]:
 
 
 def _more(lines: list[Any]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
     if len(lines) > SHOWN:
         yield Text(f"  and {len(lines) - SHOWN} more (--json lists them)")
 

@@ -5,21 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cli.common import options
+from rich.text import Text
+
+from shadowtime.api.site import changes_from, read_world, run_experiment, world_of
+from shadowtime.cli.common import options, tables
+from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
+from shadowtime.cli.common.placing import Placing
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.tables import count, numbers_table
 from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
 from shadowtime.errors import UsageError
+from shadowtime.metrics import Window, measure
+from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics.where import Where
+from shadowtime.private import write_result
+from shadowtime.report import PolicyRun, ReportInput
+from shadowtime.report.numbers import number, span
+from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.study.site.changes import apply_all
+from shadowtime.study.site.experiment import Experiment, read_experiment
+from shadowtime.study.site.trials import PHASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
-    from rich.text import Text
 
-    from shadowtime.cli.common.placing import Placing
     from shadowtime.metrics.intervals import Interval
-    from shadowtime.report import ReportInput
-    from shadowtime.study.site.experiment import Experiment
     from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 
 STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
@@ -27,6 +42,92 @@ WIDE = 140
 """Columns of a terminal that has room for ranges; the JSON object always has them."""
 NAMED = 6
 """Groups that a sentence about gain and loss names."""
+
+
+def run_whatif(
+    *,
+    site: str,
+    cluster: str | None,
+    settings: tuple[str, ...],
+    add_nodes: tuple[str, ...],
+    remove_nodes: tuple[str, ...],
+    max_limit: str | None,
+    load: str | None,
+    policy: str | None,
+    baseline: str,
+    phases: int | None,
+    shake: bool,
+    resample: bool,
+    feedback: bool,
+    seed: int,
+    tz: str | None,
+    where: str,
+    by: str,
+    folder: str | None,
+    report: str | None,
+    resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
+    save: str | None,
+    as_json: bool,
+) -> None:
+    """Build the experiment from the options and carry it out."""
+    made = changes_from(
+        settings,
+        add_nodes=add_nodes,
+        remove_nodes=remove_nodes,
+        max_limit=max_limit,
+        policy=policy,
+        load=load,
+    )
+    experiment = Experiment(
+        site=site,
+        changes=made,
+        cluster=cluster or "",
+        baseline=baseline,
+        phases=phases or PHASES,
+        shake=shake,
+        resample=resample,
+        feedback=feedback,
+        seed=seed,
+        tz=tz or "",
+        where=str(Where.parse(where)),
+        by=",".join(parse_by(by)) if by else "",
+    )
+    carry_out(
+        experiment,
+        folder=folder,
+        save=save,
+        as_json=as_json,
+        report=report,
+        resume=resume,
+        placing=Placing(place=place, submission=submission, workers=workers),
+    )
+
+
+def run_file(
+    *,
+    experiment: str,
+    folder: str | None,
+    report: str | None,
+    resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Carry out the experiment in a file."""
+    check_outputs(folder=folder, report=report, kept=resume)
+    carry_out(
+        read_experiment(experiment),
+        folder=folder,
+        save=None,
+        as_json=as_json,
+        report=report,
+        resume=resume,
+        placing=Placing(place=place, submission=submission, workers=workers),
+    )
 
 
 def carry_out(
@@ -40,14 +141,6 @@ def carry_out(
     placing: Placing,
 ) -> None:
     """Run an experiment, print it, and write the requested files."""
-    from shadowtime.api.site import read_world, run_experiment, world_of
-    from shadowtime.cli.common.comparing import prepare
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
-    from shadowtime.cli.common.progress import working
-    from shadowtime.private import write_result
-    from shadowtime.study.site.changes import apply_all
-
     if not experiment.changes:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     placing.check(resume)
@@ -98,9 +191,6 @@ def carry_out(
 
 def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
     """The JSON object: the same for ``whatif`` and for ``run`` of the saved experiment."""
-    from shadowtime.metrics import Window
-    from shadowtime.result.write import as_object
-
     effects = found.as_dict()
     groups = effects.pop("groups")
     trust = found.trust
@@ -110,10 +200,6 @@ def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
 
 
 def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
-    from shadowtime.metrics import Window, measure
-    from shadowtime.report import PolicyRun, ReportInput
-    from shadowtime.result.write import versions
-
     before, after = found.baseline[0], found.together.trials[0]
     runs = []
     for name, trial, world in (
@@ -164,9 +250,6 @@ def write_what_if(
     found: WhatIf, experiment: Experiment, content: dict[str, Any], folder: str
 ) -> None:
     """A result folder with both schedules, the experiment, and a table of the groups."""
-    from shadowtime.private import write_result
-    from shadowtime.result.write import write_folder
-
     result = _as_report(found, for_folder=True)
     shown = {**content, "policies": content["policies"][: len(result.runs)]}
     root = write_folder(shown, result, folder)
@@ -181,10 +264,6 @@ def write_what_if(
 
 def show_what_if(found: WhatIf) -> None:
     """The verdict, each change alone, all groups, which gain and which pay."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import tables
-
     jobs = tables.count(len(found.world.jobs), "job")
     head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}\n")
     head.append(f"changed: {found.together.label}")
@@ -203,9 +282,6 @@ def show_what_if(found: WhatIf) -> None:
 
 
 def _alone(found: WhatIf) -> Table:
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import span
-
     table = numbers_table("all jobs", "baseline", "changed", "difference ± 95 %", "effect")
     for arm in (*found.alone, found.together):
         row = arm.whole
@@ -221,11 +297,6 @@ def _alone(found: WhatIf) -> Table:
 
 
 def _groups(arm: Arm) -> Table:
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import number, span
-
     wide = output().width >= WIDE
     between = ["range of one run"] if wide else []
     table = numbers_table(
@@ -254,23 +325,17 @@ def _groups(arm: Arm) -> Table:
 
 
 def _effect(row: GroupEffect) -> Text:
-    from rich.text import Text
-
     return Text(row.effect, STYLE[row.effect])
 
 
 def _between(difference: Interval) -> str:
     """A difference with half of its interval, which is symmetric."""
-    from shadowtime.report.numbers import span
-
     sign = "\N{MINUS SIGN}" if difference.mean < 0 else "+"
     return f"{sign}{span(abs(difference.mean))} ± {span(difference.half)}"
 
 
 def _throughput(found: WhatIf) -> str:
     """In a closed loop a faster site receives more jobs, and completes more."""
-    from shadowtime.report.numbers import number
-
     before, after = found.together.throughput
     return (
         f"closed loop: {number(before)} jobs a day until the last recorded submission, "
@@ -279,10 +344,6 @@ def _throughput(found: WhatIf) -> str:
 
 
 def _sentences(arm: Arm, throughput: str = "") -> list[Text]:
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import count
-
     named = [row for row in arm.groups if row.by not in ("all", "size")]
     found = []
     for effect, verb in (("shorter", "gains"), ("longer", "pays")):
@@ -309,8 +370,6 @@ def _sentences(arm: Arm, throughput: str = "") -> list[Text]:
 
 
 def _named(rows: Sequence[GroupEffect]) -> str:
-    from shadowtime.report.numbers import span
-
     words = [f"{group_label(r.by, r.name).strip()} ({span(abs(r.difference.mean))})" for r in rows]
     more = len(words) - NAMED
     return ", ".join(words[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,130 @@
+"""Run the demonstration and print it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from shadowtime.cli.common import comparing, findings, options, tables
+from shadowtime.cli.common.compared import setting_parts
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.progress import working
+from shadowtime.cluster.spec import parse_cluster
+from shadowtime.engine import warm
+from shadowtime.policy import parse_policy
+from shadowtime.report import explain
+from shadowtime.report.numbers import span
+from shadowtime.result.comparison import as_report
+from shadowtime.result.pages import write_results
+from shadowtime.result.write import as_object, write_folder
+from shadowtime.workload.embedded import demo_workload
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison
+
+POLICIES = ("easy", "easy++", "conservative", "lxfw", "pv-easy", "greedy", "fcfs")
+"""The first is the baseline: what most clusters run."""
+SMALL = 3000
+"""The demo is small enough to be run without compiling anything (see comparing.prepare)."""
+NEXT = {
+    "shadowtime demo --step": "watch a scheduler decide",
+    "shadowtime demo -o demo --report demo.html": "save this as a web page",
+    "shadowtime policies {}": "what the winner does",
+    "shadowtime trace sacct": "export your cluster's log",
+    "shadowtime compare YOUR.swf.gz -p easy -p {}": "the same for your log",
+}
+"""Commands to try next; command and reason fit on one line of 80 columns."""
+ONE_SAMPLE = (
+    "\nThis is one sample of one workload. To see whether the order holds on ten shaken copies, "
+    "run: shadowtime demo --shake {} (without the wheel's compiled kernels, the first run "
+    "compiles them, which takes a minute or two)."
+)
+CAREFREE, CAREFUL, STRICT = "greedy", "easy", "fcfs"
+"""What fits starts; the head of the queue has a reservation; no job overtakes."""
+
+
+def compare_all(
+    *, shake: int | None, shakes: int, folder: str | None, as_json: bool, report: str | None
+) -> None:
+    """Compare the policies on the embedded workload.
+
+    Without ``shake`` there are ``shakes`` shaken copies if the passes are already compiled.
+    """
+    check_outputs(folder=folder, report=report)
+    workload = demo_workload()
+    cluster = parse_cluster(None, machine=workload.machine).replace(name="demo")
+    policies = [parse_policy(name) for name in POLICIES]
+    if shake is None:
+        shake = 0 if warm.cold(policies, cluster) else shakes
+    found = comparing.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
+    [setting] = found.settings
+    result = as_report(found, setting, title="Demo", command=options.command_line())
+    content = as_object(result, found.window, **found.as_dict())
+    if folder:
+        write_folder(content, result, folder)
+    write_results(result, found.window, report=report, step=working)
+    wrote(folder, report)
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(found, result, doubt="" if shake else ONE_SAMPLE.format(shakes))
+
+
+def _show(found: Comparison, result: ReportInput, *, doubt: str) -> None:
+    [setting] = found.settings
+    winner, _ = findings.winner_line(result)
+    head = Text.assemble(
+        (f"{len(result.workload):,} generated jobs", "bold"),
+        f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
+    )
+    parts = setting_parts(found, setting, result)
+    show(
+        head,
+        *parts,
+        *([Text(doubt)] if doubt else []),
+        *wide_job(result),
+        Text("\nNext:"),
+        _next(winner or POLICIES[0]),
+    )
+
+
+def _next(winner: str) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+    table.add_column(no_wrap=True)
+    lines: dict[str, Any] = {line.format(winner): why for line, why in NEXT.items()}
+    for line, why in lines.items():
+        table.add_row(line, Text(why, "dim"))
+    return table
+
+
+def wide_job(result: ReportInput) -> list[RenderableType]:
+    """The wait of the widest job under each policy, in a sentence, and why under the first."""
+    jobs = result.workload
+    row = int(np.argmax(jobs.procs))
+    job = int(jobs.job_id[row])
+    runs = {run.name: run.schedule for run in result.runs}
+    wait = {name: int(schedule.wait[row]) for name, schedule in runs.items()}
+    why = explain(jobs, runs[CAREFREE], job)
+    verdict = (
+        f"longer than under {STRICT} ({span(wait[STRICT])}), which does not backfill at all"
+        if wait[CAREFREE] > wait[STRICT]
+        else f"under {STRICT}, which does not backfill at all, {span(wait[STRICT])}"
+    )
+    asks = f"{jobs.procs[row]} of {jobs.machine['procs']} processors for {span(jobs.request[row])}"
+    sentence = Text.assemble(
+        "\nOne job pays for the mean. ",
+        (f"Job {job}", "bold"),
+        f" asks for {asks}. It waits {span(wait[CAREFUL])} under {CAREFUL} and ",
+        (f"{span(wait[CAREFREE])} under {CAREFREE}", "bold"),
+        f", where {len(why.overtaken_by):,} later jobs pass it: {verdict}.\n",
+    )
+    head = Text(f"Why job {job} started when it did under {CAREFREE}:", "bold")
+    return [sentence, head, *(Padding(Text(line, "dim"), (0, 0, 0, 2)) for line in why.lines)]

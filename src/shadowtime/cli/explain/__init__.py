@@ -1,0 +1,44 @@
+"""shadowtime explain: why a job started when it did, and not earlier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shadowtime.cli.common import options
+
+
+@click.command("explain")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("job")
+@click.option(
+    "--policy",
+    "-p",
+    metavar="P",
+    shell_complete=options.policy_names,
+    help="The policy to explain: its name in a result folder, else as for simulate. [default: the "
+    "folder's first one; on a site slurm]",
+)
+@options.cluster
+@options.cleaning
+@options.as_json
+def command(**given: Any) -> None:
+    """Explain why JOB started when it did: what was ahead, which promise blocked it, when it was
+    promised a start, and when it started under the other policies.
+
+    DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
+    or a log, which is then simulated. On a site it prints what blocked the job at each time: a
+    limit, a reservation, nodes out of service, a dependency, the jobs on its nodes or those ahead
+    of it; under slurm also its priority by factor. JOB is a number, or 123_4 for a task of an
+    array.
+
+    \b
+    shadowtime explain results 1042
+    shadowtime explain results 1042 --policy conservative
+    shadowtime explain site/ 123_4
+    shadowtime explain log.swf.gz 17 --policy easy
+    """
+    from shadowtime.cli.explain.run import explain_job
+
+    explain_job(**given)

@@ -1,0 +1,87 @@
+"""Compare predicted with real starts and print the errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.errors import UsageError
+from shadowtime.live.predictions import accuracy, pairs, read_predictions
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.watch import predictions_of
+
+if TYPE_CHECKING:
+    from shadowtime.live.predictions import Accuracy, Score
+
+
+def show_accuracy(
+    *,
+    predictions: str | None,
+    partition: str,
+    state_file: str | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Read the predictions of a loop, compare them with the starts and print the errors."""
+    path = _path(predictions, partition, state_file, timeout)
+    entries = list(read_predictions(path))
+    found = accuracy(pairs(entries))
+    if as_json:
+        options.print_json({"predictions": str(path), "horizons": [asdict(one) for one in found]})
+        return
+    if not found:
+        raise UsageError(f"{path}: none of the {len(entries)} predicted jobs has started yet")
+    _show(found)
+
+
+def _path(predictions: str | None, partition: str, state_file: str | None, timeout: float) -> Path:
+    if predictions is not None:
+        return Path(predictions)
+    if state_file is None:
+        where = drive.Where(partition=partition, timeout=timeout)
+        state_file = str(drive.default_state_file(drive.make_port(where).view.partition))
+    path = predictions_of(Path(state_file))
+    if not path.exists():
+        raise UsageError(
+            f"there are no predictions in {path}: run `shadowtime live slurm --policy slurm` first"
+        )
+    return path
+
+
+def _show(found: list[Accuracy]) -> None:
+    table = numbers_table(
+        "ahead by", "by", "predictions", "bias", "median error", "90 % error", "in range"
+    )
+
+    def add(horizon: str, by: str, score: Score | None, inside: str = "") -> None:
+        if score is not None:
+            figures = (seconds(score.bias), seconds(score.median), seconds(score.ninety))
+            table.add_row(horizon, by, str(score.count), *figures, inside)
+
+    for one in found:
+        add(one.horizon, "shadowtime", one.ours, f"{one.inside:.0%}")
+        if one.slurm is not None:
+            add("", "shadowtime, same jobs", one.both)
+            add("", "squeue --start", one.slurm)
+    show(Text("real start minus predicted start"), table)
+
+
+def seconds(value: float) -> str:
+    """A duration with its sign.
+
+    Examples
+    --------
+    >>> seconds(-90.4), seconds(7200)
+    ('-1:30', '2:00:00')
+    """
+    whole = round(abs(value))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"-{text}" if value <= -0.5 else text

@@ -1,0 +1,217 @@
+"""Replay a log, write the comparison with the recorded starts and print it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from shadowtime.cli.common import options, tables
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.findings import GRADE_MARK, GRADE_STYLE, trust_table
+from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
+from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.errors import UsageError
+from shadowtime.metrics import Window
+from shadowtime.metrics.classes import called
+from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics.where import Where
+from shadowtime.policy import parse_policy
+from shadowtime.report import PolicyRun, ReportInput
+from shadowtime.report.numbers import number, percent, span
+from shadowtime.report.terminal import sparkline
+from shadowtime.result.pages import write_results
+from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.study.replay import replay
+from shadowtime.study.trust import group_grade
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shadowtime.study.agreement import WaitRow
+    from shadowtime.study.replay import Replay
+
+HEADINGS = {
+    "size": "by processors",
+    "runtime": "by run time",
+    "partition": "by partition",
+    "queue": "by queue",
+    "group": "by group",
+}
+"""Users are too many for a terminal: they are in the JSON object."""
+
+
+def replay_log(
+    *,
+    log: str,
+    cluster: str | None,
+    policy: str | None,
+    phases: int | None,
+    release: Any,
+    window: str | None,
+    where: str,
+    by: str,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+    figures: str | None,
+    **cleaning: Any,
+) -> None:
+    """Replay a log; a site is left to :mod:`shadowtime.cli.replay.site`."""
+    scored = Window.parse(window or "all")
+    given = parse_policy(policy) if policy else None
+    jobs_where = Where.parse(where)
+    check_outputs(folder=folder, report=report, figures=figures)
+    workload, machine = load(log, cluster, Cleaning(**cleaning))
+    must_score_some(scored, workload)
+    chosen = given or policy_of(machine)
+    if machine.shape == "site":
+        from shadowtime.cli.replay.site import replay_a_site
+
+        outputs = {"folder": folder, "report": report, "figures": figures}
+        replay_a_site(
+            workload, machine, chosen, scored,
+            phases=phases, as_json=as_json, where=where, by=by, **outputs,
+        )  # fmt: skip
+        return
+    if phases is not None:
+        raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
+    found = _run(
+        workload, machine, chosen, window=scored, release=release,
+        where=jobs_where, by=parse_by(by) if by else (),
+    )  # fmt: skip
+    result = _as_report(found)
+    content = as_object(result, scored, replay=found.as_dict())
+    if jobs_where:
+        content["where"] = str(jobs_where)
+    if folder:
+        write_folder(content, result, folder)
+    pages = write_results(result, scored, report=report, figures=figures, step=working)
+    wrote(folder, report, figures=figures, count=len(pages) - bool(report))
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(found, str(jobs_where))
+
+
+def policy_of(machine: Any) -> Any:
+    """The machine's own scheduler: Slurm's on a site."""
+    if machine.shape != "site":
+        raise UsageError("the log does not record which policy its machine ran: give --policy")
+    return parse_policy("slurm")
+
+
+def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
+    engine = prepare([policy], machine, jobs=len(workload))
+    with working("simulating"), compile_notice("the engine", "up to a minute"):
+        return replay(workload, machine, policy, engine=engine, **how)
+
+
+def _as_report(found: Replay) -> ReportInput:
+    name = found.policy if found.policy != "recorded" else "simulated"
+    return ReportInput(
+        title=f"{found.workload.name}: recorded and {name}",
+        workload=found.workload,
+        cluster=found.cluster,
+        runs=(
+            PolicyRun(name="recorded", schedule=found.recorded, metrics=found.recorded_metrics),
+            PolicyRun(
+                name=name,
+                schedule=found.simulated,
+                parameters=found.parameters,
+                metrics=found.simulated_metrics,
+            ),
+        ),
+        window=str(found.window),
+        versions=versions(),
+        command=options.command_line(),
+        trust=found.trust,
+        replay=True,
+    )
+
+
+def _show(found: Replay, where: str = "") -> None:
+    jobs = tables.count(len(found.workload), "job")
+    head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
+    head.append(f"{tables.machine(found.cluster)}\n")
+    head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
+    head.append(f", {where}" if where else "")
+    if found.never_started:
+        never = tables.count(found.never_started, "job")
+        head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
+    verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
+    show(
+        head,
+        Text(),
+        _classes(found),
+        Text(),
+        *_hours(found),
+        Text(),
+        verdict.append(f" {found.trust.meaning}\n"),
+        trust_table(found.trust),
+    )
+
+
+def _classes(found: Replay) -> Table:
+    table = numbers_table(
+        "waits",
+        "jobs",
+        "recorded mean",
+        "simulated",
+        "recorded median",
+        "simulated",
+        "difference",
+    )
+    table.columns[0].no_wrap = True
+    table.add_row(*_cells(found.whole, "all jobs"))
+    for kind in dict.fromkeys([*HEADINGS, *(row.kind for row in found.rows)]):
+        if kind in ("hour", "user") and kind not in found.by:
+            continue
+        heading = HEADINGS.get(kind, f"by {kind}")
+        rows = [row for row in found.rows if row.kind == kind]
+        word = called(found.workload, kind)
+        if rows:
+            table.add_row(Text(heading if word == kind else f"by {word}", "dim"))
+        for row in rows:
+            table.add_row(*_cells(row, f"  {row.label}"))
+    return table
+
+
+def _cells(row: WaitRow, label: str) -> list[str | Text]:
+    mark, style = GRADE_MARK[group_grade(row.difference)]
+    difference = Text(f"{percent(row.difference, signed=True)} ").append(mark, style)
+    return [
+        label,
+        number(row.jobs),
+        span(row.recorded_mean_s),
+        span(row.simulated_mean_s),
+        span(row.recorded_median_s),
+        span(row.simulated_median_s),
+        difference,
+    ]
+
+
+def _hours(found: Replay) -> list[RenderableType]:
+    """Mean waits by the hour of submission, as two lines on one scale."""
+    by_hour = {row.label: row for row in found.rows if row.kind == "hour"}
+    if not by_hour:
+        return []
+    columns: dict[str, list[float]] = {"recorded": [], "simulated": []}
+    for hour in range(24):
+        row = by_hour.get(f"{hour:02d}:00")
+        columns["recorded"].append(row.recorded_mean_s if row else float("nan"))
+        columns["simulated"].append(row.simulated_mean_s if row else float("nan"))
+    top = max((value for column in columns.values() for value in column if value >= 0), default=0)
+    lines: list[RenderableType] = [
+        Text("mean wait by hour of submission, 00:00 to 23:00", "dim"),
+    ]
+    for name, column in columns.items():
+        known = [value for value in column if value >= 0]
+        ends = f"{span(min(known))} to {span(max(known))}" if known else ""
+        lines.append(Text(f"  {name:<10} {sparkline(column, top=top)}  {ends}"))
+    return lines

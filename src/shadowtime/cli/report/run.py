@@ -1,0 +1,155 @@
+"""Turn a result folder into pages, figures and exports."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from shadowtime.cli.common import tables
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.tables import plain_table
+from shadowtime.errors import UsageError
+from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
+from shadowtime.report.terminal import queue_lines
+from shadowtime.report.verdict import verdict_of
+from shadowtime.result.combine import read_folders
+from shadowtime.result.pages import write_grid_pages, write_results
+from shadowtime.result.write import file_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shadowtime.report import ReportInput
+    from shadowtime.report.written import Written
+    from shadowtime.result.combine import Folders
+
+LINE = 60
+"""Characters of a line that draws the queue."""
+
+
+def write_report(
+    *,
+    folders: tuple[str, ...],
+    page: str | None,
+    figures: str | None,
+    paraver: str | None,
+    perfetto: str | None,
+    job_lines: str | None,
+    batsim: str | None,
+    policies: tuple[str, ...],
+) -> None:
+    """Write the pages, figures and exports that were requested."""
+    check_outputs(report=page, figures=figures)
+    others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
+    for name, path in others.items():
+        if path is not None:
+            check_file(f"--{name.replace('_', '-')}", path)
+    with (
+        working(f"reading {', '.join(folders)}"),
+        compile_notice("the log reader", "a few seconds"),
+    ):
+        known = read_folders(folders, policies=policies)
+    if not any((page, figures, *others.values())):
+        page = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+    if not known.same_jobs:
+        _grid(known, folders, page, [figures, *others.values()])
+        return
+    found = known.merged() if len(known.found) > 1 else known.found[0]
+    done = write_results(found.result, found.window, report=page, figures=figures, step=working)
+    written = [f"wrote {path}" for path in done[: page is not None]]
+    if figures:
+        written.append(f"wrote {len(done) - len(written)} figures in {figures}")
+    more = write_exports(found.result, **others)
+    _show(found.result, [*written, *(f"wrote {path}" for path in more)])
+
+
+def beside(path: str, name: str) -> Path:
+    """The file of a further policy.
+
+    Examples
+    --------
+    >>> beside("out/trace.json.gz", "easy-sjbf").as_posix()
+    'out/trace-easy-sjbf.json.gz'
+    """
+    first = Path(path)
+    stem, dot, endings = first.name.partition(".")
+    return first.with_name(f"{stem}-{name}{dot}{endings}")
+
+
+def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
+    """Write each requested export, and report what had to be omitted.
+
+    Returns a file per export and policy.
+    """
+    writers: dict[str, Callable[..., Written]] = {
+        "paraver": write_paraver,
+        "perfetto": write_perfetto,
+        "job_lines": write_job_lines,
+        "batsim": write_batsim,
+    }
+    names = file_names([run.name for run in result.runs])
+    paths: list[Path] = []
+    for kind, path in asked.items():
+        for place, (run, name) in enumerate(zip(result.runs, names, strict=True)):
+            if path is None:
+                continue
+            target = beside(path, name) if place else Path(path)
+            with working(f"writing {target}"):
+                done = writers[kind](result.workload, run.schedule, result.cluster, target)
+            paths.append(done.paths[0])
+            if done.left_out or done.note:
+                left = f"{done.left_out:,} jobs omitted" if done.left_out else ""
+                note(f"{target}: {'; '.join(part for part in (left, done.note) if part)}")
+    return paths
+
+
+def _grid(
+    known: Folders, folders: Sequence[str], page: str | None, others: Sequence[str | None]
+) -> None:
+    """The page of all of them, and beside it a page for each."""
+    if any(others):
+        raise UsageError(
+            f"figures and exports need one result, but {', '.join(folders)} contain different "
+            f"jobs: name one of them, such as {known.found[0].root}"
+        )
+    assert page is not None
+    title = " and ".join(folders)
+    pairs = list(zip(known.names, known.found, strict=True))
+    written = write_grid_pages(pairs, page, title=title, step=working)
+    show(*(f"wrote {path}" for path in written))
+
+
+def _show(result: ReportInput, written: Sequence[str]) -> None:
+    """The verdict, the queue over time, and the files."""
+    verdict = verdict_of(result)
+    parts: list[RenderableType] = [
+        tables.side_by_side(result.runs, output(), stars=not result.replay),
+        Text(),
+    ]
+    queue = _queue(result)
+    parts += [queue, Text()] if queue else []
+    parts.append(Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"))
+    judged = [result.info.label for result in verdict.contests if result.winners]
+    if judged:  # the table above may have no room for all of them
+        parts.append(Text(f"Compared by {len(judged)} metrics: {'; '.join(judged)}.", "dim"))
+    show(*parts, *(Text(line, "dim", overflow="fold") for line in written))
+
+
+def _queue(result: ReportInput) -> Table | None:
+    """How many jobs waited over time, all policies on one scale."""
+    lines = queue_lines(result.runs, width=LINE)
+    if not any(lines):
+        return None
+    table = plain_table("policy", "jobs waiting, from the first to the last day")
+    for run, line in zip(result.runs, lines, strict=True):
+        table.add_row(Text(run.name, "cyan"), Text(line, no_wrap=True))
+    return table

@@ -1,0 +1,117 @@
+"""Read a site and print what it consists of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from shadowtime.cli.common import options
+from shadowtime.cluster.site import Site
+from shadowtime.cluster.site_summary import summarise
+from shadowtime.cluster.site_toml_write import format_site_toml
+from shadowtime.cluster.spec import parse_machine, site_of
+from shadowtime.errors import UsageError
+from shadowtime.report.machine import amounts, memory
+from shadowtime.report.numbers import number, span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+
+def show_site(*, site: str, tz: str | None, as_toml: bool, as_json: bool) -> None:
+    """Print a site as text, as TOML or as JSON."""
+    found = parse_machine(site, tz=tz)
+    if not isinstance(found, Site):
+        found = site_of(found)
+    if as_toml and as_json:
+        raise UsageError("give --toml or --json, not both")
+    if as_toml:
+        click.echo(format_site_toml(found), nl=False)
+    elif as_json:
+        options.print_json(summarise(found))
+    else:
+        from shadowtime.cli.common.console import show
+
+        show(*parts(summarise(found)))
+
+
+def parts(found: Mapping[str, Any]) -> list[RenderableType]:
+    """The summary of a site as text and tables."""
+    total = amounts(found["total"])
+    count = sum(kind["count"] for kind in found["nodes"])
+    shown: list[RenderableType] = [
+        Text.assemble((found["name"] or "site", "bold"), f": {number(count)} nodes with {total}"),
+        _nodes(found),
+    ]
+    if found["partitions"]:
+        shown.append(_partitions(found))
+    counts = {
+        name: found[name]
+        for name in ("qos", "accounts", "users", "reservations", "outages", "switches")
+    }
+    shown.append(Text(", ".join(f"{n} {name}" for name, n in counts.items())))
+    if found["limits"]:
+        enforced = "" if found["limits_enforced"] else " (AccountingStorageEnforce: not enforced)"
+        shown.append(Text(f"\nLimits{enforced}:", "bold"))
+        shown += [
+            Text(f"  {who}: {', '.join(f'{name} {_plain(value)}' for name, value in each.items())}")
+            for who, each in found["limits"].items()
+        ]
+    if found["ignored"]:
+        shown.append(Text("\nPresent but not modelled:", "bold"))
+        shown += [Text(f"  {n:>6,}  {key}") for key, n in sorted(found["ignored"].items())]
+    if found["notes"]:
+        shown.append(Text("\nNotes:", "bold"))
+        shown += [Text(f"  {one}") for one in found["notes"]]
+    return shown
+
+
+def _nodes(found: Mapping[str, Any]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    names = list(found["total"])
+    for title in ("nodes", *names, "weight"):
+        table.add_column(title, justify="right")
+    table.add_column("features")
+    table.add_column("names", overflow="ellipsis", no_wrap=True)
+    for kind in found["nodes"]:
+        table.add_row(
+            number(kind["count"]),
+            *(memory(kind[name]) if name == "memory" else number(kind[name]) for name in names),
+            str(kind["weight"]),
+            ",".join(kind["features"]),
+            kind["names"],
+        )
+    return table
+
+
+def _partitions(found: Mapping[str, Any]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("partition")
+    for title in ("nodes", "cpus", "max time", "tier", "factor"):
+        table.add_column(title, justify="right")
+    for title in ("exclusive", "preempt", "qos"):
+        table.add_column(title)
+    for one in found["partitions"]:
+        table.add_row(
+            one["name"] + ("*" if one["default"] else ""),
+            number(one["nodes"]),
+            number(one["cpus"]),
+            "" if one["max_time"] is None else span(one["max_time"]),
+            str(one["tier"]),
+            str(one["priority_factor"]),
+            "yes" if one["exclusive"] else "",
+            one["preempt"] or "",
+            one["qos"],
+        )
+    return table
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={amount}" for name, amount in value.items())
+    return str(value)
