@@ -12,6 +12,7 @@ from shadowtime.cluster.site import Site
 from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
+from shadowtime.trace import read as read_log
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import fit
 from shadowtime.workload.embedded import demo_workload
@@ -38,9 +39,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> Workload:
     ...
     shadowtime.errors.InputError: no-such-log.swf: ...
     """
-    from shadowtime.trace import read
-
-    return read(path, **options)
+    return read_log(path, **options)
 
 
 def demo() -> Workload:

@@ -8,18 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.inputs import as_window, inputs_of
-from shadowtime.api.picture import picture
 from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
-from shadowtime.engine.rules import rules_of
-from shadowtime.metrics import measure
 from shadowtime.policy import make_policy
-from shadowtime.report import ReportInput, explain
-from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import number
-from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.schedule import write
-from shadowtime.schedule.check import check
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.api.picture import Picture
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
-    from shadowtime.report import Explanation, PolicyRun
+    from shadowtime.report import Explanation, PolicyRun, ReportInput
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.check import Report
     from shadowtime.workload import Workload
@@ -66,15 +57,22 @@ class Run:
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric by name (docs/reference/metrics)."""
+        from shadowtime.metrics import measure
+
         return measure(self.schedule, self.workload, self.cluster, window=self.window)
 
     def check(self, *, claims: Any = None) -> Report:
         """Prove the schedule: capacity, limits, promises and whatever else the policy claims."""
+        from shadowtime.engine.rules import rules_of
+        from shadowtime.schedule.check import check
+
         rules = rules_of(self.policy, self.workload, self.cluster)
         return check(self.schedule, self.workload, self.cluster, claims=claims, rules=rules)
 
     def explain(self, job: int) -> Explanation:
         """Why a job, by its id, started when it did."""
+        from shadowtime.report import explain
+
         return explain(self.workload, self.schedule, job, cluster=self.cluster)
 
     def to_arrow(self) -> Any:
@@ -90,6 +88,7 @@ class Run:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schedule as CSV or, by its suffix, as Parquet with the log's columns."""
+
         log = {name: self._columns()[name] for name in ("run", "user", "partition", "policy")}
         write(self.schedule, Path(path), more=log)
 
@@ -99,18 +98,28 @@ class Run:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page of this run."""
+
+        from shadowtime.result.pages import write_results
+
         return write_results(self.as_report(), self.window, report=Path(path))[0]
 
     def plot(self) -> Picture:
         """Queue and utilisation over time (needs the extra ``figures``)."""
+        from shadowtime.api.picture import picture
+
         return picture("over-time", self.as_report())
 
     def gantt(self) -> Picture:
         """The schedule as a Gantt chart (needs the extra ``figures``)."""
+        from shadowtime.api.picture import picture
+
         return picture("gantt", self.as_report())
 
     def as_report(self, *others: Run) -> ReportInput:
         """This run, and others beside it, as a report shows them."""
+        from shadowtime.report import ReportInput
+        from shadowtime.result.write import versions
+
         names = ", ".join(run.name for run in (self, *others))
         return ReportInput(
             title=f"{names} on {self.workload.name}",
@@ -133,11 +142,16 @@ class Run:
         )
 
     def __repr__(self) -> str:
+        from shadowtime.report.numbers import number
+
         wait = number(self.metrics.get("wait_mean_s"))
         jobs = f"{len(self.workload):,} jobs"
         return f"Run({self.name} on {self.workload.name}: {jobs}, mean wait {wait} s)"
 
     def _repr_html_(self) -> str:
+        from shadowtime.report.metadata import describe
+        from shadowtime.report.numbers import number
+
         rows = [
             (describe(name).heading, number(self.metrics[name]))
             for name in SHOWN
@@ -180,5 +194,7 @@ def save(
     runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
 ) -> Path:
     """Write the result folder of some runs over one log."""
+    from shadowtime.result.write import as_object, write_folder
+
     whole = result or runs[0].as_report(*runs[1:])
     return write_folder(as_object(whole, runs[0].window), whole, str(folder))

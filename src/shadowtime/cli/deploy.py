@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from shadowtime.cli.common import options
@@ -37,8 +39,6 @@ def command(
     shadowtime deploy more.toml --print
     shadowtime deploy site/ --set qos.normal.MaxTRESPU=cpu=512 --print
     """
-    import os
-
     from shadowtime.api.site import changes_from, world_of
     from shadowtime.study.site.deploy import deployment
     from shadowtime.study.site.experiment import Experiment, read_experiment

@@ -15,6 +15,7 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError, UsageError
+from shadowtime.policy import parse_policy
 from shadowtime.policy.snapshot import (
     Promise,
     RunningJob,
@@ -134,8 +135,6 @@ def find_policy(policy: str | PythonPolicy) -> PythonPolicy:
     if policy in EXPLAINED:
         return EXPLAINED[policy]()
     if ":" in policy:  # file.py:name
-        from shadowtime.policy import parse_policy
-
         found: Any = parse_policy(policy)
         if hasattr(found, "decide"):
             return found  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
 from shadowtime.cli.common.running import run_policies
 from shadowtime.cli.common.tables import numbers_table
@@ -63,8 +64,6 @@ def advise_partitions(
             entry["classes"] = classes
         options.print_json(content)
     else:
-        from shadowtime.cli.common.console import show
-
         show(*_parts(advice, best, runs, waits))
 
 

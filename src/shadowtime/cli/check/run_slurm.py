@@ -13,7 +13,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.wait_page import wait_page
-from shadowtime.slurm.waits import compare_groups
+from shadowtime.slurm.waits import compare_groups, compare_waits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,8 +56,6 @@ def check_recordings(
     found = {str(folder): check_recording(folder, every=every) for folder in folders}
     whole: dict[str, Waits] = {}
     if phases:
-        from shadowtime.slurm.waits import compare_waits
-
         whole = {str(folder): compare_waits(folder, phases=phases) for folder in folders}
     if as_json:
         options.print_json(_as_object(found, whole))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import show
 from shadowtime.cli.common.progress import working
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
@@ -33,8 +34,6 @@ def check_folder(*, site: str, as_json: bool, **reading: Any) -> int:
     if as_json:
         options.print_json(found)
     else:
-        from shadowtime.cli.common.console import show
-
         show(*_parts(found))
         _show_missing(found["missing"])
     return EXIT[found["verdict"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from shadowtime.cli.common import options
@@ -23,8 +25,6 @@ def command(processes: int | None, megabytes: int, seconds: float, as_json: bool
     \b
     shadowtime hperf calibrate --seconds 0.2
     """
-    import os
-
     from shadowtime.hperf.calibrate import calibrate
 
     most = processes or len(os.sched_getaffinity(0))

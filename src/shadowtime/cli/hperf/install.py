@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shadowtime.cli.common.console import note
 from shadowtime.cli.hperf import options as hperf_options
 from shadowtime.errors import ShadowtimeError
 
@@ -78,7 +79,6 @@ def command(
 
 def _fill(plan: Installation) -> None:
     """The table from the store; if that fails, the plug-in works without it."""
-    from shadowtime.cli.common.console import note
     from shadowtime.cli.common.tables import count
 
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
 from shadowtime.cli.hperf import options as hperf_options
 
 
@@ -34,8 +35,6 @@ def command(tag: str | None, store: str | None, as_json: bool) -> int:
     elif known:
         from rich.table import Table
         from rich.text import Text
-
-        from shadowtime.cli.common.console import show
 
         table = Table(box=None, pad_edge=False)
         table.add_column("tag")

@@ -5,6 +5,7 @@ A command for every backend is made from its entry in the registry.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -134,8 +135,6 @@ def command_of(backend: Backend) -> click.Command:
 
 def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
     """Run the loop with these options."""
-    import sys
-
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.live.service import serve
 

@@ -6,6 +6,7 @@ import contextlib
 
 import click
 
+from shadowtime.cli.common.console import note
 from shadowtime.cli.live.options import of_backend
 from shadowtime.live.condor.backend import POOL, SCHEDD, client_of, schedd_names
 from shadowtime.printable import printable
@@ -27,7 +28,6 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
     shadowtime live condor release --print
     shadowtime live condor release --schedd all
     """
-    from shadowtime.cli.common.console import note
     from shadowtime.live.condor.release import give_back, plan_release, queue_of
     from shadowtime.live.lock import one_loop
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_summary import summarise
 from shadowtime.cluster.site_toml_write import format_site_toml
@@ -35,8 +36,6 @@ def show_site(*, site: str, tz: str | None, as_toml: bool, as_json: bool) -> Non
     elif as_json:
         options.print_json(summarise(found))
     else:
-        from shadowtime.cli.common.console import show
-
         show(*parts(summarise(found)))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +35,6 @@ def command(folder: str, plan: str | None, as_json: bool) -> None:
     if as_json:
         options.print_json(found.as_dict())
         return
-    from shadowtime.cli.common.console import show
 
     show(*_parts(found))
 

@@ -12,7 +12,9 @@ from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import numbers_table, within
+from shadowtime.cli.site.run_show import parts as site_parts
 from shadowtime.cluster.site import Site
+from shadowtime.cluster.site_summary import summarise
 from shadowtime.cluster.spec import parse_machine
 from shadowtime.report.machine import amount
 from shadowtime.report.numbers import number, percent, span
@@ -48,8 +50,6 @@ def show_info(*, log: str, cluster: str | None, as_json: bool, **reading: Any) -
         nodes = machine.as_nodes() if isinstance(machine, Site) else machine
         found = describe(workload, cluster=nodes)
     if site is not None:
-        from shadowtime.cluster.site_summary import summarise
-
         found["site"] = summarise(site)
     if as_json:
         options.print_json(found)
@@ -73,8 +73,6 @@ def _show(found: Mapping[str, Any]) -> None:
     parts.append(Text("\nBeware:" if found["remarks"] else "\nNothing to beware of.", "bold"))
     parts.append(_remarks(found))
     if "site" in found:
-        from shadowtime.cli.site.run_show import parts as site_parts
-
         parts += [Text(), *site_parts(found["site"])]
     show(*parts)
 

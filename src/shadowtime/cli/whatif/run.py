@@ -24,10 +24,13 @@ from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
 from shadowtime.report.numbers import number, span
+from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
+from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.trials import PHASES
+from shadowtime.study.sweep.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,9 +159,6 @@ def carry_out(
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
     if resume:
-        from shadowtime.study.site.parts import WhatIfStudy
-        from shadowtime.study.sweep.kept import kept
-
         if placing.elsewhere:
             study = WhatIfStudy.of(experiment, resume, read_world)
             placing.run_parts(study, study.missing(world), resume)
@@ -177,9 +177,6 @@ def carry_out(
     if folder:
         write_what_if(found, experiment, content, folder)
     if report:
-        from shadowtime.metrics import Window
-        from shadowtime.result.pages import write_results
-
         page = _as_report(found, for_folder=True)
         write_results(page, Window.all(), report=report, step=working)
     wrote(save, folder, report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.live.condor import gate
@@ -330,6 +330,4 @@ def _counting_disk(slots: Slots, slot_ads: Sequence[Ad], ads: Sequence[Ad]) -> S
 
 
 def _only(job: WaitingJob, names: tuple[str, ...]) -> WaitingJob:
-    from dataclasses import replace
-
     return replace(job, only=names)

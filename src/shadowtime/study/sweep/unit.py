@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine import simulate
+from shadowtime.engine.rules import rules_of
 from shadowtime.errors import ShadowtimeError
 from shadowtime.metrics import Window, measure
+from shadowtime.schedule.check import check
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.sweep.leaderboard import HELD_OUT, PROVED
 from shadowtime.study.sweep.plan import Case, Log
@@ -145,9 +147,6 @@ def _beyond(
     """The proof and the metrics of the last jobs, if the plan requests them."""
     found: dict[str, float] = {}
     if case.check:
-        from shadowtime.engine.rules import rules_of
-        from shadowtime.schedule.check import check
-
         rules = rules_of(policy, jobs, cluster)
         found[PROVED] = float(check(schedule, jobs, cluster, rules=rules).ok)
     if case.held_out:
