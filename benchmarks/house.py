@@ -4,8 +4,9 @@
     .venv/bin/python benchmarks/house.py --single
 
 The first prints one column per commit and one for the working tree. ``isinstance`` on a part of a
-policy is dispatch that the part could answer itself; an import inside a function is lazy on
-purpose, or part of an import cycle: files that need each other, of which one is loaded later.
+policy is dispatch that the part could answer itself. An import inside a function is lazy on
+purpose: it loads an optional or heavy library, which is counted, or our own modules that few runs
+need. In an import cycle files need each other, and one is loaded later.
 
 A file with a single importer in its own folder may be a fragment of that file. ``--single`` lists
 such files with the reason to keep them apart (:func:`reason`); those without one are listed first,
@@ -35,7 +36,10 @@ MOST = 400
 ADDED = {
     "a policy: WFP3": (r"\b(wfp3|tang)\b", ("policy",)),
     "an order: shortest job first": (r"\b(Sjf|SJF|sjf)\b", ("policy/order.py", "kernel", "engine")),
-    "a backfill rule: Anybody": (r"\bAnybody\b|\"anybody\"", ("policy", "engine", "kernel")),
+    "a backfill rule: AnyThatFits": (
+        r"\b(Anybody|AnyThatFits)\b|\"(anybody|any)\"",
+        ("policy", "engine", "kernel"),
+    ),
     "a metric: awbsld": (r"\bawbsld\b", ("metrics",)),
     "a trace format: PBS": (r"(?<![-\w])(parse_|is_)?pbs\b", ("trace",)),
     "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
@@ -58,7 +62,10 @@ def figures(package: Path) -> dict[str, float]:
         "files in the fullest folder": max(folders.values()),
         "files with a single importer, in their own folder": len(single(package, trees)),
         "isinstance on parts of policies": sum(map(_dispatch, trees.values())),
-        "imports inside functions": sum(map(_inner_imports, trees.values())),
+        "imports inside functions": sum(len(_inner_imports(tree)) for tree in trees.values()),
+        "of these, of a library that the file does not load otherwise": _of_libraries(
+            package, trees
+        ),
         "import cycles: groups of files that import each other": _cycles(package, trees),
     }
 
@@ -192,13 +199,75 @@ def _dispatch(tree: ast.Module) -> int:
     )
 
 
-def _inner_imports(tree: ast.Module) -> int:
-    return sum(
-        isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset > 0
+def _inner_imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """Import statements inside functions, at any depth."""
+    found = {
+        id(node): node
         for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for node in function.body
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    return list(found.values())
+
+
+def _of_libraries(package: Path, trees: dict[Path, ast.Module]) -> int:
+    """Imports inside functions that load a library: an optional or heavy one is loaded when needed.
+
+    A library counts if neither the file nor a module that it imports at the top imports it.
+    """
+    names = {_name(package, file): tree for file, tree in trees.items()}
+    at_once = {name: _modules(_at_the_top(tree), set(names)) for name, tree in names.items()}
+    loaded = {name: _libraries(name, at_once) for name in names}
+    return sum(
+        any(
+            loaded.get(module, _libraries(module, {})) - loaded[name]
+            for module in _modules([node], set(names))
+        )
+        for name, tree in names.items()
+        for node in _inner_imports(tree)
     )
+
+
+def _at_the_top(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """Imports that are carried out when a file is imported."""
+    inner = {id(node) for node in _inner_imports(tree)}
+    types = {
+        id(node)
+        for test in ast.walk(tree)
+        if isinstance(test, ast.If) and "TYPE_CHECKING" in ast.unparse(test.test)
+        for node in ast.walk(test)
+    }
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in inner | types
+    ]
+
+
+def _modules(imports: list[ast.Import | ast.ImportFrom], known: set[str]) -> set[str]:
+    """The modules that import statements name."""
+    found: set[str] = set()
+    for node in imports:
+        for alias in node.names:
+            module = alias.name if isinstance(node, ast.Import) else node.module or ""
+            inner = f"{module}.{alias.name}"
+            found.add(inner if isinstance(node, ast.ImportFrom) and inner in known else module)
+    return found
+
+
+def _libraries(module: str, at_once: dict[str, set[str]]) -> set[str]:
+    """Third-party libraries that are loaded with a module and the packages around it."""
+    found, left = set[str](), [module]
+    while left:
+        parts = left.pop().split(".")
+        for size in range(1, len(parts) + 1):
+            name = ".".join(parts[:size])
+            if name not in found:
+                found.add(name)
+                left += at_once.get(name, ())
+    roots = {name.partition(".")[0] for name in found}
+    return roots - set(sys.stdlib_module_names) - {"shadowtime"}
 
 
 def shape(package: Path) -> dict[str, str]:

@@ -59,7 +59,7 @@ def test_equals_the_general_pass(policy, data):
         ("easy", Cluster.pool(4)),
         ("lxfw", Cluster.pool(4, memory=4)),
         ("easy(reserve=2)", Cluster.pool(4, memory=4)),
-        ("easy(backfill=anybody)", Cluster.pool(4, memory=4)),
+        ("easy(backfill=any)", Cluster.pool(4, memory=4)),
         ("pv-easy", Cluster.pool(4, memory=4)),
     ],
 )

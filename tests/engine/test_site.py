@@ -11,7 +11,7 @@ from naive.site import ALL, Rules
 
 POLICIES = {
     "fcfs": Rules(depth=0, backfill="never"),
-    "greedy": Rules(depth=0, backfill="anybody"),
+    "greedy": Rules(depth=0, backfill="any"),
     "easy": Rules(),
     "easy(place=first-fit)": Rules(place="first-fit"),
     "easy(place=pack)": Rules(place="pack"),
@@ -19,7 +19,7 @@ POLICIES = {
     "easy(place=slurm)": Rules(place="slurm"),
     "easy(reserve=2)": Rules(depth=2),
     "easy(reserve=all, place=first-fit)": Rules(depth=ALL, place="first-fit"),
-    "easy(backfill=anybody)": Rules(backfill="anybody"),
+    "easy(backfill=any)": Rules(backfill="any"),
     "sjf(backfill=sjbf, reserve=2)": Rules(key="sjf", backfill="sjbf", depth=2),
     "lxf": Rules(key="lxf"),
     "lxfw(reserve=3)": Rules(key="lxfw", depth=3),

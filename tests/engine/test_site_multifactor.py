@@ -23,7 +23,7 @@ from shadowtime.workload.request import Requests
 
 RULES = {
     "fcfs": {"depth": 0, "backfill": "never"},
-    "greedy": {"depth": 0, "backfill": "anybody"},
+    "greedy": {"depth": 0, "backfill": "any"},
     "easy": {},
     "easy-sjbf": {"backfill": "sjbf"},
     "easy(reserve=3)": {"depth": 3},

@@ -1032,7 +1032,7 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
             if start is not None and (row not in world.blocked or chosen):
                 world.promised.setdefault(row, start)
             world.blocked.setdefault(row, world.now)
-    if rules.backfill == "anybody":
+    if rules.backfill == "any":
         plans = []
     fill(world, rules, rest, held, plans)
 
@@ -1064,7 +1064,7 @@ def fill(
         if key is not None:
             keys = {row: world.own.call(key, row) for row in rest}
             rest = sorted(rest, key=lambda row: (-world.tier(row), -keys[row], row))
-    if rules.backfill in ("in-order", "anybody", "sjbf"):
+    if rules.backfill in ("in-order", "any", "sjbf"):
         if rules.backfill == "sjbf":
             rest = sorted(rest, key=lambda row: (-world.tier(row), world.estimate(row)))
         for row in rest:

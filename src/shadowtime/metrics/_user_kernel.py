@@ -20,7 +20,7 @@ SPARSE = -1
 
 
 @entry
-def evenness_between(
+def fairness_indexes(
     values: Floats,
     user: Ints,
     table: Floats,

@@ -250,7 +250,7 @@ def user_fairness_of(bounded: Floats, user: Ints) -> dict[str, float]:
     values, number = np.ascontiguousarray(bounded, np.float64), as_row(user)
     found, room = np.empty(users_of.RESULTS), room_for_sums()
     places = 4 * len(number) + 1000
-    users = users_of.evenness_between(
+    users = users_of.fairness_indexes(
         values,
         number,
         np.empty((users_of.TABLES, places)),

@@ -126,13 +126,13 @@ class ShortestFirst(Backfill):
 
 
 @dataclass(frozen=True)
-class Anybody(Backfill):
+class AnyThatFits(Backfill):
     """In the queue's order, every job that fits now, reservation or not."""
 
     respects: ClassVar[bool] = False
     needs_reservation: ClassVar[bool] = False
     on_nodes: ClassVar[bool] = True
-    name: ClassVar[str] = "anybody"
+    name: ClassVar[str] = "any"
     summary: ClassVar[str] = "in queue order, every job that fits now"
 
     @property
@@ -334,7 +334,7 @@ NAMED: dict[str, Backfill] = {
         Never,
         InOrder,
         ShortestFirst,
-        Anybody,
+        AnyThatFits,
         Venture,
         Balanced,
         LeastUsed,
@@ -343,3 +343,4 @@ NAMED: dict[str, Backfill] = {
     )
 }
 NAMED["sjbf"] = ShortestFirst()
+NAMED["anybody"] = AnyThatFits()

@@ -70,7 +70,7 @@ class NoReservation(Reserve):
         if policy.backfill.needs_reservation:
             yield (
                 f"backfill={policy.backfill} respects reservations, but reserve=none makes none; "
-                "use backfill=anybody or never"
+                "use backfill=any or never"
             )
 
 

@@ -9,7 +9,7 @@ from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
 from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.fill import fill
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.need import Table
+from shadowtime.slurm.node_offers import NodeOffers
 from shadowtime.slurm.offers import (
     cpus_offered,
     gpu_sockets,
@@ -204,7 +204,7 @@ class Chooser:
                 left |= 1 << at
         if left.bit_count() < ask.min_nodes or ask.required & ~left:
             return None
-        table = Table(
+        table = NodeOffers(
             machine=machine,
             ask=ask,
             cpus=cpus,
@@ -224,7 +224,7 @@ class Chooser:
         fewest = tasks_here(ask)[0] if (ask.tasks_per_node or ask.one_node) else 1
         return fewest * ask.cpus_per_task
 
-    def _seek(self, table: Table, nodes: int, busy_first: int | None) -> int | None:
+    def _seek(self, table: NodeOffers, nodes: int, busy_first: int | None) -> int | None:
         """Try all nodes, then without those that offer least, one count at a time (14.5)."""
         ask = table.ask
         found = fill(table, nodes, self.parameters, busy_first, first=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.need import Need, Table, enough
+from shadowtime.slurm.node_offers import Need, NodeOffers, enough
 
 if TYPE_CHECKING:
     from shadowtime.slurm.parameters import Parameters
 
 
 def fill(
-    table: Table, nodes: int, parameters: Parameters, busy_first: int | None, *, first: bool
+    table: NodeOffers, nodes: int, parameters: Parameters, busy_first: int | None, *, first: bool
 ) -> int | None:
     """The nodes to take of ``nodes``, or None; what each gives is left in ``table.given``."""
     ask = table.ask
@@ -30,7 +30,7 @@ def fill(
     return _by_sets(table, nodes, first)
 
 
-def _required(table: Table, need: Need, first: bool) -> tuple[int, bool | None]:
+def _required(table: NodeOffers, need: Need, first: bool) -> tuple[int, bool | None]:
     """Take the required nodes first: how many, and whether they do (None: not decided yet)."""
     taken = 0
     for at in bits(table.ask.required):
@@ -60,7 +60,7 @@ class _Set:
         self.weight = weight
 
 
-def _sets(table: Table, nodes: int, offer: dict[int, int], required: int) -> list[_Set]:
+def _sets(table: NodeOffers, nodes: int, offer: dict[int, int], required: int) -> list[_Set]:
     """Sets of neighbours; nodes that offer nothing end a set as missing ones do."""
     found: list[_Set] = []
     now = _Set(None)
@@ -129,7 +129,7 @@ def _best(sets: list[_Set], need: Need) -> _Set | None:
     return best
 
 
-def _by_sets(table: Table, nodes: int, first: bool) -> int | None:
+def _by_sets(table: NodeOffers, nodes: int, first: bool) -> int | None:
     """The default: sets of consecutive nodes, best fit (4.2, 4.3, 14.3, 14.4)."""
     need = Need(table)
     ask = table.ask
@@ -183,7 +183,7 @@ def _by_sets(table: Table, nodes: int, first: bool) -> int | None:
 
 
 def _single(
-    places: range, offer: dict[int, int], taken: int, need: Need, table: Table
+    places: range, offer: dict[int, int], taken: int, need: Need, table: NodeOffers
 ) -> int | None:
     """The one node that does with the fewest free cpus, the first of equals."""
     best = None
@@ -200,7 +200,7 @@ def _single(
     return best
 
 
-def _by_weight(table: Table, nodes: int, first: bool, *, idle: int | None) -> int | None:
+def _by_weight(table: NodeOffers, nodes: int, first: bool, *, idle: int | None) -> int | None:
     """By weight: from the last node down, or (``idle`` given) busy nodes, then idle ones.
 
     With ``idle`` Slurm's loop goes on to the idle nodes after the need is met and takes one more.
@@ -244,7 +244,7 @@ def _by_weight(table: Table, nodes: int, first: bool, *, idle: int | None) -> in
     return None
 
 
-def _least_loaded(table: Table, nodes: int, first: bool) -> int | None:
+def _least_loaded(table: NodeOffers, nodes: int, first: bool) -> int | None:
     """CR_LLN: within a weight, the node with the largest share of free cpus, the first of equals.
 
     Cpus count as free even where the job cannot use them because memory is short. As in Slurm the
@@ -282,7 +282,7 @@ def _least_loaded(table: Table, nodes: int, first: bool) -> int | None:
     return taken if need.cpus <= 0 and need.due <= 0 and need.gpus <= 0 else None
 
 
-def _by_leaves(table: Table, nodes: int, first: bool) -> int | None:
+def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
     """topology/tree with one level of leaves below the top (14.9)."""
     ask = table.ask
     need = Need(table)

@@ -43,7 +43,7 @@ class Venture:
     prune: bool
     safe: bool
     """Backfill jobs that are expected to end by the head's reservation first."""
-    anybody: bool
+    any_job: bool
     """Then every job that fits."""
 
     @classmethod
@@ -54,7 +54,7 @@ class Venture:
             stops=policy.preempt.stops,
             prune=policy.preempt.spares,
             safe="by-shadow" in tests,
-            anybody="fits" in tests,
+            any_job="fits" in tests,
         )
 
 
@@ -131,7 +131,7 @@ class Pass:
             length = self.state.job[:, columns.ESTIMATE]
             safe = [row for row in rest if self.now + int(length[row]) <= reserved]
             self.fill(sorted(safe, key=lambda row: int(length[row])))
-        if self.parts.anybody:
+        if self.parts.any_job:
             self.fill([row for row in rest if self.state.wait[columns.PROCS, row] != BIG])
 
     def start_heads(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.policy.backfill import Anybody, Never, ShortestFirst
+from shadowtime.policy.backfill import AnyThatFits, Never, ShortestFirst
 from shadowtime.policy.estimate import LastTwo
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.reserve import ALL, Conservative, Depth, NoReservation
@@ -17,7 +17,7 @@ POLICIES = (
     Policy(
         name="greedy",
         reserve=NoReservation(),
-        backfill=Anybody(),
+        backfill=AnyThatFits(),
         summary="skip what does not fit, no reservation; wide jobs may starve",
         paper="Liu et al. 2016 (IBB), section 2",
     ),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Table:
+class NodeOffers:
     """What the nodes offer one job; ``cpus`` shrinks where a try gave a node less than it has."""
 
     machine: Machine
@@ -100,7 +100,7 @@ class Need:
 
     __slots__ = ("ask", "bound", "cpus", "due", "gpus", "most", "nodes")
 
-    def __init__(self, table: Table, most: int | None = None) -> None:
+    def __init__(self, table: NodeOffers, most: int | None = None) -> None:
         ask = table.ask
         self.ask = ask
         self.cpus = table.bound()
