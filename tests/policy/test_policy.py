@@ -31,3 +31,9 @@ def test_a_policy_is_refused_on_the_shapes_on_which_it_is_not_defined():
             policy.refuse_nonsense("nodes")
     assert "pool" in policy.defined_on
     assert "nodes" not in policy.defined_on
+
+
+def test_a_backfill_rule_keeps_its_former_name() -> None:
+    """Files and commands that say ``anybody`` mean ``any``."""
+    former, now = (parse_policy(f"easy(backfill={word})") for word in ("anybody", "any"))
+    assert former.parts == now.parts
