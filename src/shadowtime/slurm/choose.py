@@ -9,8 +9,8 @@ from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
 from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.fill import fill
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.node_offers import NodeOffers
 from shadowtime.slurm.offers import (
+    NodeOffers,
     cpus_offered,
     gpu_sockets,
     near_gpus,

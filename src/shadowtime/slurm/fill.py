@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.node_offers import Need, NodeOffers, enough
+from shadowtime.slurm.offers import Need, NodeOffers, enough
 
 if TYPE_CHECKING:
     from shadowtime.slurm.parameters import Parameters

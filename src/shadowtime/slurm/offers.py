@@ -1,7 +1,8 @@
-"""What each node could give a job: cpus after memory, GPUs and sockets."""
+"""What each node could give a job, and what the job still needs while nodes are added."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.machine import bits
@@ -131,3 +132,131 @@ def gpu_sockets(
     if have < ask.node_gpus:
         return None
     return chosen, have
+
+
+@dataclass(slots=True)
+class NodeOffers:
+    """What the nodes offer one job; ``cpus`` shrinks where a try gave a node less than it has."""
+
+    machine: Machine
+    ask: Ask
+    cpus: list[int]
+    gpus: list[int]
+    near: list[int]
+    """Cpus beside the GPUs, for the first try; empty without GPUs."""
+    weights: list[int]
+    most: int | None
+    """The most tasks on a node, where GPUs bound the cpus by them."""
+    free: list[int] = field(default_factory=list)
+    """Free cpus, whatever memory lets the job use of them."""
+    clipped: bool = False
+    given: dict[int, int] = field(default_factory=dict)
+
+    def count(self, at: int) -> int:
+        """Cpus plus GPUs."""
+        return self.cpus[at] + self.gpus[at]
+
+    def counts(self, nodes: int) -> list[int]:
+        """Cpus plus GPUs of these nodes."""
+        return [self.count(at) for at in bits(nodes)]
+
+    def cores_for(self, at: int, first: bool) -> int:
+        """Cpus of a node that this try may use."""
+        ask = self.ask
+        cpus = self.cpus[at]
+        if ask.gpus:
+            if first:
+                cpus = min(cpus, self.near[at])
+            if not ask.exclusive:
+                most = self.most
+                if ask.gpus_per == "task":
+                    here = self.gpus[at] // ask.gpus
+                    most = here if most is None else min(most, here)
+                if most is not None:
+                    cpus = min(cpus, max(most * ask.cpus_per_task, self._gpu_cpus(at)))
+                elif ask.cpus_per_gpu:
+                    cpus = min(cpus, ask.cpus_per_gpu * self.gpus[at])
+                if cpus < ask.least_cpus:
+                    return 0
+        if ask.cpus_per_task > 1 and cpus < ask.cpus_per_task:
+            return 0
+        return cpus
+
+    def _gpu_cpus(self, at: int) -> int:
+        """Cpus that come with the GPUs of one node (--cpus-per-gpu)."""
+        ask = self.ask
+        if not ask.cpus_per_gpu:
+            return 0
+        count = ask.job_gpus or ask.gpus
+        return ask.cpus_per_gpu * min(count, self.gpus[at])
+
+    def give(self, at: int, cpus: int, bound: int, due: int) -> int:
+        """Cpus to take of a node: all, or what is still wanted less one core per node due."""
+        ask = self.ask
+        if not ask.exclusive:
+            room = bound - max(due - 1, 0) * self.machine.nodes[at].threads
+            if cpus > room:
+                cpus = max(room, ask.least_cpus, self._least_gpu_cpus())
+                self.cpus[at] = cpus
+                self.clipped = True
+        self.given[at] = cpus
+        return cpus
+
+    def _least_gpu_cpus(self) -> int:
+        ask = self.ask
+        if not ask.cpus_per_gpu or ask.gpus_per == "job":
+            return 0
+        return ask.cpus_per_gpu * ask.gpus
+
+    def bound(self) -> int:
+        """Cpus wanted in all."""
+        ask = self.ask
+        if ask.cpus_per_gpu:
+            wanted = ask.job_gpus or ask.gpus * ask.min_nodes
+            return max(ask.min_cpus, ask.cpus_per_gpu * wanted)
+        return ask.min_cpus
+
+
+class Need:
+    """What is still needed while nodes are added."""
+
+    __slots__ = ("ask", "bound", "cpus", "due", "gpus", "most", "nodes")
+
+    def __init__(self, table: NodeOffers, most: int | None = None) -> None:
+        ask = table.ask
+        self.ask = ask
+        self.cpus = table.bound()
+        self.bound = table.bound()
+        self.due = ask.min_nodes
+        self.most = ask.max_nodes if most is None else most
+        self.gpus = ask.job_gpus
+        if ask.job_gpus:
+            self.nodes = min(ask.min_nodes, ask.wanted_nodes)
+        else:
+            self.nodes = max(ask.min_nodes, ask.wanted_nodes)
+
+    @property
+    def met(self) -> bool:
+        """Nodes, cpus and GPUs all reached."""
+        return self.nodes <= 0 and self.cpus <= 0 and self.gpus <= 0
+
+    @property
+    def met_at_least(self) -> bool:
+        """Cpus and GPUs reached, and the least number of nodes of a range."""
+        return self.cpus <= 0 and self.gpus <= 0 and enough(0, self.nodes, self.ask)
+
+    def add(self, cpus: int, gpus: int) -> None:
+        """Take a node with these cpus and GPUs."""
+        self.cpus -= cpus
+        self.bound -= cpus
+        self.nodes -= 1
+        self.due -= 1
+        self.most -= 1
+        self.gpus -= gpus
+
+
+def enough(have: int, nodes: int, ask: Ask) -> bool:
+    """Whether this many nodes suffice, as a range accepts fewer than it aims at."""
+    if ask.wanted_nodes > ask.min_nodes:
+        return have >= nodes + ask.min_nodes - ask.wanted_nodes
+    return have >= nodes

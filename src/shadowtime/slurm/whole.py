@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.node_offers import enough
+from shadowtime.slurm.offers import enough
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
