@@ -59,6 +59,22 @@ def test_promises_that_are_not_asked_cannot_move(monkeypatch):
         assert np.array_equal(getattr(fast, name), getattr(plain, name)), name
 
 
+def test_a_hole_that_lacks_another_resource_stays_a_hole(monkeypatch):
+    """A job that found no licence must not hide the free processors from jobs without one."""
+    jobs, draw = crowd(900, seed=8), np.random.default_rng(9)
+    scarce = draw.integers(0, 4, len(jobs)) * (draw.random(len(jobs)) < 0.5)
+    workload = jobs.replace(
+        resources=("procs", "licences"), demand=np.stack([jobs.procs, scarce], axis=1)
+    )
+    chosen, machine = parse_policy("conservative"), Cluster.pool(100, licences=4)
+    fast = simulate(workload, machine, chosen)
+    made = partial(conservative.make_availability, ask_all=len(workload))
+    monkeypatch.setattr(conservative, "make_availability", made)
+    plain = simulate(workload, machine, chosen)
+    for name in COLUMNS:
+        assert np.array_equal(getattr(fast, name), getattr(plain, name)), name
+
+
 ENTER, LEAVE, CHANGE = range(3)
 
 

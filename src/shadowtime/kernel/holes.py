@@ -187,8 +187,14 @@ def first_hole(b: Any, kind: int, latest: int, length: int) -> int:
 
 @kernel
 def lower_bound(b: Any, procs: int, kind: int, latest: int, length: int, looked_at: int) -> None:
-    """Learn that no hole which begins up to ``latest`` is so wide and long."""
+    """Learn that no hole which begins up to ``latest`` is so wide and long.
+
+    Where other resources count too, one of them may have been short: then the check has only cost
+    time, and the hole may be one for a job that asks for less of it.
+    """
     b.mark[WASTED] += looked_at + SEARCH
+    if b.step.shape[0] > LEVEL + 1:
+        return
     if procs > (1 << kind) >> 1:
         kind += 1  # there may be holes of this class that are narrower
     whole = part_of(b, latest) - 1  # in the part itself a hole may begin later
