@@ -48,6 +48,7 @@ GROUPS = {
             "tests/live/test_alike_site.py::test_passes_on_snapshots_make_the_simulated_schedule"
             "[conservative]",
             "tests/engine/test_place_slot.py::test_equals_the_reference[pv-easy]",
+            "tests/engine/test_site_python_policy.py::test_a_job_stopped_for_another_starts_again",
         ),
     ),
     "nodes": Group(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from shadowtime.engine.passes import learning
 from shadowtime.engine.site import entering, events
@@ -13,6 +15,9 @@ from shadowtime.kernel.site import start
 from shadowtime.kernel.site.fields import RELEASED
 from shadowtime.kernel.site.plain import number
 
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+
 STARTED = 0
 
 
@@ -22,39 +27,54 @@ def go_to_pass(state: Any, world: Any, ground: Any, e: Any) -> int:
     return int(events.next_pass(state, world, ground, e, number(0)))
 
 
-@entry
-def fits_now(state: Any, ground: Any, jobs: Any, fits: Any) -> None:
+FITS_NOW, BEGIN, FITS_WITHOUT, EARLIEST_WITHOUT = range(4)
+NO_JOBS = np.zeros(0, np.int64)
+NO_ANSWERS = np.zeros(0, np.int8)
+
+
+def fits_now(state: Any, ground: Any, jobs: Ints, fits: AnyArray) -> None:
     """Which of the waiting jobs could start now, each by itself: 1 or 0."""
-    for i in range(jobs.shape[0]):
-        fits[i] = start.ask_start(state, ground, jobs[i]) >= 0
+    place(state, ground, FITS_NOW, -1, 0, jobs, fits)
 
 
-@entry
 def begin_job(state: Any, ground: Any, job: int, reason: int) -> int:
     """Start a waiting job where the place rule puts it: STARTED; else start.BLOCKED or ASIDE."""
-    alt = start.ask_start(state, ground, job)
-    if alt < 0:
-        return int(alt)
-    start.begin_placed(state, ground, job, alt, reason)
-    return STARTED
+    return int(place(state, ground, BEGIN, job, reason, NO_JOBS, NO_ANSWERS))
 
 
-@entry
-def fits_without(state: Any, ground: Any, job: int, others: Any) -> bool:
+def fits_without(state: Any, ground: Any, job: int, others: Ints) -> bool:
     """True if a waiting job could start now, were some running jobs gone."""
-    lift(state, ground, others, number(1))
-    alt = start.ask_start(state, ground, job)
-    lift(state, ground, others, number(-1))
-    return bool(alt >= 0)
+    return bool(place(state, ground, FITS_WITHOUT, job, 0, others, NO_ANSWERS))
+
+
+def earliest_without(state: Any, ground: Any, job: int, others: Ints) -> int:
+    """The earliest start of a waiting job, were some running jobs gone; NEVER if there is none."""
+    return int(place(state, ground, EARLIEST_WITHOUT, job, 0, others, NO_ANSWERS))
 
 
 @entry
-def earliest_without(state: Any, ground: Any, job: int, others: Any) -> int:
-    """The earliest start of a waiting job, were some running jobs gone; NEVER if there is none."""
-    lift(state, ground, others, number(1))
-    when, _ = start.ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
-    lift(state, ground, others, number(-1))
-    return int(when)
+def place(
+    state: Any, ground: Any, question: int, job: int, reason: int, jobs: Any, fits: Any
+) -> int:
+    """The four questions above in one entry: all of them compile the rules of places, once so."""
+    if question == FITS_NOW:
+        for i in range(jobs.shape[0]):
+            fits[i] = start.ask_start(state, ground, jobs[i]) >= 0
+        return 0
+    if question == BEGIN:
+        alt = start.ask_start(state, ground, job)
+        if alt < 0:
+            return int(alt)
+        start.begin_placed(state, ground, job, alt, reason)
+        return STARTED
+    lift(state, ground, jobs, number(1))
+    if question == FITS_WITHOUT:
+        answer = int(start.ask_start(state, ground, job) >= 0)
+    else:
+        when, _ = start.ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
+        answer = int(when)
+    lift(state, ground, jobs, number(-1))
+    return answer
 
 
 @routine
