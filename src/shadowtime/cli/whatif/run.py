@@ -66,14 +66,7 @@ def run_whatif(
     tz: str | None,
     where: str,
     by: str,
-    folder: str | None,
-    report: str | None,
-    resume: str | None,
-    workers: int | None,
-    place: str,
-    submission: tuple[str, ...],
-    save: str | None,
-    as_json: bool,
+    **outputs: Any,
 ) -> None:
     """Build the experiment from the options and carry it out."""
     made = changes_from(
@@ -98,52 +91,29 @@ def run_whatif(
         where=str(Where.parse(where)),
         by=",".join(parse_by(by)) if by else "",
     )
-    carry_out(
-        experiment,
-        folder=folder,
-        save=save,
-        as_json=as_json,
-        report=report,
-        resume=resume,
-        placing=Placing(place=place, submission=submission, workers=workers),
-    )
+    carry_out(experiment, **outputs)
 
 
-def run_file(
-    *,
-    experiment: str,
-    folder: str | None,
-    report: str | None,
-    resume: str | None,
-    workers: int | None,
-    place: str,
-    submission: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def run_file(*, experiment: str, **outputs: Any) -> None:
     """Carry out the experiment in a file."""
-    check_outputs(folder=folder, report=report, kept=resume)
-    carry_out(
-        read_experiment(experiment),
-        folder=folder,
-        save=None,
-        as_json=as_json,
-        report=report,
-        resume=resume,
-        placing=Placing(place=place, submission=submission, workers=workers),
-    )
+    check_outputs(folder=outputs["folder"], report=outputs["report"], kept=outputs["resume"])
+    carry_out(read_experiment(experiment), **outputs)
 
 
 def carry_out(
     experiment: Experiment,
     *,
     folder: str | None,
-    save: str | None,
     as_json: bool,
-    report: str | None = None,
-    resume: str | None = None,
-    placing: Placing,
+    report: str | None,
+    resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
+    save: str | None = None,
 ) -> None:
     """Run an experiment, print it, and write the requested files."""
+    placing = Placing(place=place, submission=submission, workers=workers)
     if not experiment.changes:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     placing.check(resume)
