@@ -119,6 +119,7 @@ class Availability(NamedTuple):
     places: Any  # int64[most nodes of all jobs]: node << 32 | processes
     found: Any  # int64[n + 1]: the waiting jobs of a pass, and gaps (waiting.py)
     asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
+    lasts: Any  # int64[n + 1]: the time limit of each
     may: Any  # int64[n + 1]: places in it of those that may start now
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
     kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
@@ -170,6 +171,7 @@ def make_book(
         places=np.zeros(most + 1, np.int64),
         found=np.zeros(n + 1, np.int64),
         asked=np.zeros(n + 1, np.int64),
+        lasts=np.zeros(n + 1, np.int64),
         may=np.zeros(n + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),
         kinds=np.zeros(MOST_KINDS, np.int64),

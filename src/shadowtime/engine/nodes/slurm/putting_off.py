@@ -18,7 +18,6 @@ from shadowtime.engine.nodes.slurm.availability import (
     FEWEST,
     GONE,
     KINDS,
-    LENGTH,
     NEXT,
     SHORTEST,
     SOONEST,
@@ -96,15 +95,15 @@ def settle(b: Any, until: int) -> None:
     i = first_to_start(b, b.par[NEXT], until)
     while i >= 0:
         # None in front of it starts before ``until``, but one may before it would end.
-        end = b.since[i] + b.job[b.found[i], LENGTH]
+        end = b.since[i] + b.lasts[i]
         before = first_to_start(b, i, end)
         while before >= 0:
             i = before
-            end = max(end, b.since[i] + b.job[b.found[i], LENGTH])
+            end = max(end, b.since[i] + b.lasts[i])
             before = first_to_start(b, i, end)
         job = b.found[i]
         at = earliest_start(b, job, b.since[i], NEVER)
-        write(b, at, cut(b, b.since[i] + b.job[job, LENGTH]))
+        write(b, at, cut(b, b.since[i] + b.lasts[i]))
         remember_plan(b, job, b.since[i])
         b.since[i] = NEVER
         i = first_to_start(b, b.par[NEXT], until)

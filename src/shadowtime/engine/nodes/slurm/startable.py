@@ -18,7 +18,6 @@ from shadowtime.engine.nodes.slurm.availability import (
     HORIZON,
     KIND_BITS,
     KINDS,
-    LENGTH,
     LISTED,
     MAY,
     MOST_KINDS,
@@ -49,7 +48,7 @@ def find_startable(b: Any, first: int, segments: int) -> None:
             if has_room(b, i, segments, NEVER):
                 b.may[found] = i
                 found += 1
-                longest = max(longest, b.job[b.found[i], LENGTH])
+                longest = max(longest, b.lasts[i])
     b.par[MAY] = found
     b.par[HORIZON] = b.when[BEGIN, 0] + longest
 
@@ -70,7 +69,7 @@ def ask_again(b: Any, first: int) -> None:
         if i >= first and has_room(b, i, segments, until):
             b.may[kept] = i
             kept += 1
-            longest = max(longest, b.job[b.found[i], LENGTH])
+            longest = max(longest, b.lasts[i])
     b.par[MAY] = kept
     b.par[HORIZON] = b.when[BEGIN, 0] + longest
 
@@ -107,7 +106,7 @@ def has_room(b: Any, i: int, segments: int, until: int) -> bool:
     enough = ENOUGH + (b.asked[i] & (MOST_KINDS - 1))
     if procs > b.when[enough, 0]:
         return False
-    end = b.when[BEGIN, 0] + b.job[b.found[i], LENGTH]
+    end = b.when[BEGIN, 0] + b.lasts[i]
     if end > until:
         return False
     low = 1

@@ -96,6 +96,7 @@ def enter(b: Any, i: int, kind: int) -> None:
     job = b.found[i]
     b.job[job, KIND] = kind
     b.asked[i] = b.job[job, PROCS] << KIND_BITS | kind
+    b.lasts[i] = b.job[job, LENGTH]
     block = i >> BLOCK_BITS
     if i & (BLOCK - 1) == 0:
         for each in range(b.par[KINDS]):
@@ -127,6 +128,5 @@ def narrow_block(b: Any, block: int, i: int) -> None:
     """Count a job in its block."""
     kind = b.asked[i] & (MOST_KINDS - 1)
     procs = b.asked[i] >> KIND_BITS
-    length = b.job[b.found[i], LENGTH]
     b.block[block, kind, FEWEST] = min(b.block[block, kind, FEWEST], procs)
-    b.block[block, kind, SHORTEST] = min(b.block[block, kind, SHORTEST], length)
+    b.block[block, kind, SHORTEST] = min(b.block[block, kind, SHORTEST], b.lasts[i])
