@@ -14,24 +14,28 @@ been read on import, the installed command runs instead.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import pkgutil
 import select
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 INSTALLED = Path(sys.executable).parent / "shadowtime"
 
-CLIENT = """#!{python} -IS
-import json, os, socket, sys
+CLIENT = """
+import hashlib, json, os, socket, sys
 open_files = [0, 1, 2]
-here = {{name: value for name, value in os.environ.items() if name not in {shell!r}}}
-if here != json.loads({environment!r}):
+here = sorted(pair for pair in os.environ.items() if pair[0] not in {shell!r})
+if hashlib.sha256(json.dumps(here).encode()).hexdigest() != {known!r}:
     os.execv({installed!r}, [{installed!r}, *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
@@ -53,21 +57,23 @@ SET_BY_SHELL = ("PWD", "OLDPWD", "SHLVL", "_")
 @contextlib.contextmanager
 def served(folder: Path, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """The environment in which `shadowtime` is run by a server, while it lasts."""
-    programs, address = folder / "bin", str(folder / "socket")
+    programs, client = folder / "bin", folder / "client.py"
     programs.mkdir()
     found = dict(environment) | {"PATH": f"{programs}{os.pathsep}{environment['PATH']}"}
-    client = programs / "shadowtime"
-    known = {name: value for name, value in found.items() if name not in SET_BY_SHELL}
+    known = sorted(pair for pair in found.items() if pair[0] not in SET_BY_SHELL)
+    short = tempfile.mkdtemp(prefix="commands-")  # the path of a socket has some 100 characters
+    address = os.path.join(short, "socket")
     client.write_text(
         CLIENT.format(
-            python=sys.executable,
             shell=SET_BY_SHELL,
-            environment=json.dumps(known),
+            known=hashlib.sha256(json.dumps(known).encode()).hexdigest(),  # it may hold secrets
             installed=str(INSTALLED),
             address=address,
         )
     )
-    client.chmod(0o755)
+    words = shlex.join([sys.executable, "-IS", str(client)])
+    (programs / "shadowtime").write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    (programs / "shadowtime").chmod(0o755)
     server = subprocess.Popen(
         [sys.executable, __file__, address],
         env=found,
@@ -84,6 +90,7 @@ def served(folder: Path, environment: Mapping[str, str]) -> Iterator[dict[str, s
         server.stdin.close()
         server.wait(60)
         server.stdout.close()
+        shutil.rmtree(short)
 
 
 def prepare() -> None:
