@@ -60,8 +60,8 @@ def page(costs: Costs, limit: float) -> str:
         "*Time per job* is that of the longest workload over that of the shortest, which the\n"
         "picture shows at every size.\n\n"
         "![Time per job against that of the shortest workload](growth.svg)\n\n"
-        f"Measured {measured} on {about['processor']}, {about['cores']} cores, while "
-        f"{machine.busy():.1f} processes wanted a core.\n"
+        f"Measured {measured} on {about['processor']}, {about['cores']} cores, "
+        f"load average {machine.busy():.1f}.\n"
     )
 
 

@@ -25,7 +25,7 @@ def describe() -> dict[str, str]:
 
 
 def busy() -> float:
-    """Mean number of processes that wanted a core in the last minute."""
+    """The load average of the last minute."""
     return os.getloadavg()[0]
 
 

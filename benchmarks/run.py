@@ -116,7 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
         for name in chosen.rows or BENCHES:
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
             rows += BENCHES[name](Path(folder))
-    busy = f"{busy_before:.1f} processes wanted a core before, {machine.busy():.1f} at the end"
+    busy = f"load average {busy_before:.1f} before, {machine.busy():.1f} at the end"
     console.print(report.terminal_table(rows))
     console.print(f"{about['processor']}, {about['cores']} cores; {busy}")
     if not chosen.rows:
