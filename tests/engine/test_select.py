@@ -30,6 +30,15 @@ def test_catalogue(policy, world):
     assert_same(simulated(*world, policy), slow.TWINS[policy](*world))
 
 
+def test_a_large_idle_machine_costs_no_more_than_its_jobs():
+    """LOS weighs sets of waiting jobs: its tables are as long as these, not as the machine."""
+    jobs = st.Workload.build(
+        submit=[0, 1, 2, 3], run=[90, 50, 95, 40], procs=[500_000, 600_000, 3, 2]
+    )
+    started = simulate(jobs, Cluster.pool(1_000_000), st.policy("los"))
+    assert started.start.tolist() == [0, 90, 2, 3]
+
+
 @pytest.mark.parametrize("policy", slow.MANY_RESOURCES)
 @EXAMPLES
 @given(world=worlds(resources=2, overruns=True, most=11))

@@ -31,25 +31,32 @@ def los(now: int, jobs: Any, free: Any, depth: int = 50, area: bool = False) -> 
     for step in range(free.count[0]):
         if free.time[step] == shadow:
             extra = min(room, free.level[step, 0])
+    last = min(count, head + 1 + depth)
+    sizes = np.zeros(last - head - 1, np.int64)
+    ends_late = np.zeros(last - head - 1, np.int64)
+    for i in range(head + 1, last):
+        size = jobs.procs[i]
+        beyond = 0 if now + jobs.estimate[i] <= shadow else size
+        if size <= room and beyond <= extra:
+            sizes[i - head - 1], ends_late[i - head - 1] = size, beyond
+    # What all of them together cannot fill makes no difference, and would make the tables long.
+    room, extra = min(room, sizes.sum()), min(extra, ends_late.sum())
     # best[k, e]: the most processors (or area) that some of the jobs so far fill, if given k
     # processors now, e of them beyond the shadow time; chosen[k, e]: which jobs they are, a bit
     # each.
     best = np.zeros((room + 1, extra + 1), np.int64)
     chosen = np.zeros((room + 1, extra + 1), np.int64)
-    last = min(count, head + 1 + depth)
-    for i in range(head + 1, last):
-        size = jobs.procs[i]
-        beyond = 0 if now + jobs.estimate[i] <= shadow else size
-        if size > room or beyond > extra:
+    for at in range(last - head - 1):
+        size, beyond = sizes[at], ends_late[at]
+        if size == 0:
             continue
-        bit = 1 << (i - head - 1)
-        worth = size * jobs.estimate[i] if area else size
+        worth = size * jobs.estimate[head + 1 + at] if area else size
         for k in range(room, size - 1, -1):
             for e in range(extra, beyond - 1, -1):
                 filled = best[k - size, e - beyond] + worth
                 if filled > best[k, e]:  # on a tie without it: nearer to the head
                     best[k, e] = filled
-                    chosen[k, e] = chosen[k - size, e - beyond] | bit
+                    chosen[k, e] = chosen[k - size, e - beyond] | (1 << at)
     for i in range(head + 1, last):
         fits = earliest(free, jobs.need[i], jobs.estimate[i]) == now  # in other resources too
         if fits and (chosen[room, extra] >> (i - head - 1)) & 1:
