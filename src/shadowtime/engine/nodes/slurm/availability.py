@@ -62,7 +62,7 @@ NEXT = 21
 BLOCKED = 22
 """1 if a job in front of it could not start."""
 MAY = 23
-"""Entries of ``may``: the jobs that may start in this pass (startable.py)."""
+"""Entries of ``may``: blocks with jobs that may start in this pass (startable.py)."""
 SOONEST = 24
 """The start that the last search found; if it was not soon enough, none is before this."""
 BOUND = 25
@@ -71,7 +71,15 @@ LISTED_RUNS = 26
 """Runs of nodes on the list of what is to be written (writing.py)."""
 SERIAL = 27
 """How many books have been begun: what is known of jobs alike holds for one of them."""
-REGISTERS = 28
+LAST = 28
+"""Place of the last job that may start in this pass; -1 if there is none."""
+NEWEST = 29
+"""No job in front of this place may start: they were asked in an earlier pass."""
+HOLDER = 30
+"""The entry of ``may`` whose longest job ends at HORIZON."""
+ASKED = 31
+"""Segments of which it is known how many processes could start now and run to their end."""
+REGISTERS = 32
 
 # Jobs.
 PROCS = 0
@@ -120,12 +128,13 @@ class Availability(NamedTuple):
     found: Any  # int64[n + 1]: the waiting jobs of a pass, and gaps (waiting.py)
     asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
     lasts: Any  # int64[n + 1]: the time limit of each
-    may: Any  # int64[n + 1]: places in it of those that may start now
+    may: Any  # int64[blocks]: blocks of it with jobs that may start now
+    most: Any  # int64[blocks]: by place in ``may``, none of those lasts longer than this
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
     kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
     since: Any  # int64[n + BLOCK]: by place in ``found``, what it does not start before (NEXT)
     soon: Any  # int64[blocks]: the least of those in a block of it
-    block: Any  # int64[blocks, MOST_KINDS, 2]: of its jobs of each kind, see FEWEST
+    block: Any  # int64[blocks, MOST_KINDS, 3]: of its jobs of each kind, see FEWEST
     alike: Any  # int64[requests, MOST_KINDS, 2]: of a kind of a request, see BOOK
     node: Any  # int64[FITS + MOST_KINDS, N]: by place in a list of nodes or of runs of them
     least: Any  # int16[N]: the fewest processes that go on a node in the window at hand
@@ -137,8 +146,9 @@ class Availability(NamedTuple):
 TAKE, WHERE, UP_TO, DROP, KNOWN, FITS = 0, 1, 2, 3, 4, 5
 """Processes on each node of a run, its first node and the one behind its last, what is taken from
 its cells, the cell that was met last, and how many processes of each kind go there."""
-FEWEST, SHORTEST = 0, 1
-"""The fewest processes and the shortest limit of the jobs of a kind; NEVER if there are none."""
+FEWEST, SHORTEST, LONGEST = 0, 1, 2
+"""The fewest processes, the shortest and the longest limit of the jobs of a kind; NEVER, NEVER and
+0 if there are none."""
 BOOK, EARLIEST = 0, 1
 """The book in which a job of this request and kind was looked for, and no later one starts before
 this."""
@@ -172,12 +182,13 @@ def make_book(
         found=np.zeros(n + 1, np.int64),
         asked=np.zeros(n + 1, np.int64),
         lasts=np.zeros(n + 1, np.int64),
-        may=np.zeros(n + 1, np.int64),
+        may=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
+        most=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),
         kinds=np.zeros(MOST_KINDS, np.int64),
         since=np.zeros(n + BLOCK, np.int64),
         soon=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
-        block=np.zeros(((n >> BLOCK_BITS) + 1, MOST_KINDS, 2), np.int64),
+        block=np.zeros(((n >> BLOCK_BITS) + 1, MOST_KINDS, 3), np.int64),
         alike=np.zeros((number_requests(jobs), MOST_KINDS, 2), np.int64),
         node=np.zeros((FITS + MOST_KINDS, nodes), np.int64),
         least=np.zeros(nodes, count_type(cores)),

@@ -25,6 +25,7 @@ from shadowtime.engine.nodes.slurm.availability import (
     GONE,
     HORIZON,
     KINDS,
+    LAST,
     LENGTH,
     LISTED,
     LISTED_RUNS,
@@ -70,7 +71,6 @@ from shadowtime.engine.nodes.slurm.startable import (
     ask_again,
     drop_too_wide,
     find_startable,
-    last_startable,
 )
 from shadowtime.engine.nodes.slurm.waiting import add_arrivals, bring_up_to_date, strike
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
@@ -144,7 +144,7 @@ def decide(state: Any, b: Any, now: int) -> None:
             ask = i + step
             unasked = 0
             ask_again(b, i)
-        last = last_startable(b)
+        last = par[LAST]
         horizon = par[HORIZON]
         if par[BLOCKED] != 0:
             if i > last:
@@ -170,7 +170,7 @@ def decide(state: Any, b: Any, now: int) -> None:
         if at >= 0 and unasked > FEW and start + length > par[BOUND]:
             unasked = 0
             ask_again(b, i)
-            if i > last_startable(b):
+            if i > par[LAST]:
                 return
             until = par[HORIZON]
         while start < until and start + length > par[BOUND]:

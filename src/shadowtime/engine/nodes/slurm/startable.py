@@ -9,108 +9,153 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes.slurm.availability import (
+    ASKED,
     BEGIN,
     BLOCK,
     BLOCK_BITS,
     ENOUGH,
     FEWEST,
     FREE,
+    HOLDER,
     HORIZON,
     KIND_BITS,
     KINDS,
+    LAST,
     LISTED,
+    LONGEST,
     MAY,
     MOST_KINDS,
+    NEWEST,
     ROW,
     TOTAL,
     place_of,
 )
 from shadowtime.engine.nodes.slurm.earliest import begin_window, narrow_and_count
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import NEVER
 
 
 @routine
 def find_startable(b: Any, first: int, segments: int) -> None:
-    """List the places from ``first`` on whose waiting jobs the book has room for now.
+    """List the blocks with waiting jobs, from the place ``first`` on, that may start now.
 
-    ``segments`` of it are looked at: as long as running jobs are alone in it the first one is
-    enough, since they give back. HORIZON becomes the latest end of all that may start.
+    The book has room for them: ``segments`` of it are looked at. As long as running jobs are alone
+    in it the first one is enough, since they give back.
     """
+    par = b.par
     count_all(b, segments)
     found = 0
     longest = 0
-    for block in range(first >> BLOCK_BITS, (b.par[LISTED] + BLOCK - 1) >> BLOCK_BITS):
-        if too_wide(b, block):
-            continue
-        begin = max(first, block << BLOCK_BITS)
-        for i in range(begin, min(b.par[LISTED], (block + 1) << BLOCK_BITS)):
-            if has_room(b, i, segments, NEVER):
-                b.may[found] = i
-                found += 1
-                longest = max(longest, b.lasts[i])
-    b.par[MAY] = found
-    b.par[HORIZON] = b.when[BEGIN, 0] + longest
+    holder = 0
+    for block in range(first >> BLOCK_BITS, (par[LISTED] + BLOCK - 1) >> BLOCK_BITS):
+        most = longest_of(b, block)
+        if most > 0:
+            b.may[found] = block
+            b.most[found] = most
+            if most > longest:
+                longest = most
+                holder = found
+            found += 1
+    par[NEWEST] = first
+    par[MAY] = found
+    par[LAST] = par[LISTED] - 1
+    par[HOLDER] = holder
+    par[HORIZON] = b.when[BEGIN, 0] + longest
+    par[ASKED] = segments
+    narrow_down(b, first)
 
 
 @routine
 def ask_again(b: Any, first: int) -> None:
-    """Keep those on the list that may still start, from the place ``first`` on.
+    """Find LAST and HORIZON again, of the jobs from the place ``first`` on."""
+    b.par[ASKED] = max(1, place_of(b, b.par[HORIZON]))
+    count_all(b, b.par[ASKED])
+    narrow_down(b, max(first, b.par[NEWEST]))
 
-    The book only fills up during a pass: a job it has no room for stays without.
+
+@routine
+def narrow_down(b: Any, first: int) -> None:
+    """Find the last job that may start, and as HORIZON the latest end of all that may.
+
+    The book only fills up during a pass: a job it has no room for stays without. So the last one
+    is found from where it was, and the longest in the few blocks that once had one as long: mostly
+    in the same block.
     """
-    until = b.par[HORIZON]
-    segments = max(1, place_of(b, until))
-    count_all(b, segments)
-    kept = 0
+    par = b.par
+    step_back(b, first)
+    now = b.when[BEGIN, 0]
+    most = par[HORIZON] - now
     longest = 0
-    for k in range(b.par[MAY]):
-        i = b.may[k]
-        if i >= first and has_room(b, i, segments, until):
-            b.may[kept] = i
-            kept += 1
-            longest = max(longest, b.lasts[i])
-    b.par[MAY] = kept
-    b.par[HORIZON] = b.when[BEGIN, 0] + longest
+    if par[HOLDER] < par[MAY]:
+        longest = longest_with_room(b, par[HOLDER], first)
+    if longest < most:
+        for k in range(par[MAY]):
+            if b.most[k] > longest and k != par[HOLDER]:
+                some = longest_with_room(b, k, first)
+                if some > longest:
+                    longest = some
+                    par[HOLDER] = k
+    par[HORIZON] = now + longest
 
 
-@kernel
-def last_startable(b: Any) -> int:
-    """Place of the last job on the list; -1 if there is none."""
-    if b.par[MAY] == 0:
-        return -1
-    last: int = b.may[b.par[MAY] - 1]
-    return last
+@routine
+def step_back(b: Any, first: int) -> None:
+    """Go back from LAST to a job that may start, from the place ``first`` on."""
+    par = b.par
+    while par[MAY] > 0:
+        begin = b.may[par[MAY] - 1] << BLOCK_BITS
+        for i in range(min(par[LAST], begin + BLOCK - 1), max(first, begin) - 1, -1):
+            if has_room(b, i):
+                par[LAST] = i
+                return
+        par[MAY] -= 1
+    par[LAST] = -1
 
 
 @kernel
 def drop_too_wide(b: Any) -> None:
-    """Take jobs off the end of the list that are wider than what is left now."""
-    while b.par[MAY] > 0 and b.asked[b.may[b.par[MAY] - 1]] >> KIND_BITS > b.when[FREE, 0]:
-        b.par[MAY] -= 1
+    """Step back from jobs that are wider than what is left now.
+
+    Of later segments it is not known any more what they have: the book may have been cut.
+    """
+    if b.par[MAY] > 0 and b.asked[b.par[LAST]] >> KIND_BITS > b.when[FREE, 0]:
+        b.par[ASKED] = 1
+        step_back(b, b.par[NEWEST])
 
 
 @kernel
-def too_wide(b: Any, block: int) -> bool:
-    """True if all jobs of a block are wider than what is left now."""
+def longest_of(b: Any, block: int) -> int:
+    """The longest limit of a kind of which a block has jobs no wider than what is left now."""
+    longest = 0
     for kind in range(b.par[KINDS]):
         if b.block[block, kind, FEWEST] <= b.when[ENOUGH + kind, 0]:
-            return False
-    return True
+            longest = max(longest, b.block[block, kind, LONGEST])
+    return longest
 
 
 @kernel
-def has_room(b: Any, i: int, segments: int, until: int) -> bool:
-    """True if the job at a place of the queue may start now, and ends by ``until`` then."""
+def longest_with_room(b: Any, k: int, first: int) -> int:
+    """The longest limit of the jobs in a block on the list that may start."""
+    longest = 0
+    begin = b.may[k] << BLOCK_BITS
+    for i in range(max(first, begin), min(b.par[LAST] + 1, begin + BLOCK)):
+        if b.lasts[i] > longest and has_room(b, i):
+            longest = b.lasts[i]
+    b.most[k] = longest
+    return longest
+
+
+@kernel
+def has_room(b: Any, i: int) -> bool:
+    """True if the job at a place of the queue may start now, and ends by HORIZON then."""
     procs = b.asked[i] >> KIND_BITS
     enough = ENOUGH + (b.asked[i] & (MOST_KINDS - 1))
-    if procs > b.when[enough, 0]:
+    if procs > min(b.when[enough, 0], b.when[FREE, 0]):
         return False
     end = b.when[BEGIN, 0] + b.lasts[i]
-    if end > until:
+    if end > b.par[HORIZON]:
         return False
     low = 1
-    high = segments
+    high = b.par[ASKED]
     while low < high:
         middle = (low + high) >> 1
         if b.when[BEGIN, middle] < end:

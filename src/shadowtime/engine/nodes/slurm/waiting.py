@@ -1,8 +1,9 @@
 """The list of waiting jobs that a pass of Slurm's scheduler goes through, in blocks.
 
 It is kept from pass to pass: arrivals are added to it, and a job that starts leaves a gap. A block
-knows the fewest processes and the shortest limit of its jobs of each kind. If a job of so few and
-so short has no room none of them has, so a pass need not look at most jobs of a long queue.
+knows the fewest processes and the shortest and longest limit of its jobs of each kind. If a job of
+so few and so short has no room none of them has, so a pass need not look at most jobs of a long
+queue.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from shadowtime.engine.nodes.slurm.availability import (
     LATE,
     LENGTH,
     LISTED,
+    LONGEST,
     MOST_KINDS,
     PROCS,
     SHORTEST,
@@ -121,6 +123,7 @@ def clear_block(b: Any, block: int, kind: int) -> None:
     """No job of a kind is in a block."""
     b.block[block, kind, FEWEST] = NEVER
     b.block[block, kind, SHORTEST] = NEVER
+    b.block[block, kind, LONGEST] = 0
 
 
 @kernel
@@ -130,3 +133,4 @@ def narrow_block(b: Any, block: int, i: int) -> None:
     procs = b.asked[i] >> KIND_BITS
     b.block[block, kind, FEWEST] = min(b.block[block, kind, FEWEST], procs)
     b.block[block, kind, SHORTEST] = min(b.block[block, kind, SHORTEST], b.lasts[i])
+    b.block[block, kind, LONGEST] = max(b.block[block, kind, LONGEST], b.lasts[i])
