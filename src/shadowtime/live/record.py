@@ -154,6 +154,7 @@ def state_from_json(values: Mapping[str, Any]) -> Snapshot:
 
     Examples
     --------
+    >>> import json
     >>> two = Cluster(shape="nodes", hosts=(Host("n1", (2,)), Host("n2", (2,))))
     >>> run = RunningJob(id="1", submit=0, need=(2,), request=9, start=3, place=(("n1", 2),))
     >>> state = Snapshot(now=5, cluster=two, running=(run,))
