@@ -78,7 +78,8 @@ NEWEST = 29
 HOLDER = 30
 """The entry of ``may`` whose longest job ends at HORIZON."""
 ASKED = 31
-"""Segments of which it is known how many processes could start now and run to their end."""
+"""Segments of which it is known how many processes could start now and run to their end: 0 if
+something was written since they were counted."""
 REGISTERS = 32
 
 # Jobs.
@@ -128,6 +129,7 @@ class Availability(NamedTuple):
     found: Any  # int64[n + 1]: the waiting jobs of a pass, and gaps (waiting.py)
     asked: Any  # int64[n + 1]: processes << KIND_BITS | kind of each, side by side to be scanned
     lasts: Any  # int64[n + 1]: the time limit of each
+    same: Any  # int64[n + 1]: number of the request << KIND_BITS | kind of each
     may: Any  # int64[blocks]: blocks of it with jobs that may start now
     most: Any  # int64[blocks]: by place in ``may``, none of those lasts longer than this
     plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
@@ -182,6 +184,7 @@ def make_book(
         found=np.zeros(n + 1, np.int64),
         asked=np.zeros(n + 1, np.int64),
         lasts=np.zeros(n + 1, np.int64),
+        same=np.zeros(n + 1, np.int64),
         may=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
         most=np.zeros((n >> BLOCK_BITS) + 1, np.int64),
         plans=np.zeros((4, n + 1), np.int64),

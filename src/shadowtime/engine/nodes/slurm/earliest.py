@@ -18,8 +18,10 @@ from shadowtime.engine.nodes.slurm.availability import (
     EARLIEST,
     FITS,
     KIND,
+    KIND_BITS,
     KNOWN,
     LENGTH,
+    MOST_KINDS,
     NODES,
     PLANS,
     PROCS,
@@ -145,14 +147,15 @@ def remember_plan(b: Any, job: int, start: int) -> None:
 
 # ----------------------------------------------- jobs of equal request: one of them is looked for
 @kernel
-def earliest_known(b: Any, job: int) -> int:
-    """A job does not start before this: one of as much, as long, of the same kind did not either.
+def earliest_known(b: Any, i: int) -> int:
+    """The job at a place of the queue does not start before this: one like it did not either.
 
-    The book only fills up. In a kind of several demands only the least demanding jobs are
-    remembered, and no other starts before they do.
+    That one asks for as much, for as long, and is of the same kind; the book only fills up. In a
+    kind of several demands only the least demanding jobs are remembered, and no other starts
+    before they do.
     """
-    request = b.job[job, ALIKE]
-    kind = b.job[job, KIND]
+    request = b.same[i] >> KIND_BITS
+    kind = b.same[i] & (MOST_KINDS - 1)
     if b.alike[request, kind, BOOK] != b.par[SERIAL]:
         return b.when[BEGIN, 0]
     return b.alike[request, kind, EARLIEST]

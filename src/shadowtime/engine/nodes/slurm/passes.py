@@ -65,6 +65,7 @@ from shadowtime.engine.nodes.slurm.putting_off import (
     clear_off,
     pass_over,
     pass_over_block,
+    pass_over_known,
     settle,
 )
 from shadowtime.engine.nodes.slurm.startable import (
@@ -152,17 +153,18 @@ def decide(state: Any, b: Any, now: int) -> None:
             if i & (BLOCK - 1) == 0 and i + BLOCK <= last and pass_over_block(b, horizon):
                 unasked += BLOCK
                 continue
+            stop = min(ask, last + 1, (i | (BLOCK - 1)) + 1)
+            unasked += pass_over_known(b, stop, horizon)
+            i = par[NEXT]
+            if i == stop:
+                continue
         if b.asked[i] == GONE:
             pass_over(b, NEVER)
             continue
         job = b.found[i]
         if i > last and state.job[job, BLOCKED_AT] >= 0:
             return
-        since = earliest_known(b, job)
-        if par[BLOCKED] != 0 and since >= horizon:
-            pass_over(b, since)
-            unasked += 1
-            continue
+        since = earliest_known(b, i)
         until = horizon if par[BLOCKED] != 0 else NEVER
         length = b.job[job, LENGTH]
         at = earliest_start(b, job, since, until)

@@ -57,11 +57,39 @@ def pass_over(b: Any, since: int) -> None:
 
 
 @kernel
+def pass_over_known(b: Any, stop: int, until: int) -> int:
+    """Go on, up to ``stop`` in the same block, over jobs known not to start before ``until``.
+
+    Returns how many there are; gaps between them are passed over as well.
+    """
+    first = b.par[NEXT]
+    block = first >> BLOCK_BITS
+    soon = NEVER if first & (BLOCK - 1) == 0 else b.soon[block]
+    passed = 0
+    i = first
+    while i < stop:
+        since = NEVER
+        if b.asked[i] != GONE:
+            since = earliest_known(b, i)
+            if since < until:
+                break
+            passed += 1
+        b.since[i] = since
+        soon = min(soon, since)
+        i += 1
+    if i > first:
+        b.soon[block] = soon
+        b.par[NEXT] = i
+        b.par[BOUND] = min(b.par[BOUND], soon)
+    return passed
+
+
+@kernel
 def pass_over_block(b: Any, until: int) -> bool:
     """Go on to the next block if none of the jobs in this one starts before ``until``."""
     first = b.par[NEXT]
     block = first >> BLOCK_BITS
-    since = earliest_in(b, block)
+    since = earliest_in(b, block, until)
     if since < until:
         return False
     for i in range(first, first + BLOCK):
@@ -73,14 +101,19 @@ def pass_over_block(b: Any, until: int) -> bool:
 
 
 @kernel
-def earliest_in(b: Any, block: int) -> int:
-    """No job of a block starts before this; NEVER if there is none in it."""
+def earliest_in(b: Any, block: int, until: int) -> int:
+    """No job of a block starts before this; NEVER if there is none in it.
+
+    If it is before ``until`` that is all there is to know: the other kinds are not looked at.
+    """
     since = NEVER
     for kind in range(b.par[KINDS]):
         procs = b.block[block, kind, FEWEST]
         if procs < NEVER:
             at = with_places(b, kind, procs, b.block[block, kind, SHORTEST], 0)
             since = min(since, b.when[BEGIN, at])
+            if since < until:
+                break
     return since
 
 
@@ -135,7 +168,7 @@ def look_for(b: Any, i: int, job: int, until: int) -> bool:
     if b.asked[i] == GONE:
         b.since[i] = NEVER
         return False
-    at = earliest_start(b, job, max(b.since[i], earliest_known(b, job)), until)
+    at = earliest_start(b, job, max(b.since[i], earliest_known(b, i)), until)
     b.since[i] = b.par[SOONEST]
     remember_earliest(b, job, b.since[i])
     return at >= 0
@@ -144,7 +177,7 @@ def look_for(b: Any, i: int, job: int, until: int) -> bool:
 @kernel
 def waits_until(b: Any, block: int, until: int) -> bool:
     """True if none of a block that was put off starts before ``until``."""
-    since = earliest_in(b, block)
+    since = earliest_in(b, block, until)
     if since < until:
         return False
     first = block << BLOCK_BITS

@@ -67,8 +67,9 @@ def find_startable(b: Any, first: int, segments: int) -> None:
 @routine
 def ask_again(b: Any, first: int) -> None:
     """Find LAST and HORIZON again, of the jobs from the place ``first`` on."""
-    b.par[ASKED] = max(1, place_of(b, b.par[HORIZON]))
-    count_all(b, b.par[ASKED])
+    if b.par[ASKED] == 0:
+        b.par[ASKED] = max(1, place_of(b, b.par[HORIZON]))
+        count_all(b, b.par[ASKED])
     narrow_down(b, max(first, b.par[NEWEST]))
 
 
@@ -115,10 +116,9 @@ def step_back(b: Any, first: int) -> None:
 def drop_too_wide(b: Any) -> None:
     """Step back from jobs that are wider than what is left now.
 
-    Of later segments it is not known any more what they have: the book may have been cut.
+    A job has just been written: of later segments it is not known what they have now.
     """
     if b.par[MAY] > 0 and b.asked[b.par[LAST]] >> KIND_BITS > b.when[FREE, 0]:
-        b.par[ASKED] = 1
         step_back(b, b.par[NEWEST])
 
 

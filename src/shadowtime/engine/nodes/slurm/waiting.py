@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes.slurm.availability import (
+    ALIKE,
     ARRIVED,
     BLOCK,
     BLOCK_BITS,
@@ -99,6 +100,7 @@ def enter(b: Any, i: int, kind: int) -> None:
     b.job[job, KIND] = kind
     b.asked[i] = b.job[job, PROCS] << KIND_BITS | kind
     b.lasts[i] = b.job[job, LENGTH]
+    b.same[i] = b.job[job, ALIKE] << KIND_BITS | kind
     block = i >> BLOCK_BITS
     if i & (BLOCK - 1) == 0:
         for each in range(b.par[KINDS]):

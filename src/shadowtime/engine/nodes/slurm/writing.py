@@ -13,6 +13,7 @@ import numpy as np
 
 from shadowtime.engine.nodes.slurm.availability import (
     ALONE,
+    ASKED,
     BITS,
     CORES,
     DROP,
@@ -74,6 +75,7 @@ def write(b: Any, first: int, last: int) -> None:
     runs = b.par[LISTED_RUNS]
     kinds = b.par[KINDS]
     cores = 0
+    b.par[ASKED] = 0
     for k in range(runs):
         cores += (node[UP_TO, k] - node[WHERE, k]) * (node[DROP, k] >> b.par[BITS])
     for i in range(first, last):
