@@ -148,11 +148,14 @@ def test_results_save_load_and_report(tmp_path: Path) -> None:
     """The result of compare can be saved, loaded and turned into a page."""
     found = st.compare(jobs(), "pool:4", ["easy", "conservative"], shake=2)
     assert found["easy"].metrics["wait_mean_s"] > 0
-    assert "easy" in str(found) and "conservative" in str(found)
+    for shown in (str(found), found._repr_html_()):
+        assert "easy" in shown and "conservative" in shown and "over 2 shaken inputs" in shown
+    assert max(map(len, str(found).splitlines())) <= 80
     assert found.comparison is not None and found.comparison.replicas.count == 2
     found.save(tmp_path / "out")
     again = st.load(tmp_path / "out")
     assert [run.name for run in again] == ["easy", "conservative"]
+    assert max(map(len, str(again).splitlines())) <= 80
     assert again[0].schedule.start.tolist() == found[0].schedule.start.tolist()
     page = again.report(tmp_path / "out.html")
     assert page.read_text().startswith("<!doctype html>")

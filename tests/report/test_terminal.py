@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from report.worlds import report_input
 from shadowtime.report import PolicyRun, comparison_table, sparkline
 from shadowtime.report.levels import Level, queue
+from shadowtime.report.numbers import percent
 from shadowtime.report.terminal import BLOCKS
 
 
@@ -19,23 +21,76 @@ def printed(table, width=140) -> str:
     return out.getvalue()
 
 
+def cells(text: str, heading: str) -> dict[str, str]:
+    """The column under a heading, by the first word of each row; columns are right-aligned."""
+    lines = text.splitlines()
+    first = next(at for at, line in enumerate(lines) if heading in line)
+    end = lines[first].index(heading) + len(heading)
+    found = {}
+    for line in lines[first + 1 :]:
+        if not line.strip():
+            break
+        found[line.split()[0]] = line[:end].rpartition("  ")[-1].strip()
+    return found
+
+
 def test_the_winner_is_marked():
     report = report_input(200)
     text = printed(comparison_table(report.runs, ["bsld_mean", "jobs"]))
-    line = next(line for line in text.splitlines() if "Mean bounded slowdown" in line)
-    assert line.count("★") == 1
     best = min(report.runs, key=lambda run: run.metrics["bsld_mean"]).name
-    names = next(line for line in text.splitlines() if "easy-sjbf" in line)
-    cells = [part.strip() for part in names.replace("┃", "│").split("│")]
-    values = [part.strip() for part in line.split("│")]
-    assert values[cells.index(best)].startswith("★")
-    assert "★" not in next(line for line in text.splitlines() if "Scored jobs" in line)
+    column = cells(text, "mean bsld")
+    assert [name for name, value in column.items() if value.startswith("★")] == [best]
+    assert "★" not in "".join(cells(text, "scored jobs").values())
+
+
+def test_the_last_row_is_the_gain_over_the_runner_up():
+    report = report_input(200)
+    first, second = sorted(run.metrics["bsld_mean"] for run in report.runs)[:2]
+    text = printed(comparison_table(report.runs, ["bsld_mean", "jobs"]))
+    assert cells(text, "mean bsld")["best"] == percent(first / second - 1, signed=True)
+
+
+@pytest.mark.parametrize("count", [2, 6, 12])
+@pytest.mark.parametrize("copies", [{}, {"bsld_mean": [5.0, 6.0], "wait_mean_s": [70.0, 80.0]}])
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_every_policy_and_metric_fits_the_width(count, copies, width):
+    """Columns that do not fit form another table; nothing is cut."""
+    run = report_input(50, policies=("easy",)).runs[0]
+    metrics = dict(run.metrics) | {"wait_max_s": 9e6, "bsld_p95": 123456.7}
+    runs = [
+        PolicyRun(
+            name=f"easy(reserve={at},backfill=shortest-first)" if at % 2 else f"policy-{at}",
+            schedule=run.schedule,
+            metrics={name: value * (1 + at / 7) for name, value in metrics.items()},
+            copies={name: [x + at for x in values] for name, values in copies.items()},
+        )
+        for at in range(count)
+    ]
+    text = printed(comparison_table(runs, width=width), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    tables = text.count("policy  ")
+    words = text.split()
+    for at in range(0, count, 2):
+        assert words.count(f"policy-{at}") == tables
+    for name in ("mean bsld", "mean wait", "longest", "jobs waiting"):
+        assert text.count(name) == 1
+
+
+def test_metrics_without_a_difference_share_a_line():
+    """Equal values need no column."""
+    run = report_input(50, policies=("easy",)).runs[0]
+    runs = [PolicyRun(**{**vars(run), "name": name}) for name in ("one", "two")]
+    text = printed(comparison_table(runs, ["wait_mean_s", "goodput", "jobs"]))
+    line = next(line for line in text.splitlines() if line.startswith("equal under all: "))
+    assert "mean wait" in line and "goodput" in line and "scored jobs" not in line
+    assert "★" not in text
 
 
 def test_queues_are_drawn_on_one_scale():
     text = printed(comparison_table(report_input(200).runs))
-    line = next(line for line in text.splitlines() if "jobs waiting over time" in line)
-    assert line.count(BLOCKS[-1]) >= 1
+    column = cells(text, "over time")
+    assert "".join(column.values()).count(BLOCKS[-1]) >= 1
 
 
 def test_one_policy_and_no_jobs():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.text import Text
 
 from shadowtime.api.inputs import as_window, inputs_of, require_folder
 from shadowtime.api.picture import picture
@@ -17,8 +18,9 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.policy import make_policy
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import number
-from shadowtime.result.comparison import as_report, write_comparison
+from shadowtime.report.policy_rows import HOLLOW, legend, value
+from shadowtime.report.verdict import contest, verdict_of
+from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object
 from shadowtime.study import Load
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
 
     from shadowtime.api.picture import Picture
     from shadowtime.report import ReportInput
+    from shadowtime.report.verdict import Verdict
     from shadowtime.study import Comparison
     from shadowtime.study.compare import Engine
+
+WIDTH = 80
+"""Columns of a printed comparison."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,20 +116,41 @@ class Results:
         return f"Results({names} on {self.result.workload.name})"
 
     def __str__(self) -> str:
+        """The metrics of the report's first screen and its verdict, at most ``WIDTH`` wide."""
         from shadowtime.report.terminal import comparison_table
 
-        console = Console(width=120, no_color=True, record=True, file=io.StringIO())
-        console.print(comparison_table(self.result.runs))
-        return console.export_text().rstrip()
+        names = [each.info.name for each in self._verdict.contests]
+        words = legend((describe(name).short for name in names), self._copies)
+        out = io.StringIO()
+        console = Console(width=WIDTH, no_color=True, highlight=False, file=out)
+        console.print(comparison_table(self.result.runs, width=WIDTH))
+        if len(self.runs) > 1:
+            console.print(Text(words))
+        console.print(Text(f"\n{self._verdict.headline} {self._verdict.detail}"))
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+    @property
+    def _verdict(self) -> Verdict:
+        return verdict_of(self.result)
+
+    @property
+    def _copies(self) -> str:
+        """How many copies of the log the values are means over; empty without copies."""
+        if self.comparison is not None:
+            return copies_in_words(self.comparison) if self.comparison.replicas.count else ""
+        counts = [len(values) for run in self.result.runs for values in run.copies.values()]
+        return f"{max(counts)} copies" if counts else ""
 
     def _repr_html_(self) -> str:
+        names = [name for name in SHOWN if any(name in run.metrics for run in self.runs)]
+        contests = [contest(self.result.runs, name) for name in names]
         rows = [
-            (describe(name).heading, *(number(run.metrics.get(name)) for run in self.runs))
-            for name in SHOWN
-            if any(name in run.metrics for run in self.runs)
+            (run.name, *(value(each, place).plain for each in contests))
+            for place, run in enumerate(self.runs)
         ]
-        headings = ("metric", *(run.name for run in self.runs))
-        return html_table(headings, rows, self.result.title)
+        headings = ("policy", *(each.info.label for each in contests))
+        means = f" (means over {self._copies}; {HOLLOW} may be chance)" if self._copies else ""
+        return html_table(headings, rows, f"{self.result.title}{means}")
 
 
 def compare(

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.markup import escape
-from rich.table import Table
+from rich.console import Console, Group
 from rich.text import Text
 
 from shadowtime.report.levels import queue
-from shadowtime.report.numbers import DASH, cell, percent
+from shadowtime.report.numbers import percent, with_unit
+from shadowtime.report.policy_rows import numbers_table, value
 from shadowtime.report.verdict import contest, judge, metric_names, runner_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
 
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.verdict import Contest
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE = 12
 """Characters of a sparkline."""
+
+HEADING, NAME = 14, 30
+"""Characters of a line of a heading and of a policy's name; longer ones are broken."""
 
 
 def sparkline(values: Iterable[float], *, top: float | None = None) -> str:
@@ -46,46 +53,69 @@ def sparkline(values: Iterable[float], *, top: float | None = None) -> str:
 
 
 def comparison_table(
-    runs: Sequence[PolicyRun], metrics: Sequence[str] | None = None, *, title: str = ""
-) -> Table:
-    """Metrics down, policies across; a star marks the best, the last column what it gains.
+    runs: Sequence[PolicyRun], metrics: Sequence[str] | None = None, *, width: int = 80
+) -> Group:
+    """A row per policy, a column per metric, in as many tables as the width requires.
 
-    By default ``metrics`` are those of the report's first screen. The last row draws the length
-    of the queue over the run, all policies on one scale.
+    By default ``metrics`` are those of the report's first screen. A star marks the best of a
+    column, and the last row shows by how much it differs from the runner-up; a line below names
+    the metrics that are equal under all policies. The last column draws the length of the queue
+    over the run, all policies on one scale.
     """
     names = list(metrics) if metrics is not None else [c.info.name for c in judge(runs).contests]
-    table = Table(title=title or None, title_justify="left", header_style="bold", pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for run in runs:
-        table.add_column(escape(run.name), justify="right", max_width=28, min_width=LINE)
-    if len(runs) > 1:
-        table.add_column("best vs runner-up", justify="right")
-    for name in names or metric_names(runs):
-        result = contest(runs, name)
-        values = [_value(result, i) for i in range(len(runs))]
-        table.add_row(result.info.heading, *values, *([_gain(result)] if len(runs) > 1 else []))
+    results = [contest(runs, name) for name in names or metric_names(runs)]
+    equal = [result for result in results if result.winners and result.all_equal]
+    columns = [_column(result) for result in results if result not in equal]
     lines = queue_lines(runs)
     if any(lines):
-        table.add_section()
-        table.add_row("jobs waiting over time", *lines, *([""] if len(runs) > 1 else []))
+        columns.append(("jobs waiting\nover time", [*map(Text, lines), Text()]))
+    rows = [Text(_broken(run.name), "cyan") for run in runs] + [Text("best vs runner-up", "dim")]
+    parts: list[RenderableType] = []
+    while columns:
+        fitting = _fitting(rows, columns, width)
+        parts += [*([Text()] if parts else []), _table(rows, columns[:fitting])]
+        columns = columns[fitting:]
+    if equal:
+        values = (f"{c.info.short} {with_unit(c.values[0], c.info.unit)}" for c in equal)
+        parts.append(Text(f"equal under all: {', '.join(values)}", "dim"))
+    return Group(*parts)
+
+
+def _broken(name: str) -> str:
+    """A long name in several lines, broken after a comma."""
+    return name if len(name) <= NAME else fill(name.replace(",", ", "), NAME).replace(", ", ",")
+
+
+def _column(result: Contest) -> tuple[str, list[Text]]:
+    heading = fill(result.info.short, HEADING)
+    return heading, [*(value(result, at) for at in range(len(result.values))), _gain(result)]
+
+
+def _fitting(names: Sequence[Text], columns: Sequence[tuple[str, list[Text]]], width: int) -> int:
+    """The number of columns that fit beside the names: at least one."""
+    console = Console(width=10_000)
+    for count in range(len(columns), 1, -1):
+        if console.measure(_table(names, columns[:count])).maximum <= width:
+            return count
+    return 1
+
+
+def _table(names: Sequence[Text], columns: Sequence[tuple[str, list[Text]]]) -> Table:
+    table = numbers_table("policy", *(heading for heading, _ in columns))
+    table.columns[0].max_width, table.columns[0].overflow = NAME, "fold"
+    last = len(names) - 1
+    for row, name in enumerate(names):
+        if row < last or (last > 1 and any(cells[row] for _, cells in columns)):
+            table.add_row(name, *(cells[row] for _, cells in columns))
     return table
-
-
-def _value(result: Contest, run: int) -> Text:
-    value = result.values[run]
-    shown = cell(value, result.info.unit) if value is not None else DASH
-    all_equal = len(result.winners) == sum(v is not None for v in result.values)
-    if run not in result.winners or all_equal:
-        return Text(shown)
-    return Text(f"★ {shown}", style="bold green")
 
 
 def _gain(result: Contest) -> Text:
     if result.winner is None:
-        return Text("equal" if result.winners else "", style="dim")
-    change = result.change(result.winner, runner_up(result, result.winner))
-    words = percent(change, signed=True)
-    return Text(f"{words} (may be chance)" if result.clear is False else words)
+        return Text("tie" if result.winners else "", style="dim")
+    return Text(
+        percent(result.change(result.winner, runner_up(result, result.winner)), signed=True)
+    )
 
 
 def queue_lines(runs: Sequence[PolicyRun], *, width: int = LINE) -> list[str]:

@@ -53,6 +53,11 @@ class Contest:
         return self.winners[0] if len(self.winners) == 1 else None
 
     @property
+    def all_equal(self) -> bool:
+        """Every run that has a value has the best one."""
+        return len(self.winners) == sum(value is not None for value in self.values)
+
+    @property
     def sure(self) -> int | None:
         """The one winner unless the copies leave it open."""
         return None if self.clear is False else self.winner

@@ -15,6 +15,7 @@ from shadowtime.cli.common.outputs import wrote
 from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
+from shadowtime.report.policy_rows import legend
 from shadowtime.result.comparison import copies_in_words, write_comparison
 from shadowtime.result.write import file_names
 
@@ -28,13 +29,6 @@ if TYPE_CHECKING:
     from shadowtime.study import Comparison, Setting
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
-LEGEND = {
-    "bsld": "bounded slowdown",
-    "mwbs": "the same weighted by processors",
-    "killed": "by contention",
-    "penalised": "mean share of the run time that sharing costs",
-}
-"""Headings of the comparison that need a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,21 +79,13 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     """The table of one load and its findings."""
     _, sentence = findings.winner_line(result)
     table = tables.side_by_side(result.runs, output())
-    headings = " ".join(str(column.header) for column in table.columns)
-    words = ", ".join(f"{name}: {says}" for name, says in LEGEND.items() if name in headings)
-    means = ""
-    if found.replicas.count:
-        means = f" ({tables.HOLLOW} may be chance); means over {copies_in_words(found)}"
-    parts: list[RenderableType] = [
-        table,
-        Text(f"{tables.STAR} best of its column{means}; {words}\n", "dim"),
-        sentence,
-    ]
+    copies = copies_in_words(found) if found.replicas.count else ""
+    words = legend((str(column.header) for column in table.columns), copies)
+    parts: list[RenderableType] = [table, Text(f"{words}\n", "dim"), sentence]
     price = findings.payers_line(result)
     parts += [price] if price else []
     differences = findings.differences(setting)
     if differences is not None:
-        copies = copies_in_words(found)
         parts += [Text(f"\nOver {copies}:"), differences, findings.legend(setting), Text()]
         parts += findings.stability(setting, copies)
     return parts

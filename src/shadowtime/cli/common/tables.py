@@ -8,6 +8,9 @@ from shadowtime.cli.common.plain import Columns
 from shadowtime.report.machine import machine as machine
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, with_unit
+from shadowtime.report.policy_rows import numbers_table as numbers_table
+from shadowtime.report.policy_rows import plain_table as plain_table
+from shadowtime.report.policy_rows import policy_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,9 +80,6 @@ SIDE_BY_SIDE = (
 )
 """The columns of a comparison."""
 
-STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"
-"""Marks for the best of a column: certain, and possibly by chance."""
-
 SPARE = (
     "mwbs",
     "bsld_p95",
@@ -91,24 +91,6 @@ SPARE = (
     "lost_work",
 )
 """Columns that a narrow terminal omits, in this order."""
-
-
-def plain_table(*columns: str) -> Table:
-    """A table without lines: blanks separate, so that it can be cut and pasted."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
-def numbers_table(first: str, *columns: str) -> Table:
-    """The same with numbers, aligned to the right, after the first column."""
-    table = plain_table(first)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
 
 
 def cleaning(workload: Workload) -> Columns | None:
@@ -157,7 +139,7 @@ def side_by_side(runs: Sequence[PolicyRun], console: Console, *, stars: bool = T
     On a narrow terminal columns are omitted rather than cut.
     """
     names = [name for name in SIDE_BY_SIDE if _worth_a_column(runs, name)]
-    return within(console, names, SPARE, draw=lambda shown: _with_columns(runs, shown, stars=stars))
+    return within(console, names, SPARE, draw=lambda shown: policy_rows(runs, shown, stars=stars))
 
 
 def within(
@@ -182,27 +164,6 @@ def _worth_a_column(runs: Sequence[PolicyRun], name: str) -> bool:
     if name in ONLY_IF_ANY:
         return any(run.metrics.get(name) for run in runs)
     return any(name in run.metrics for run in runs)
-
-
-def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str], *, stars: bool) -> Table:
-    from rich.text import Text
-
-    from shadowtime.report.verdict import contest
-
-    contests = {name: contest(runs, name) for name in names}
-    table = numbers_table("policy", *(describe(name).short for name in names))
-    table.columns[0].style, table.columns[0].no_wrap = "cyan", True
-    for place, run in enumerate(runs):
-        cells = []
-        for name in names:
-            best = stars and place in contests[name].winners
-            sure = contests[name].clear is not False
-            unit = describe(name).unit
-            value = with_unit(run.point(name), "" if unit == "jobs" else unit)
-            mark = Text(f"{STAR if sure else HOLLOW} ", "green")
-            cells.append(mark.append(value, "bold green" if sure else "") if best else Text(value))
-        table.add_row(run.name, *cells)
-    return table
 
 
 def count(amount: int, noun: str) -> str:
