@@ -143,6 +143,21 @@ def test_check_proves_our_schedule(six: str, capsys: pytest.CaptureFixture[str])
     found = json.loads(printed(capsys))
     verdicts = {proof["name"]: proof["verdict"] for proof in found["proofs"]}
     assert found["ok"] and verdicts["capacity"] == verdicts["promises-kept"] == "proved"
+    assert verdicts["strictly-fair"] == "not claimed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"), [(["-p", "easy"], "does not claim"), ([], "name the policy with -p")]
+)
+def test_check_explains_what_it_did_not_check(
+    six: str, capsys: pytest.CaptureFixture[str], policy: list[str], why: str
+) -> None:
+    """A sentence names the properties that were not checked, with the reason."""
+    run(["simulate", six, "-p", "easy", "--schedule", "out.csv"])
+    capsys.readouterr()
+    run(["check", "out.csv", "--trace", six, *policy])
+    text = " ".join(printed(capsys).split())
+    assert "Not checked: " in text and "strictly-fair" in text and why in text
 
 
 def test_check_finds_a_wrong_schedule(six: str, capsys: pytest.CaptureFixture[str]) -> None:

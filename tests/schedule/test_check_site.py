@@ -173,7 +173,7 @@ def test_a_longer_run_than_the_partition_allows_is_caught() -> None:
 def test_without_places_the_rest_is_still_proved() -> None:
     made, jobs = world(**moved(12, start=65))
     report = check(made.replace(place=None), jobs, SITE)
-    assert report["site-capacity"].verdict == "not made"
+    assert report["site-capacity"].verdict == "not proved"
     assert report["site-dependencies"].verdict == "violated"
 
 

@@ -93,14 +93,14 @@ def test_contention_is_worked_out_anew() -> None:
         check(false, PAIR, SHARED)["contention"].detail
     )
     bare = check(on_one_node(place=None), PAIR, SHARED)
-    assert bare["contention"].verdict == "not made"
+    assert bare["contention"].verdict == "not proved"
     assert "contention" in {proof.name for proof in bare.open}
 
 
 def test_longer_limits_on_nodes_need_the_policy() -> None:
     """Without it they stay open; with it they are compared."""
     false = forged(on_one_node(), 0, limit=29)
-    assert check(false, PAIR, SHARED)["limits-recomputed"].verdict == "not made"
+    assert check(false, PAIR, SHARED)["limits-recomputed"].verdict == "not proved"
     rules = rules_of(parse_policy("easy-sjbf(place=first-fit)"), PAIR, SHARED)
     assert check(false, PAIR, SHARED, rules=rules)["limits-recomputed"].verdict == "violated"
     # By the paper's factor: job 1 starts alone, job 2 shares 20 s with it: 20 * 8 / 6 = 26.7.

@@ -61,7 +61,7 @@ def test_alone_from_the_second_at_which_the_other_ends() -> None:
 
 def test_without_places_the_proof_is_left_open() -> None:
     """A schedule without places cannot be checked."""
-    assert check(placed([0, 0, 5], None), JOBS, MACHINE)["dedicated-alone"].verdict == "not made"
+    assert check(placed([0, 0, 5], None), JOBS, MACHINE)["dedicated-alone"].verdict == "not proved"
 
 
 @pytest.mark.parametrize(

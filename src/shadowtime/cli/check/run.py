@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.schedule.check.rules import Rules
     from shadowtime.workload import Workload
 
-STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not made": ("-", "dim")}
-NOT_CLAIMED = "not claimed"
+STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not proved": ("?", "yellow")}
 PROMISES_KEPT = "promises-kept"
 
 
@@ -63,7 +62,7 @@ def check_schedule(
     if as_json:
         options.print_json(_as_object(schedule, report, good))
     else:
-        _show(schedule, report, strict=strict)
+        _show(schedule, report, strict=strict, named=policy is not None)
         if policy is None and not claims and _broken(report):
             click.echo("If the policy does not claim to keep its promises, name it with -p.")
     return 0 if good else 1
@@ -121,7 +120,7 @@ def _as_object(schedule: str, report: Report, good: bool) -> dict[str, Any]:
     return {"schedule": schedule, "ok": good, "proofs": proofs}
 
 
-def _show(schedule: str, report: Report, *, strict: bool) -> None:
+def _show(schedule: str, report: Report, *, strict: bool, named: bool) -> None:
     wrong = report.first_violation
     if wrong:
         verdict = Text(f"{schedule}: violated: {wrong.name}: {wrong.detail}", "bold red")
@@ -133,18 +132,26 @@ def _show(schedule: str, report: Report, *, strict: bool) -> None:
             some = Text(f"; {len(report.open)} could not be proved: {names}")
             some.stylize("bold red" if strict else "yellow")
             verdict.append_text(some)
-    show(_table(report), verdict)
+    show(_table(report), *_not_checked(report, named=named), verdict)
+
+
+def _not_checked(report: Report, *, named: bool) -> list[Text]:
+    """Which properties of some policies were not checked, and why."""
+    if not report.not_claimed:
+        return []
+    names = ", ".join(proof.name for proof in report.not_claimed)
+    why = (
+        "the policy does not claim these properties"
+        if named
+        else "properties of some policies only; name the policy with -p to check those it claims"
+    )
+    return [Text(f"Not checked: {names} ({why}).", "dim")]
 
 
 def _table(report: Report) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1))
     for proof in report.proofs:
-        if proof.detail != NOT_CLAIMED:
+        if proof not in report.not_claimed:
             mark, style = STYLE[proof.verdict]
-            detail = Text(proof.detail, "dim" if proof.verdict == "not made" else "")
-            table.add_row(Text(f"{mark} {proof.verdict}", style), proof.name, detail)
-    unclaimed = [proof.name for proof in report.proofs if proof.detail == NOT_CLAIMED]
-    if unclaimed:
-        dim = Text(", ".join(unclaimed), "dim")
-        table.add_row(Text("- not made", "dim"), Text(NOT_CLAIMED, "dim"), dim)
+            table.add_row(Text(f"{mark} {proof.verdict}", style), proof.name, Text(proof.detail))
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN
 
@@ -136,7 +136,7 @@ def attempts_consistent(case: Case) -> Proof:
     """
     s, attempts = case.schedule, case.schedule.attempts
     if "kills" in s.missing:
-        return not_made(CONSISTENT, "the schedule has no column kills")
+        return not_proved(CONSISTENT, "the schedule has no column kills")
     if case.lost_are_missing:
         first, jobs = int(np.argmax(s.kills > 0)), int((s.kills > 0).sum())
         return violated(

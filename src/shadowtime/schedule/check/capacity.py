@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.cluster.dedicated import dedicated
 from shadowtime.schedule.check.claims import WITHIN_SHARED
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
@@ -28,7 +28,7 @@ def whole_machine(case: Case) -> Proof:
     if over.any():
         return violated(name, _excess_in_all(case, int(np.argmax(over))))
     if case.lost_are_missing:
-        return not_made(name, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(name, NO_ATTEMPTS)
     peak = case.used.max(axis=0, initial=0)
     parts = [
         f"{most} of {there} {resource}"
@@ -78,7 +78,7 @@ def each_host(case: Case) -> Proof | None:
     if case.cluster.shape == "pool":
         return None
     if case.schedule.place is None:
-        return not_made(PER_HOST, "the schedule has no column place")
+        return not_proved(PER_HOST, "the schedule has no column place")
     entries = entries_of(case)
     wrong = _misplaced(case, entries)
     if wrong:
@@ -190,12 +190,12 @@ def dedicated_alone(case: Case) -> Proof | None:
     if not alone.any():
         return None
     if case.schedule.place is None:
-        return not_made(ALONE, "the schedule has no column place")
+        return not_proved(ALONE, "the schedule has no column place")
     entries = entries_of(case)
     known = entries.host != UNKNOWN
     row, host = entries.row[known], entries.host[known]
     if len(row) == 0:
-        return not_made(ALONE, "no job ran on a host of the cluster")
+        return not_proved(ALONE, "no job ran on a host of the cluster")
     start, end = case.schedule.start[row], case.schedule.end[row]
     length = int(end.max()) + 1  # the hosts' time axes end to end, as for their capacity
     since, until = host * length + start, host * length + end
@@ -222,22 +222,22 @@ def within_shared(case: Case) -> Proof:
     name = WITHIN_SHARED
     shared = contention_of(case.cluster) if case.cluster.shape == "nodes" else None
     if shared is None:
-        return not_made(name, "the nodes share nothing")
+        return not_proved(name, "the nodes have no shared resource")
     if case.schedule.place is None:
-        return not_made(name, "the schedule has no column place")
+        return not_proved(name, "the schedule has no column place")
     entries = entries_of(case)
     if len(entries.row) == 0 or (entries.host == UNKNOWN).any():
-        return not_made(name, "no places to go by")
+        return not_proved(name, "the hosts of some jobs are not known")
     start, end = case.schedule.start[entries.row], case.schedule.end[entries.row]
     length = int(end.max()) + 1
     since, until = entries.host * length + start, entries.host * length + end
     at = instants(since, until)
     for resource, capacity in shared.capacity.items():
         if resource not in case.workload.extra:
-            return not_made(name, f"the trace does not say how much {resource} is drawn")
+            return not_proved(name, f"the trace has no column {resource}")
         drawn = np.asarray(case.workload.extra[resource], np.int64)
         if (drawn == UNKNOWN).any():
-            return not_made(name, f"the {resource} of some jobs is not known")
+            return not_proved(name, f"the {resource} of some jobs is not known")
         level = totals(at, since, until, entries.procs * drawn[entries.row])
         wrong = np.flatnonzero(level > capacity)
         if len(wrong):
@@ -266,7 +266,7 @@ def class_eligible(case: Case) -> Proof | None:
     if classes is None:
         return None
     if case.schedule.place is None:
-        return not_made(ELIGIBLE, "the schedule has no column place")
+        return not_proved(ELIGIBLE, "the schedule has no column place")
     entries = entries_of(case)
     known = entries.host != UNKNOWN
     row, host = entries.row[known], entries.host[known]

@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError, UsageError
 from shadowtime.schedule.check.capacity import entries_of
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
 from shadowtime.types import UNKNOWN
@@ -54,14 +54,14 @@ def contention_recomputed(case: Case) -> Proof | None:
     if shared is None or len(w) == 0:
         return None
     if s.place is None:
-        return not_made(NAME, "the schedule has no column place")
+        return not_proved(NAME, "the schedule has no column place")
     entries = entries_of(case)
     if len(entries.row) == 0 or (entries.host == UNKNOWN).any() or (entries.procs < 1).any():
-        return not_made(NAME, "no places to go by")
+        return not_proved(NAME, "the hosts of some jobs are not known")
     try:
         found = _outcome(case, entries, shared)
     except (UsageError, ClusterError) as wrong:
-        return not_made(NAME, str(wrong))
+        return not_proved(NAME, str(wrong))
     ran, length, work = started(s), s.end - s.start, w.effective_run
     limit = case.limit
     finished = found.done != UNKNOWN

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import Reason
 
@@ -32,7 +32,7 @@ def each_job_once(case: Case) -> Proof:
         return violated(name, f"{case.name(row)} never ran: its start is {start} and its end {end}")
     if len(idle):
         first = case.name(int(idle[0]))
-        return not_made(name, f"{len(idle)} jobs have no recorded start, the first is {first}")
+        return not_proved(name, f"{len(idle)} jobs have no recorded start, the first is {first}")
     return proved(name, f"{len(case.workload)} jobs, each with one row")
 
 

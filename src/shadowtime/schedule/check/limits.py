@@ -10,7 +10,7 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.schedule.check.capacity import entries_of
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
 from shadowtime.workload.moldable import COLUMN, as_started, serial_of
@@ -207,10 +207,10 @@ def limits_recomputed(case: Case) -> Proof:
             return violated(
                 RECOMPUTED, _says(case, int(short[0]), w.limit) + such(len(short), "jobs")
             )
-        return not_made(
+        return not_proved(
             RECOMPUTED,
             f"{len(rows)} limits are longer than the trace's, the first is that of "
-            f"{case.name(int(rows[0]))}; name the policy to have them worked out",
+            f"{case.name(int(rows[0]))}; name the policy that set them",
         )
     if not rules.stretched:
         rows = np.flatnonzero(ran & (s.limit != rules.limit))
@@ -226,7 +226,7 @@ def limits_recomputed(case: Case) -> Proof:
         )
     bounds = least_and_most(case)
     if bounds is None:
-        return not_made(RECOMPUTED, "limits grow with plans that the schedule does not show")
+        return not_proved(RECOMPUTED, "limits grow with plans that the schedule does not show")
     least, most = bounds
     rows = np.flatnonzero(ran & ((s.limit < least) | (s.limit > most)))
     if len(rows):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.check.claims import QUEUE_BY_ARRIVAL
-from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
 
@@ -22,7 +22,7 @@ def promises_kept(case: Case) -> Proof:
     """No job starts later than it was first promised."""
     name, s = "promises-kept", case.schedule
     if s.promised is None:
-        return not_made(name, "the schedule has no column promised")
+        return not_proved(name, "the schedule has no column promised")
     given = started(s) & (s.promised != UNKNOWN)
     late = np.flatnonzero(given & (s.start > s.promised))
     if len(late):
@@ -55,9 +55,9 @@ def head_never_idle(case: Case) -> Proof:
     """At no instant does the first waiting job by (submit, id) fit in what is free."""
     name = "head-never-idle"
     if case.cluster.shape != "pool":
-        return not_made(name, "it is proved on a pool only")
+        return not_proved(name, "it can be proved on a pool only")
     if case.lost_are_missing:
-        return not_made(name, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(name, NO_ATTEMPTS)
     at = np.flatnonzero(case.blocked)
     head = case.head[at]
     free = case.capacity - case.used[at]
@@ -85,7 +85,7 @@ def starts_at_events(case: Case) -> Proof | None:
     if case.rules is None or not case.rules.starts_at_events:
         return None
     if case.lost_are_missing:
-        return not_made(AT_EVENTS, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(AT_EVENTS, NO_ATTEMPTS)
     runs = case.runs
     known = np.isin(runs.since, np.concatenate([case.workload.submit, runs.until]))
     wrong = np.flatnonzero(~known)
@@ -113,9 +113,9 @@ def strictly_fair(case: Case) -> Proof:
     """
     name = "strictly-fair"
     if case.cluster.shape != "pool":
-        return not_made(name, "it is defined on a pool only")
+        return not_proved(name, "it is defined on a pool only")
     if case.lost_are_missing:
-        return not_made(name, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(name, NO_ATTEMPTS)
     back = going_back(case)
     if back:
         return violated(name, back)
@@ -196,7 +196,7 @@ def sunny_absorbing(case: Case) -> Proof:
     """
     name = "sunny-absorbing"
     if case.lost_are_missing:
-        return not_made(name, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(name, NO_ATTEMPTS)
     lost = case.lost
     if len(lost) == 0:
         return proved(name, "no job was preempted")
@@ -224,9 +224,9 @@ def reasons_consistent(case: Case) -> Proof:
     s = case.schedule
     stated = started(s) & (s.reason != Reason.RECORDED)
     if not stated.any():
-        return not_made(REASONS, "the schedule does not say why jobs started")
+        return not_proved(REASONS, "the schedule has no column reason")
     if case.lost_are_missing:
-        return not_made(REASONS, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(REASONS, NO_ATTEMPTS)
     in_order = QUEUE_BY_ARRIVAL in case.claims
     for wrong, what in (*_blocked(case), *_overtaking(case, in_order=in_order)):
         rows = np.flatnonzero(stated & wrong)

@@ -39,11 +39,11 @@ from shadowtime.schedule.check.order import (
     sunny_absorbing,
 )
 from shadowtime.schedule.check.report import (
-    NOT_CLAIMED,
     Proof,
     Report,
     Verdict,
-    not_made,
+    not_claimed,
+    not_proved,
     proved,
     such,
     violated,
@@ -110,9 +110,9 @@ def check(
     Parameters
     ----------
     schedule : a schedule from anywhere; unknown rows, lacking columns and repeated jobs are
-        judged, not refused.
+        judged, not rejected.
     workload, cluster : what it is a schedule of.
-    claims : what the policy says of itself (see CLAIMS); the schedule's own claims if left out.
+    claims : what the policy claims (see CLAIMS); by default the claims of the schedule itself.
     rules : what the policy means for each job of the workload (engine.rules.rules_of).
     again : what the policy gives when it is run again: every difference is then a violation.
 
@@ -128,7 +128,7 @@ def check(
     """
     held = known_claims(schedule.claims if claims is None else claims)
     if isinstance(cluster, Site):
-        # The proofs of the case that look at the machine are not made on a site.
+        # The proofs of the case that look at the machine do not apply to a site.
         found = match(schedule, workload)
         if rules is not None and len(found.workload) != len(workload):
             rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
@@ -146,7 +146,7 @@ def check(
     if sizes is not None:
         proofs.append(sizes)
     for claim, prove in CLAIMED:
-        proofs.append(prove(case) if claim in held else not_made(claim, NOT_CLAIMED))
+        proofs.append(prove(case) if claim in held else not_claimed(claim))
     if again is not None:
         proofs.append(same_again(case, again))
     return Report(tuple(proofs))
@@ -160,7 +160,7 @@ def _on_site(case: Case, site: Site) -> list[Proof]:
     proofs = site_proofs(case, site, requests_of(case.match.workload, site))
     for claim, prove in CLAIMED:
         if claim != known.PROMISES_KEPT or claim not in case.claims:
-            proofs.append(not_made(claim, NOT_CLAIMED))
+            proofs.append(not_claimed(claim))
         else:
             proofs.append(prove(case))
     return proofs
@@ -188,7 +188,7 @@ def same_again(case: Case, again: Schedule) -> Proof:
     s = case.schedule
     other = match(again, case.workload).schedule
     if len(other) != len(s):
-        return not_made(RECOMPUTED, "the jobs of the schedule are not those of the trace")
+        return not_proved(RECOMPUTED, "the jobs of the schedule are not those of the trace")
     when = np.minimum(s.start, other.start)
     skipped = []
     found: list[tuple[int, int, str]] = []

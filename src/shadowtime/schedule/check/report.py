@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["proved", "violated", "not made"]
+Verdict = Literal["proved", "violated", "not proved", "not claimed"]
+"""Holds, does not hold, lacks something that the proof needs, or is no claim of the policy."""
 
-NOT_CLAIMED = "not claimed"
+NO_ATTEMPTS = "jobs were preempted, and the file of their attempts is missing"
+"""Why most properties of a schedule with preempted jobs cannot be proved without that file."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Nothing is violated; proofs that were not made do not count against a schedule."""
+        """Nothing is violated; what could not be proved does not count as a violation."""
         return self.first_violation is None
 
     @property
@@ -48,14 +50,14 @@ class Report:
         return next((proof for proof in self.proofs if proof.verdict == "violated"), None)
 
     @property
-    def not_made(self) -> tuple[Proof, ...]:
-        """What could not be judged, each with the reason."""
-        return tuple(proof for proof in self.proofs if proof.verdict == "not made")
+    def open(self) -> tuple[Proof, ...]:
+        """What should have been proved and could not be, each with the reason."""
+        return tuple(proof for proof in self.proofs if proof.verdict == "not proved")
 
     @property
-    def open(self) -> tuple[Proof, ...]:
-        """What should have been judged and could not be; what is not claimed is not asked for."""
-        return tuple(proof for proof in self.not_made if proof.detail != NOT_CLAIMED)
+    def not_claimed(self) -> tuple[Proof, ...]:
+        """Properties that only some policies have, and this one does not claim."""
+        return tuple(proof for proof in self.proofs if proof.verdict == "not claimed")
 
     def __getitem__(self, name: str) -> Proof:
         return next(proof for proof in self.proofs if proof.name == name)
@@ -74,9 +76,14 @@ def violated(name: str, detail: str) -> Proof:
     return Proof(name, "violated", detail)
 
 
-def not_made(name: str, why: str) -> Proof:
-    """The property cannot be judged."""
-    return Proof(name, "not made", why)
+def not_proved(name: str, why: str) -> Proof:
+    """The property cannot be judged: something that the proof needs is missing."""
+    return Proof(name, "not proved", why)
+
+
+def not_claimed(name: str) -> Proof:
+    """The property is not expected of the schedule, so it is not checked."""
+    return Proof(name, "not claimed", "not checked: the policy does not claim it")
 
 
 def such(count: int, what: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.active import running_at
-from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
@@ -41,9 +41,9 @@ def reservation_respected(case: Case) -> Proof | None:
     if rule is None or case.cluster.shape != "pool":
         return None
     if case.lost_are_missing or (case.used > case.capacity).any():
-        return not_made(NAME, "capacity is not proved")
+        return not_proved(NAME, "it needs capacity to be proved")
     if (case.runs.since == case.runs.until).any():
-        return not_made(NAME, "runs of no length make several passes at one instant")
+        return not_proved(NAME, "jobs with a run time of 0 s cause several passes at one instant")
     s, estimate = case.schedule, rule.estimate
     seen = np.zeros(len(s), bool)
     passes = 0
@@ -139,11 +139,11 @@ def no_reservation_violation(case: Case) -> Proof:
     """
     name, s, runs = "no-reservation-violation", case.schedule, case.runs
     if s.promised is None or s.blocked_at is None:
-        return not_made(name, "the schedule lacks the column promised or blocked_at")
+        return not_proved(name, "the schedule lacks the column promised or blocked_at")
     if case.cluster.shape != "pool":
-        return not_made(name, "it is defined on a pool only")
+        return not_proved(name, "it is defined on a pool only")
     if case.lost_are_missing:
-        return not_made(name, "jobs were preempted, and the file of their attempts is missing")
+        return not_proved(name, NO_ATTEMPTS)
     given = started(s) & (s.promised != UNKNOWN) & (s.blocked_at != UNKNOWN)
     late = np.flatnonzero(given & (s.start > s.promised))
     for k, found in running_at(runs, s.promised[late]):

@@ -15,7 +15,7 @@ from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, 
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
-from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+from shadowtime.schedule.check.report import Proof, not_proved, proved, violated
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.check.site_nodes import (
     alone,
@@ -206,7 +206,7 @@ def within_limits(case: SiteCase) -> Proof:
     """
     site = case.site
     if "limits" not in site.enforce and not site.licences:
-        return not_made(WITHIN_LIMITS, "the site enforces no limits")
+        return not_proved(WITHIN_LIMITS, "the site enforces no limits")
     rows = np.flatnonzero(case.ran).tolist()
     shared: dict[Bucket, list[int]] = {}
     enforced = "limits" in site.enforce
@@ -314,8 +314,8 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
     proofs = [each_job_once(case), agrees_with_trace(case), not_before_submit(case)]
     trial = SiteCase(case, site, requests)
     if case.schedule.place is None:
-        why = "the schedule does not say on which nodes jobs ran"
-        proofs.append(not_made("site-capacity", why))
+        why = "the schedule has no column place"
+        proofs.append(not_proved("site-capacity", why))
         proofs.append(eligible(trial))
         proofs.append(after_others(trial))
         proofs.append(throttled(trial))
@@ -332,7 +332,7 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
         proofs.append(kept)
     waiting = (case.schedule.kills > 0) & ~trial.ran
     if waiting.any():
-        proofs.append(not_made("attempts-consistent", "requeued jobs never ran again"))
+        proofs.append(not_proved("attempts-consistent", "requeued jobs never ran again"))
     else:
         proofs.append(attempts_consistent(case))
     return proofs
