@@ -127,6 +127,39 @@ def test_help_and_usage_errors_are_light(arguments: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+EVERY_HELP = f"""
+import contextlib, io, sys
+import click
+from shadowtime.cli import app, run
+
+def paths(command, path):
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from paths(command.get_command(context, name), [*path, name])
+
+count = 0
+for path in paths(app, []):
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = run([*path, "--help"])
+    loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    if loaded or code:
+        sys.exit(f"{{' '.join(path)}} --help: code {{code}}, loaded {{loaded}}")
+    count += 1
+print(count)
+"""
+
+
+def test_the_help_of_every_command_is_light() -> None:
+    """No command loads a numeric library for its help, nested commands included."""
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_HELP], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
 UNUSED = (
     "numba",
     "llvmlite",

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.failures import raise_failure
+from shadowtime.engine.live_pass import python_policy
+from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import (
     NOTHING,
@@ -78,8 +80,6 @@ def decide(
     refuse(policy)
     memory = memory or Memory()
     if not isinstance(policy, Policy) and shape != "site":
-        from shadowtime.engine.live_pass import python_policy
-
         return python_policy.decide(policy, state, memory, shape=shape)
     if shape == "site":
         from shadowtime.engine.live_pass import site_pass
@@ -93,7 +93,7 @@ def decide(
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
-    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(table.state)
+    fill.set_aside(table.state)
     reg, n = table.state.reg, len(table.ids)
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive anything: nothing is cached
     reg[FRESH] = table.fresh

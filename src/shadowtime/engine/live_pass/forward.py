@@ -5,7 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine import steps
+from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import raise_failure
+from shadowtime.engine.live_pass import python_policy
+from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import pooled, recall_promises
@@ -63,8 +67,6 @@ def forward(
     refuse(policy)
     memory = memory or Memory()
     if not isinstance(policy, Policy) and shape != "site":
-        from shadowtime.engine.live_pass import python_policy
-
         return python_policy.forward(policy, state, memory, runs=runs, shape=shape)
     if shape == "site":
         from shadowtime.engine.live_pass import site_forward
@@ -79,7 +81,7 @@ def forward(
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
     kernel, n = table.state, len(table.ids)
-    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(kernel)
+    fill.set_aside(kernel)
     reg = kernel.reg
     reg[VOLATILE] = reg[CHANGED] = 1
     reg[FRESH] = table.fresh
@@ -87,12 +89,8 @@ def forward(
     reg[SHADOW] = memory.shadow
     own = own_functions(policy, table, state, memory)
     world = assume(table, state, runs or {})
-    from shadowtime.engine.events import ROOM_NEEDED
-
     made = prepare(policy, machine, n, own)
     if kept:
-        from shadowtime.engine import steps
-
         recall_promises(made.arguments[0], table, state.now)
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             kernel, *made.arguments

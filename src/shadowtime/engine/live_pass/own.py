@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.engine.failures import failure_of
+from shadowtime.engine.steps import call_own, change_estimate
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import slots
@@ -147,9 +149,6 @@ def ticks(own: Own, since: int, until: int) -> list[tuple[int, int]]:
 
 def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory: Any) -> None:
     """Call a timer for the rows of a memory; the last row is that of all jobs."""
-    from shadowtime.engine.failures import failure_of
-    from shadowtime.engine.steps import call_own
-
     last = len(memory) - 1
     whole = own.timers[timer][2]
     rows = np.array([last] if whole else range(last), np.int64)
@@ -162,8 +161,6 @@ def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory
 
 def predict(policy: Policy, table: Table, own: Own, at: int, when: int) -> None:
     """The estimate of a new job, by the rule of passes/learning.py."""
-    from shadowtime.engine.steps import change_estimate
-
     guess = np.floor(answer(policy, table, own, slots.ESTIMATE, at, when) + 0.5)
     kernel = table.state
     within = int(max(1.0, min(float(kernel.job[at, f.REQUEST]), guess)))
@@ -176,9 +173,6 @@ def answer(policy: Policy, table: Table, own: Own, slot: int, at: int, when: int
     """What a function returns for one job; 0 where no function fills the slot."""
     out = np.zeros(1)
     if own.bits & 1 << slot:
-        from shadowtime.engine.failures import failure_of
-        from shadowtime.engine.steps import call_own
-
         kernel = table.state
         jobs = np.array([at], np.int64)
         args = (slot, when, kernel.job, own.fact, jobs, own.memory, out)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine import steps
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.outcome import (
     NOTHING,
     Decided,
@@ -22,6 +24,7 @@ from shadowtime.engine.live_pass.outcome import (
 )
 from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
+from shadowtime.engine.run_tables import with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import CHANGED, DECISIONS, NEVER, VOLATILE, WAKE
@@ -100,10 +103,6 @@ def forward(
 
     A copy of the object decides: a prediction leaves the policy itself as it is.
     """
-    from shadowtime.engine import steps
-    from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-    from shadowtime.engine.run_tables import with_more_room
-
     if shape == "nodes":
         refuse_on_nodes(policy)
     machine = machine_of(state, shape)
@@ -133,9 +132,7 @@ def machine_of(state: Snapshot, shape: Shape) -> Cluster:
 
 def prepare(table: Table) -> None:
     """Bring filled tables to the instant of the pass."""
-    from shadowtime.engine import steps
-
-    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(table.state)
+    fill.set_aside(table.state)
     reg = table.state.reg
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive any estimate
     reg[WAKE] = NEVER

@@ -12,6 +12,7 @@ from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.live_pass.site_rows import live_workload, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import policy_parts
+from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.policy.estimate import Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Promise, Start, Stop, Wait, Wake
@@ -40,8 +41,6 @@ def forward(
     all others, which are submitted in the next second, in the order of the queue. Expected run
     times are those of the pass: the prediction is made with them as requests.
     """
-    from shadowtime.engine.site.simulate import simulate_site
-
     refuse_on_site(policy)
     written = None if isinstance(policy, Policy) else policy
     policy = policy_parts(policy)

@@ -9,6 +9,8 @@ import numpy as np
 
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.live_pass.compiled import fill
+from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
 from shadowtime.engine.live_pass.notes import (
     BLOCKED_AT,
     DUE,
@@ -79,8 +81,6 @@ def table_of(
 
     ``kept``: a job that holds no promise yet is a newcomer.
     """
-    from shadowtime.engine.live_pass.compiled import fill
-
     rows = rows_of(state, memory, kept=kept)
     jobs, ids = rows.jobs, rows.ids
     workload = workload_of(rows, machine.resources)
@@ -106,8 +106,8 @@ def table_of(
             columns = [f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]
             kernel.user[at, columns] = memory.users[user]
     fill.fill(kernel, world, facts_of(rows), state.now)
-    new = np.flatnonzero(rows.what == fill.NEWS_SUBMIT)
-    gone = tuple(ids[at] for at in np.flatnonzero(rows.what == fill.NEWS_END).tolist())
+    new = np.flatnonzero(rows.what == NEWS_SUBMIT)
+    gone = tuple(ids[at] for at in np.flatnonzero(rows.what == NEWS_END).tolist())
     return Table(
         state=kernel,
         world=world,
@@ -117,15 +117,13 @@ def table_of(
         fresh=int(new[0]) if len(new) else n,
         ended=gone,
         workload=workload,
-        waits=(rows.what == fill.WAITS) | (rows.what == fill.NEWS_SUBMIT),
+        waits=(rows.what == WAITS) | (rows.what == NEWS_SUBMIT),
         notes=rows.notes,
     )
 
 
 def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> Rows:
     """All jobs in the order of the tables: (since, id), newcomers after all known jobs."""
-    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
-
     ended = ended_since(state, memory)
     jobs = [*state.waiting, *state.running, *ended]
     ids = [job.id for job in jobs]
@@ -227,8 +225,6 @@ def write_notes(table: Any, rows: Rows, memory: Memory, *, learner: int, predict
 
 def write_runs(table: Any, rows: Rows, machine: Cluster, *, learner: int) -> None:
     """Write down since when and where the running jobs run, and the ended ones ran."""
-    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS
-
     several = machine.shape == "hosts"
     host_of = {host.name: at for at, host in enumerate(machine.hosts)} if several else {}
     for at in np.flatnonzero((rows.what == RUNS) | (rows.what == NEWS_END)).tolist():
@@ -256,8 +252,6 @@ def corrected(row: Any, run: int) -> int:
 
 def facts_of(rows: Rows) -> Any:
     """Running jobs, waiting jobs, then the news by time: ends before submissions."""
-    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS, WAITS
-
     what = rows.what
     runs, waits = np.flatnonzero(what == RUNS), np.flatnonzero(what == WAITS)
     news = []

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
 from shadowtime.live.condor.gate import TRANSFORM
-from shadowtime.live.port import PortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,6 +110,7 @@ def client_of(collector: str, names: Sequence[str], *, tell: Callable[[str], Non
     """A client of one schedd, or of several as one queue; each schedd once."""
     from shadowtime.live.condor.client import Pool
     from shadowtime.live.condor.schedds import Schedds
+    from shadowtime.live.port import PortError
 
     if len(names) <= 1 and ALL not in names:
         return Pool(collector=collector, schedd="".join(names))
