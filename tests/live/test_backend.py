@@ -100,7 +100,8 @@ def test_a_package_adds_a_backend(
                 "--json"]) == 0  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     assert (found["policy"].startswith("easy"), found["counters"]) == (True, {"started": 2})
-    assert [row["job"] for row in found["waiting"]] == ["b"] and "wide" in found["left_alone"]
+    assert [row["job"] for row in found["waiting"]] == ["b"] and "wide" in found["ineligible"]
+    assert found["left_alone"] == found["ineligible"]  # the former name
     assert run(["live", "toy", "--queue", "a", "--queue", "b", "-p", "easy"]) == 2
     assert "--queue is given twice" in capsys.readouterr().err
 

@@ -176,7 +176,7 @@ def test_one_licence_and_the_disk_of_a_slot(
     pool.use()
     state = ["--state", str(tmp_path / "state.json")]
     assert run(["live", "condor", "status", "-p", "easy", *state, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["left_alone"]
+    shown = json.loads(capsys.readouterr().out)["ineligible"]
     assert shown == {licensed[1]: "it waits for the concurrency limit licence (1 at a time)"}
     turn_until(loop, lambda: not any(status(pool, job) for job in (*licensed, *large)))
     past = history(pool)

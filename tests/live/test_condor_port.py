@@ -15,7 +15,7 @@ from shadowtime.live.condor.slots import slots_of
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.loop import Step
 from shadowtime.live.metrics import queue_by_reason
-from shadowtime.live.operation import left_alone
+from shadowtime.live.operation import ineligible_jobs
 from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.policy import parse_policy
 
@@ -266,7 +266,7 @@ def test_concurrency_limits_are_kept_and_status_gives_the_reason() -> None:
     )  # fmt: skip
     fake.most = {"licence": 2.0, "matlab": 2.0}
     assert [job.id for job in made.snapshot().waiting] == ["2.0", "6.0"]
-    assert made.left_alone == {
+    assert made.ineligible == {
         "3.0": "it waits for the concurrency limit licence (2 at a time)",
         "4.0": "it exceeds the concurrency limit licence by itself (3 of 2)",
         "5.0": "it waits for the concurrency limit matlab (2 at a time)",
@@ -275,7 +275,7 @@ def test_concurrency_limits_are_kept_and_status_gives_the_reason() -> None:
     assert fake.asked == [("limits", "licence", "matlab", "other")], "once a minute is enough"
     fake.job_ads = [held(3, concurrencylimits="licence")]
     assert [job.id for job in made.snapshot().waiting] == ["3.0"]
-    assert (made.left_alone, lines) == ({}, [])
+    assert (made.ineligible, lines) == ({}, [])
 
 
 def test_a_negotiator_that_does_not_tell_its_limits_is_reported_once() -> None:
@@ -305,7 +305,7 @@ def test_disk_is_not_given_out_twice() -> None:
     assert [(one.job, one.place) for one in decided] == [
         ("3.0", (("slot1@a", 1),)), ("4.0", (("slot1@b", 1),)), ("5.0", (("slot1@a", 1),))
     ]  # fmt: skip
-    assert made.left_alone == {}
+    assert made.ineligible == {}
     assert slots_of(slots, schedds=[HERE]).whole[0]["Disk"] == 9_000, "as if the slot were empty"
     outcomes = made.apply([Start(job=f"{job}.0", place=(("slot1@a", 1),)) for job in (3, 4, 5)])
     assert [outcome.done for outcome in outcomes] == [True, False, True]
@@ -341,8 +341,8 @@ def test_status_and_metrics_give_the_reasons_of_the_port() -> None:
     )
     fake.most = {"x": 0.0}
     step = Step(state=made.snapshot())
-    assert left_alone(made)["2.0"] == "it fits on no slots that it accepts"
-    counts = queue_by_reason(step, left_alone(made))
+    assert ineligible_jobs(made)["2.0"] == "it fits on no slots that it accepts"
+    counts = queue_by_reason(step, ineligible_jobs(made))
     assert counts == {"room": 0, "cannot_run": 1, "fits_nowhere": 1, "past_the_gate": 1}
 
 

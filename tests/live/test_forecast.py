@@ -199,7 +199,7 @@ def test_the_commands(
     assert run(["live", "slurm", "status", *state, "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
     assert output["policy"] == "slurm" and output["used"] == [12, 32]
-    assert [row["job"] for row in output["waiting"]] == ["2"] and "held" in output["left_alone"][
+    assert [row["job"] for row in output["waiting"]] == ["2"] and "held" in output["ineligible"][
         "3"
     ]
     assert run(["live", "slurm", "status", *state]) == 0

@@ -40,7 +40,7 @@ def counted(loop: Loop, metrics: Metrics, looks: int) -> dict[str, float]:
     made = iter(range(looks + 1))
     loop.run(
         stopped=lambda: next(made) == looks,
-        after=lambda step: metrics.note(step, loop.port.sorted.left_alone),
+        after=lambda step: metrics.note(step, loop.port.sorted.ineligible),
         failed=metrics.failed,
     )
     return values_in(metrics.text())

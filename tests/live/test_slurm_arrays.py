@@ -70,7 +70,7 @@ def test_an_operators_hold_is_obeyed() -> None:
     fake.queue += rest("JobHeldAdmin")
     assert waiting(port) == []
     assert port.sorted is not None
-    assert port.sorted.left_alone["8_2"] == "it is held (JobHeldAdmin)"
+    assert port.sorted.ineligible["8_2"] == "it is held (JobHeldAdmin)"
 
 
 def test_an_operator_may_hold_a_task_that_was_let_through() -> None:

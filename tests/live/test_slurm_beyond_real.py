@@ -107,7 +107,7 @@ def test_a_job_that_fits_nowhere_stops_no_other(
     monkeypatch.setenv("SLURM_CONF", str(site.conf))
     state = ["--shape", "pool", "--state", str(tmp_path / "state.json"), "--json"]
     assert run(["live", "slurm", "status", *state]) == 0
-    left = json.loads(capsys.readouterr().out)["left_alone"]
+    left = json.loads(capsys.readouterr().out)["ineligible"]
     assert "could not hold it" in left[wide] and "no usable host" in left[barred]
     site.run("scontrol", "update", "NodeName=n4", "State=RESUME")
     turn(loop, lambda: done(site, wide))
@@ -280,7 +280,7 @@ def test_no_job_passes_the_gate(
         for _ in range(3):
             loop.step()
         assert int(field_of(queue, let_go, "PriorityLong")) > 0
-        assert loop.port.sorted.left_alone[let_go] == "Slurm schedules it"
+        assert loop.port.sorted.ineligible[let_go] == "Slurm schedules it"
     finally:
         queue.clear()
         queue.run("scontrol", "delete", "PartitionName=aside")

@@ -287,7 +287,7 @@ def test_status_names_what_no_node_could_hold() -> None:
     fake = WithDetails(queue_line("7", NumCPUs=999) + queue_line("8"), NODES)
     port, loop = looking(fake, "lessc")
     found = status_of(parse_policy("lessc"), port.snapshot(), loop.kept, shape="nodes")
-    assert ([row.job for row in found.waiting], found.left_alone) == (["8"], {"7": TOO_BIG})
+    assert ([row.job for row in found.waiting], found.ineligible) == (["8"], {"7": TOO_BIG})
 
 
 @pytest.mark.parametrize("policy", ["lessc", "hperf"])

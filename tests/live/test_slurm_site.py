@@ -8,7 +8,7 @@ import pytest
 
 from live.fakes import FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.errors import UsageError
-from shadowtime.live.operation import left_alone
+from shadowtime.live.operation import ineligible_jobs
 from shadowtime.live.port import Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
@@ -305,7 +305,7 @@ def test_status_predicts_starts_on_the_site() -> None:
     loop.step()
     found = status_of(parse_policy("easy"), loop.port.snapshot(), loop.kept, shape="site")
     assert [(row.job, row.eta.expected) for row in found.waiting] == [("7", 950 + 3600)]
-    assert list(found.left_alone) == ["8"]
+    assert list(found.ineligible) == ["8"]
     assert (found.hosts, found.used) == (3, (8, 16))
 
 
@@ -318,16 +318,16 @@ def test_features_with_counts_stay_with_slurm_and_the_reason_is_shown() -> None:
     loop.step()
     why = "its constraint is more than features of a node (small*2&big*1)"
     assert lines[0] == f"handed 7 to Slurm: {why}"
-    assert loop.port.sorted.left_alone == {"7": f"it is Slurm's to start: {why}"}
+    assert loop.port.sorted.ineligible == {"7": f"it is Slurm's to start: {why}"}
     fake.queue = queue_line("7", **wish, PriorityLong=1, Reason="Resources")
     loop.step()
     shown = {"7": f"it was handed to Slurm, which reports Resources: {why}"}
-    assert loop.port.sorted.left_alone == shown
+    assert loop.port.sorted.ineligible == shown
     again = drive.make_port(drive.Where(partition="cpu,all"), run=fake, clock=FakeClock())
     drive.suit(again, parse_policy("easy"), "site")
     again.recall(loop.kept.port)
     status = status_of(
         parse_policy("easy"), again.snapshot(), loop.kept, shape="site",
-        left_alone=left_alone(again),
+        ineligible=ineligible_jobs(again),
     )  # fmt: skip
-    assert status.left_alone == shown
+    assert status.ineligible == shown

@@ -44,7 +44,7 @@ def test_what_is_left_alone(given: dict[str, object], why: str) -> None:
     """Held by its user or an operator, not eligible, reserved, or not at the gate."""
     found = look(queue_line("7", **given))
     assert found.state.waiting == ()
-    assert why in found.left_alone["7"]
+    assert why in found.ineligible["7"]
 
 
 def test_a_hold_that_slurm_calls_impossible_is_the_gates_where_the_job_was_never_let_go() -> None:
@@ -53,7 +53,7 @@ def test_a_hold_that_slurm_calls_impossible_is_the_gates_where_the_job_was_never
     assert ([job.id for job in found.state.waiting], found.mislabelled) == (["7"], ("7",))
     found = look(queue_line("7", Reason="BadConstraints", EligibleTime=950))
     assert (found.state.waiting, found.mislabelled) == ((), ())
-    assert "cannot run it anywhere" in found.left_alone["7"]
+    assert "cannot run it anywhere" in found.ineligible["7"]
 
 
 def test_a_job_the_loop_stopped_waits_again() -> None:
@@ -140,7 +140,7 @@ def test_arrays_wait_task_by_task_within_their_throttle() -> None:
     queue = "".join(queue_line(f"5_{k}") for k in (2, 3, 4)) + running_line("5_1", "n1", 4)
     found = look(queue, details={"5_*": Detail(throttle=2)})
     assert [job.id for job in found.state.waiting] == ["5_2"]
-    assert set(found.left_alone) == {"5_3", "5_4"}
+    assert set(found.ineligible) == {"5_3", "5_4"}
 
 
 def test_shapes_of_jobs() -> None:

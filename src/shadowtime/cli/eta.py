@@ -13,13 +13,7 @@ from shadowtime.errors import UsageError
 
 @click.command("eta")
 @click.argument("job")
-@live.policy
-@live.partition
-@live.shape
-@live.gres
-@live.state
-@live.timeout
-@options.as_json
+@live.poll_of_slurm
 def command(job: str, as_json: bool, **given: Any) -> None:
     """When the waiting JOB of a Slurm cluster will start, with a range.
 
@@ -39,10 +33,10 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     found = look(**given)
     row = next((row for row in found.waiting if row.job == job), None)
     if row is None:
-        if job in found.left_alone and found.policy == "slurm":
-            raise UsageError(f"no start of job {job} is predicted: {found.left_alone[job]}")
-        if job in found.left_alone:
-            raise UsageError(f"the loop does not start job {job}: {found.left_alone[job]}")
+        if job in found.ineligible and found.policy == "slurm":
+            raise UsageError(f"no start of job {job} is predicted: {found.ineligible[job]}")
+        if job in found.ineligible:
+            raise UsageError(f"the loop does not start job {job}: {found.ineligible[job]}")
         where = "in the queue" if found.policy == "slurm" else "at the gate"
         raise UsageError(f"no job {job} waits {where}: see `shadowtime live slurm status`")
     if as_json:

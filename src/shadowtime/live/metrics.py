@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shadowtime.live.loop import Step
 
 PREFIX = "shadowtime_live"
-LEFT_ALONE = {
+INELIGIBLE = {
     "it is Slurm's to start": "handed_to_the_scheduler",
     "it was handed to Slurm": "handed_to_the_scheduler",
     "Slurm schedules it": "left_to_the_scheduler",
@@ -108,8 +108,8 @@ class Metrics:
             was, looks=was.looks + 1, looked=self.now(), queue=dict(queue), running=running
         )
 
-    def note(self, step: Step, left_alone: Mapping[str, str]) -> None:
-        """A step of the loop; ``left_alone``: waiting jobs that it does not start, and why."""
+    def note(self, step: Step, ineligible: Mapping[str, str]) -> None:
+        """A step of the loop; ``ineligible``: waiting jobs that it does not start, and why."""
         was, state = self.counts, step.state
         done = [(one.decision, one.done) for one in step.outcomes]
         refused = [decision for decision, carried_out in done if not carried_out]
@@ -131,7 +131,7 @@ class Metrics:
             refused_by_us=was.refused_by_us + len(refused) - step.refused,
             refused_by_scheduler=was.refused_by_scheduler + step.refused,
             looked=self.now(),
-            queue=queue_by_reason(step, left_alone),
+            queue=queue_by_reason(step, ineligible),
             running=len(state.running),
             used=sum(job.need[0] for job in state.running),
             procs=0 if state.closed else state.cluster.procs,
@@ -200,7 +200,7 @@ class Metrics:
         yield from one("processors", "gauge", "Processors that can be used.", ("", counts.procs))
 
 
-def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]:
+def queue_by_reason(step: Step, ineligible: Mapping[str, str]) -> dict[str, int]:
     """How many jobs wait for what.
 
     Examples
@@ -222,8 +222,8 @@ def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]
             "room" if not why else "fits_nowhere" if why in FITS_NOWHERE else "refused_repeatedly"
         )
         counts[reason] = counts.get(reason, 0) + 1
-    for why in left_alone.values():
-        known = (label for begin, label in LEFT_ALONE.items() if why.startswith(begin))
+    for why in ineligible.values():
+        known = (label for begin, label in INELIGIBLE.items() if why.startswith(begin))
         reason = next(known, "other")
         counts[reason] = counts.get(reason, 0) + 1
     return counts

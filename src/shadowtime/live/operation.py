@@ -104,9 +104,12 @@ class Counting:
             self.file.write(self.metrics.text(age=False))
 
 
-def left_alone(port: Any) -> Mapping[str, str]:
-    """Waiting jobs that the loop does not start, if a port reports them."""
-    return dict(getattr(port, "left_alone", {}))
+def ineligible_jobs(port: Any) -> Mapping[str, str]:
+    """Waiting jobs that the loop does not start, if a port reports them.
+
+    Ports of other packages may still use the former name, ``left_alone``.
+    """
+    return dict(getattr(port, "ineligible", getattr(port, "left_alone", {})))
 
 
 def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:

@@ -17,7 +17,7 @@ from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop
-from shadowtime.live.operation import Counting, Operation, left_alone, state_path
+from shadowtime.live.operation import Counting, Operation, ineligible_jobs, state_path
 from shadowtime.live.pace import Pace
 from shadowtime.live.record import Recorder
 from shadowtime.live.reports import described
@@ -179,7 +179,7 @@ def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, o
     """Poll once, or for the duration of the run."""
 
     def after(step: Any) -> None:
-        counting.after(step, left_alone(loop.port))
+        counting.after(step, ineligible_jobs(loop.port))
 
     if once:
         after(loop.step())

@@ -43,14 +43,15 @@ class Status:
     """Processors in use, and all of them."""
     running: int
     waiting: tuple[Row, ...]
-    left_alone: Mapping[str, str] = field(default_factory=dict)
+    ineligible: Mapping[str, str] = field(default_factory=dict)
+    """Waiting jobs that the loop does not start, with the reason."""
     counters: Mapping[str, int] = field(default_factory=dict)
     beat: Beat | None = None
     """The loop's last heartbeat, None if there is none."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values; ``left_alone`` is the former name of ``ineligible``."""
+        return asdict(self) | {"left_alone": dict(self.ineligible)}
 
 
 def status_of(
@@ -59,7 +60,7 @@ def status_of(
     kept: LoopState,
     *,
     shape: Shape = "pool",
-    left_alone: Mapping[str, str] | None = None,
+    ineligible: Mapping[str, str] | None = None,
     beat: Beat | None = None,
 ) -> Status:
     """A state in figures; the waiting jobs in order of their predicted starts."""
@@ -90,7 +91,7 @@ def status_of(
         waiting=tuple(
             sorted(rows, key=lambda row: (row.eta.expected, row.since, natural(row.job)))
         ),
-        left_alone={**(left_alone or {}), **aside},
+        ineligible={**(ineligible or {}), **aside},
         counters=dict(kept.counters),
         beat=beat,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common.lazy import Entry, LazyGroup, refuse_repeats
+from shadowtime.cli.common.options import all_of
 from shadowtime.cli.live import options as live
 from shadowtime.live.backend import Wanted
 
@@ -94,7 +95,7 @@ def command_of(backend: Backend) -> click.Command:
         if click.get_current_context().invoked_subcommand is None:
             run_backend(backend, **given)
 
-    decorators = [
+    all_options = all_of(
         live.policy_of_loop,
         live.act,
         *map(live.of_backend, backend.options),
@@ -118,10 +119,7 @@ def command_of(backend: Backend) -> click.Command:
             "do not.",
         ),
         live.operation,
-    ]
-    wrapped: Any = callback
-    for decorator in reversed(decorators):
-        wrapped = decorator(wrapped)
+    )
     made: click.Command = click.group(
         backend.name,
         cls=BackendGroup,
@@ -129,7 +127,7 @@ def command_of(backend: Backend) -> click.Command:
         help=backend.help,
         invoke_without_command=True,
         context_settings={"max_content_width": 100},
-    )(wrapped)
+    )(all_options(callback))
     return made
 
 

@@ -63,6 +63,8 @@ state = click.option(
     type=click.Path(dir_okay=False),
     help="The loop's state file. [default: in $STATE_DIRECTORY or ~/.local/state/shadowtime]",
 )
+poll_of_slurm = options.all_of(policy, partition, shape, gres, state, timeout, options.as_json)
+"""Options of the commands that poll Slurm once and predict starts."""
 operation = options.all_of(
     click.option(
         "--for",

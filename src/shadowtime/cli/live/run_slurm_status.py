@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
-from shadowtime.live.heartbeat import heartbeat_of, read_beat
+from shadowtime.cli.live.run_status import poll
 from shadowtime.live.slurm import drive, forecast
 from shadowtime.live.slurm.watch import status_beside
 from shadowtime.live.store import StateFile
-from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
 
@@ -40,16 +38,6 @@ def look(
         )
     shape = drive.choose_shape(port, chosen, shape)
     drive.suit(port, chosen, shape)
-    port.recall(kept.port)
     notes = kept.memory.jobs
     port.stopped = lambda job: job in notes and notes[job].kills > 0
-    state = port.snapshot()
-    with compile_notice("the policy's pass", "half a minute"):
-        return status_of(
-            chosen,
-            state,
-            kept,
-            shape=shape,
-            left_alone=port.left_alone,
-            beat=read_beat(heartbeat_of(path)),
-        )
+    return poll(port, chosen, kept, path, shape=shape)

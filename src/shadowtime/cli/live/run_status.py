@@ -13,7 +13,7 @@ from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import UsageError
 from shadowtime.live.backend import Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
-from shadowtime.live.operation import Operation, left_alone, state_path
+from shadowtime.live.operation import Operation, ineligible_jobs, state_path
 from shadowtime.live.store import StateFile
 from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
@@ -21,6 +21,7 @@ from shadowtime.report.numbers import span
 
 if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
+    from shadowtime.live.store import LoopState
     from shadowtime.live.view import Status
 
 
@@ -40,17 +41,22 @@ def look(
                 f"{backend.example}"
             )
         chosen = parse_policy(kept.policy)
+    return poll(port, chosen, kept, path, shape=target.shape)
+
+
+def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> Status:
+    """The state of a port under a policy; ``kept`` is what the loop's state file contains."""
     recall = getattr(port, "recall", None)
     if recall is not None:
         recall(kept.port)
     state = port.snapshot()
     with compile_notice("the policy's pass", "half a minute"):
         return status_of(
-            chosen,
+            policy,
             state,
             kept,
-            shape=target.shape,
-            left_alone=left_alone(port),
+            shape=shape,
+            ineligible=ineligible_jobs(port),
             beat=read_beat(heartbeat_of(path)),
         )
 
@@ -78,7 +84,7 @@ def show_status(found: Status) -> None:
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     verb = "has no predicted start" if found.policy == "slurm" else "is skipped"
-    parts += [Text(f"{job} {verb}: {why}") for job, why in found.left_alone.items()]
+    parts += [Text(f"{job} {verb}: {why}") for job, why in found.ineligible.items()]
     show(*parts)
 
 

@@ -11,13 +11,7 @@ from shadowtime.cli.live import options as live
 
 
 @click.command("status")
-@live.policy
-@live.partition
-@live.shape
-@live.gres
-@live.state
-@live.timeout
-@options.as_json
+@live.poll_of_slurm
 def command(as_json: bool, **given: Any) -> None:
     """The live state: nodes in use, waiting jobs, the predicted start of each with its range.
 

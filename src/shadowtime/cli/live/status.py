@@ -26,21 +26,18 @@ def status_command(backend: Backend) -> click.Command:
             show_status(found)
 
     asked = [option for option in backend.options if not option.prints]
-    decorators = [
+    all_options = options.all_of(
         live.policy,
         *map(live.of_backend, asked),
         live.shape_of(backend.shapes, backend.shape_help),
         live.state,
         options.as_json,
-    ]
-    wrapped: Any = callback
-    for decorator in reversed(decorators):
-        wrapped = decorator(wrapped)
+    )
     help = f"""The live state: what is in use, the waiting jobs, the predicted start of each.
 
     \b
     shadowtime live {backend.name} status
     shadowtime live {backend.name} status --policy {backend.example} --json
     """
-    made: click.Command = click.command("status", help=help)(wrapped)
+    made: click.Command = click.command("status", help=help)(all_options(callback))
     return made

@@ -49,7 +49,7 @@ class CondorPort:
     count while they run. A job that was released to a slot counts as running until it does; if the
     slot is gone or nothing happens, it waits again and is released to another if there is one. A
     job whose Requirements refuse every slot, or that fits on none, is left out and reported once. A
-    job waits, too, until its concurrency limits are free. ``left_alone`` gives the reason for each
+    job waits, too, until its concurrency limits are free. ``ineligible`` gives the reason for each
     of them. Disk is a resource like memory where the jobs at hand might exhaust it before the
     processors of a slot; elsewhere it decides nothing, and a policy that weighs resources against
     each other does not see it.
@@ -70,7 +70,7 @@ class CondorPort:
         self._original: dict[str, str] = {}
         self._avoid: dict[str, set[str]] = {}
         """Slots to which a job was released without starting."""
-        self.left_alone: dict[str, str] = {}
+        self.ineligible: dict[str, str] = {}
         """Waiting jobs that cannot be started now, and why."""
         self._limits: dict[str, float] = {}
         self._limits_at = -math.inf
@@ -87,7 +87,7 @@ class CondorPort:
             raise PortError("the collector lists no slot that accepts jobs")
         slots = _counting_disk(slots, slot_ads, ads)
         now = int(self.clock.now())
-        self.left_alone = {}
+        self.ineligible = {}
         waiting: list[tuple[WaitingJob, Ad]] = []
         holders: list[tuple[RunningJob | None, Ad]] = []
         for ad in ads:
@@ -249,7 +249,7 @@ class CondorPort:
                 self._leave(job.id, "fits on no slots that it accepts: skipped")
                 continue
             if why := self._conditions.keep(ad):
-                self.left_alone[job.id] = why
+                self.ineligible[job.id] = why
                 continue
             better = tuple(name for name in good if name not in self._avoid.get(job.id, ()))
             if self._fits(job, better, slots):
@@ -311,7 +311,7 @@ class CondorPort:
 
     def _leave(self, job: str, what: str) -> None:
         """Do not start a job; ``what`` follows the job's name in the report."""
-        self.left_alone[job] = f"it {what.removesuffix(': skipped')}"
+        self.ineligible[job] = f"it {what.removesuffix(': skipped')}"
         self._tell_once(f"job {job} {what}")
 
     def _tell_once(self, line: str) -> None:

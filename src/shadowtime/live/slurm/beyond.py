@@ -69,7 +69,7 @@ def why_beyond(
     return _nodes_beyond(row, detail, nodes)
 
 
-def with_own_reasons(left_alone: Mapping[str, str], handed: Mapping[str, str]) -> dict[str, str]:
+def with_own_reasons(ineligible: Mapping[str, str], handed: Mapping[str, str]) -> dict[str, str]:
     """Why the loop does not start jobs; for those handed to Slurm also why.
 
     Examples
@@ -80,7 +80,7 @@ def with_own_reasons(left_alone: Mapping[str, str], handed: Mapping[str, str]) -
     """
     return {
         job: f"{why}: {handed[job]}" if job in handed and why.startswith(HANDED_OVER) else why
-        for job, why in left_alone.items()
+        for job, why in ineligible.items()
     }
 
 

@@ -98,9 +98,9 @@ class SlurmPort:
         """What an earlier start has overwritten of jobs that are about to be started again."""
 
     @property
-    def left_alone(self) -> Mapping[str, str]:
+    def ineligible(self) -> Mapping[str, str]:
         """Waiting jobs of the last snapshot that the loop does not start, and why."""
-        return self.sorted.left_alone if self.sorted is not None else {}
+        return self.sorted.ineligible if self.sorted is not None else {}
 
     def snapshot(self) -> Snapshot:
         """What Slurm reports now."""
@@ -163,8 +163,8 @@ class SlurmPort:
             mislabelled=self.followers.relabelled,
             returning=self._returning,
         )
-        alone = with_own_reasons(self.sorted.left_alone, self._handed)
-        self.sorted = replace(self.sorted, left_alone=alone)
+        alone = with_own_reasons(self.sorted.ineligible, self._handed)
+        self.sorted = replace(self.sorted, ineligible=alone)
         for row in rows:
             if row.state == "PENDING" and row.reason.startswith(HELD):
                 self._returning.pop(row.id, None)

@@ -51,7 +51,7 @@ class Sorted:
     """Slurm's jobs, grouped by what the loop may do with them."""
 
     state: Snapshot
-    left_alone: Mapping[str, str] = field(default_factory=dict)
+    ineligible: Mapping[str, str] = field(default_factory=dict)
     """Pending jobs the loop does not touch, with the reason."""
     released: Mapping[str, str] = field(default_factory=dict)
     """Released jobs that have not started, with Slurm's reason."""

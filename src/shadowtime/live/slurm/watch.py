@@ -75,7 +75,7 @@ def status_beside(
         used=(sum(row.cpus for row in running), procs),
         running=len(running),
         waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
-        left_alone={row.id: found.unknown[row.id] for row in mine if row.id in found.unknown},
+        ineligible={row.id: found.unknown[row.id] for row in mine if row.id in found.unknown},
     )
 
 
