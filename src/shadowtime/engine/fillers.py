@@ -73,9 +73,6 @@ def held_filler(uses: tuple[Use, ...]) -> tuple[str, int] | None:
 
 def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
     """Generate the filler: plain Python that calls functions which Numba is to compile."""
-    if compiles():
-        import numba
-
     name = f"fill_{tag}"
     names: dict[str, Any] = {
         "__name__": home.__name__,
@@ -84,10 +81,25 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
     }
     for number, use in enumerate(uses):
         written = plain(use.function)
-        names[f"f{number}"] = numba.njit(twin(written, tag)) if compiles() else written
+        names[f"f{number}"] = called(twin(written, tag)) if compiles() else written
     # Under the record's file, the cache folder is that of the record's sources: all it depends on.
     exec(compile(source_of(uses, name), home.__file__, "exec"), names)
     return names[name]
+
+
+def called(function: Callable[..., Any], **options: Any) -> Any:
+    """The object of Numba for a function that the filler alone calls.
+
+    The wrappers for calls from elsewhere would take apart every field of the record or the queue,
+    and take longer to compile than most functions.
+    """
+    import numba
+
+    unused = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    try:
+        return numba.njit(**unused, **options)(function)
+    except (KeyError, TypeError):  # a Numba without these private options
+        return numba.njit(**options)(function)
 
 
 def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:

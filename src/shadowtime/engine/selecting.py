@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
-from shadowtime.engine.fillers import twin
+from shadowtime.engine.fillers import called, twin
 from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as home
@@ -163,7 +163,7 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
         "__name__": home.__name__,
         "Queue": Queue,
         "Free": Free,
-        "chosen_by": numba.njit(boundscheck=True)(twin(plain(use.function), tag)),
+        "chosen_by": called(twin(plain(use.function), tag), boundscheck=True),
         "at": pointer_to("int64"),
         "at_float": pointer_to("float64"),
         "carray": numba.carray,
@@ -201,8 +201,10 @@ def {name}(now, count, address):
     time = carray(at(known[2]), known[7])
     level = carray(at(known[3]), (known[7], known[6]))
     steps = carray(at(known[4]), 1)
+    queue = Queue({columns}, need[:count])
+    free = Free(time, level, steps)
     try:
-        chosen_by(now, Queue({columns}, need[:count]), Free(time, level, steps){values})
+        chosen_by(now, queue, free{values})
     except Exception:
         return 1
     return 0
