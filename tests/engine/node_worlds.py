@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from drawing import Drawing
 from naive.nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
@@ -23,6 +24,10 @@ BANDWIDTHS = {
 }
 
 
+SPREADS = (0, 3, 20, 60)
+LENGTHS = (1, 2, 3, 4, 5, 7, 10, 16, 25, 40)
+
+
 @st.composite
 def node_worlds(
     draw: st.DrawFn,
@@ -35,22 +40,22 @@ def node_worlds(
 
     ``shapes``: (nodes, processors of each) to choose from, instead of four of up to four.
     """
-    cap = draw(st.sampled_from(caps))
+    pick = Drawing(draw)
+    cap = pick.one(caps)
     if shapes:
-        machine = Machine(*draw(st.sampled_from(shapes)), cap)
+        machine = Machine(*pick.one(shapes), cap)
     else:
-        machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), cap)
+        machine = Machine(pick.number(1, 4), pick.number(1, 4), cap)
     procs = machine.nodes * machine.cores
-    spread = draw(st.sampled_from([0, 3, 20, 60]))
-    lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
-    kinds = draw(st.lists(st.sampled_from(BANDWIDTHS[cap]), min_size=1, max_size=3))
+    spread = pick.one(SPREADS)
+    kinds = [pick.one(BANDWIDTHS[cap]) for _ in range(pick.number(1, 3))]
     jobs = []
-    for number in draw(st.permutations(range(1, draw(st.integers(1, most)) + 1))):
-        request = draw(lengths)
-        run = draw(st.one_of(st.just(request), lengths, st.just(max(1, request * 4 // 5))))
-        width = draw(st.one_of(st.integers(1, min(procs, 4)), st.integers(1, procs)))
-        b = draw(st.sampled_from(kinds))
-        submit = draw(st.integers(0, spread))
+    for number in pick.shuffled(range(1, pick.number(1, most) + 1)):
+        request = pick.one(LENGTHS)
+        run = pick.one((request, pick.one(LENGTHS), max(1, request * 4 // 5)))
+        width = pick.number(1, pick.one((min(procs, 4), procs)))
+        b = pick.one(kinds)
+        submit = pick.number(0, spread)
         jobs.append(NodeJob(number, submit, (width,), request, run, request, bandwidth=b))
     return jobs, machine
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from drawing import Drawing
 from naive import site as naive_site
 from shadowtime.cluster.site import (
     Association,
@@ -31,89 +32,90 @@ FEATURES = [
     *("x*1", "[x|y]", "[x*1&y*1]", "[(x|y)*2&x*1]", "y&x*2", "[x*2|y*1]"),
 ]
 """Feature expressions for one node, or for several nodes together."""
-LENGTHS = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 10, 16, 25])
+LENGTHS = (1, 1, 2, 3, 4, 5, 7, 10, 16, 25)
 
 
 @st.composite
 def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
     """Mixed nodes; partitions that overlap; outages and reservations if requested."""
-    count = draw(st.integers(1, 4))
+    pick = Drawing(draw)
+    count = pick.number(1, 4)
     nodes = []
     for i in range(count):
-        gpus = draw(st.sampled_from([0, 0, 2]))
-        typed = gpus if draw(st.booleans()) else 0
+        gpus = pick.one([0, 0, 2])
+        typed = gpus if pick.yes() else 0
         nodes.append(
             Node(
                 name=f"n{i}",
-                amounts=(draw(st.sampled_from([1, 2, 4])), draw(st.integers(2, 6)), gpus, typed),
-                features=frozenset(draw(st.sets(st.sampled_from("xy"), max_size=2))),
-                weight=draw(st.sampled_from([1, 1, 2])),
+                amounts=(pick.one([1, 2, 4]), pick.number(2, 6), gpus, typed),
+                features=frozenset(pick.some("xy")),
+                weight=pick.one([1, 1, 2]),
             )
         )
     if plain:
         return Site(nodes=tuple(nodes), resources=RESOURCES)
     names = [node.name for node in nodes]
     partitions = []
-    for i in range(draw(st.integers(1, 2))):
-        inside = draw(st.sets(st.sampled_from(names), min_size=1))
+    for i in range(pick.number(1, 2)):
+        inside = pick.some(names, least=1)
         partitions.append(
             Partition(
                 name=f"p{i}",
                 nodes=tuple(name for name in names if name in inside),
-                max_time=draw(st.sampled_from([None, None, 10])),
-                max_nodes=draw(st.sampled_from([None, None, 2])),
-                max_cpus_per_node=draw(st.sampled_from([None, None, 2])),
-                tier=draw(st.sampled_from([1, 1, 2])),
-                exclusive=draw(st.sampled_from([False, False, False, True])),
-                default_memory=draw(st.sampled_from([None, 1])),
+                max_time=pick.one([None, None, 10]),
+                max_nodes=pick.one([None, None, 2]),
+                max_cpus_per_node=pick.one([None, None, 2]),
+                tier=pick.one([1, 1, 2]),
+                exclusive=pick.one([False, False, False, True]),
+                default_memory=pick.one([None, 1]),
                 default=i == 0,
-                qos=draw(st.sampled_from(["", "part"])),
+                qos=pick.one(["", "part"]),
             )
         )
     outages: list[Outage] = []
     reservations: list[Reservation] = []
     if events:
-        for _ in range(draw(st.integers(0, 2))):
-            begin = draw(st.integers(0, 30))
+        for _ in range(pick.number(0, 2)):
+            begin = pick.number(0, 30)
             outages.append(
                 Outage(
-                    node=draw(st.sampled_from(names)),
+                    node=pick.one(names),
                     begin=begin,
-                    end=draw(st.sampled_from([begin + 1, begin + 6, (1 << 40) - 1])),
-                    drain=draw(st.booleans()),
-                    known_at=draw(st.sampled_from([None, 0, begin - 3])),
+                    end=pick.one([begin + 1, begin + 6, (1 << 40) - 1]),
+                    drain=pick.yes(),
+                    known_at=pick.one([None, 0, begin - 3]),
                 )
             )
-        for i in range(draw(st.integers(0, 1))):
-            begin = draw(st.integers(0, 20))
-            inside = draw(st.sets(st.sampled_from(names), min_size=1))
+        for i in range(pick.number(0, 1)):
+            begin = pick.number(0, 20)
+            inside = pick.some(names, least=1)
             reservations.append(
                 Reservation(
                     name=f"r{i}",
                     nodes=tuple(name for name in names if name in inside),
                     begin=begin,
-                    end=begin + draw(st.integers(1, 20)),
-                    users=draw(st.sampled_from([frozenset(), frozenset({"0"})])),
-                    known_at=draw(st.sampled_from([None, max(0, begin - 4)])),
+                    end=begin + pick.number(1, 20),
+                    users=pick.one([frozenset(), frozenset({"0"})]),
+                    known_at=pick.one([None, max(0, begin - 4)]),
                 )
             )
-    limited = draw(st.booleans())
-    small = st.sampled_from([None, None, 1, 2])
+    limited = pick.yes()
+    small = (None, None, 1, 2)
 
     def limits() -> Limits:
         return Limits(
-            group_jobs=draw(small),
-            user_jobs=draw(small),
-            account_jobs=draw(small),
-            group_resources=draw(st.sampled_from([{}, {"cpus": 3}, {"nodes": 2, "gpu": 1}])),
-            user_resources=draw(st.sampled_from([{}, {"cpus": 2}, {"memory": 4}])),
-            group_minutes=draw(st.sampled_from([{}, {}, {"cpus": 1}])),
-            group_run_minutes=draw(st.sampled_from([{}, {}, {"cpus": 1}])),
-            group_wall=draw(st.sampled_from([None, None, 30])),
-            job_wall=draw(st.sampled_from([None, None, 10])),
-            job_resources=draw(st.sampled_from([{}, {}, {"cpus": 3}])),
-            job_minutes=draw(st.sampled_from([{}, {}, {"cpus": 1}])),
-            job_node_resources=draw(st.sampled_from([{}, {}, {"cpus": 2, "gpu": 1}])),
+            group_jobs=pick.one(small),
+            user_jobs=pick.one(small),
+            account_jobs=pick.one(small),
+            group_resources=pick.one([{}, {"cpus": 3}, {"nodes": 2, "gpu": 1}]),
+            user_resources=pick.one([{}, {"cpus": 2}, {"memory": 4}]),
+            group_minutes=pick.one([{}, {}, {"cpus": 1}]),
+            group_run_minutes=pick.one([{}, {}, {"cpus": 1}]),
+            group_wall=pick.one([None, None, 30]),
+            job_wall=pick.one([None, None, 10]),
+            job_resources=pick.one([{}, {}, {"cpus": 3}]),
+            job_minutes=pick.one([{}, {}, {"cpus": 1}]),
+            job_node_resources=pick.one([{}, {}, {"cpus": 2, "gpu": 1}]),
         )
 
     return Site(
@@ -130,7 +132,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
         reservations=tuple(reservations),
         outages=tuple(outages),
         licences={"m": 1},
-        requeue=draw(st.booleans()),
+        requeue=pick.yes(),
         enforce=frozenset({"limits"}) if limited else frozenset(),
     )
 
@@ -138,39 +140,40 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
 @st.composite
 def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
     """The request of one job."""
-    least = draw(st.sampled_from([1, 1, 1, 2, 3]))
-    tasks = draw(st.integers(1, 5))
+    pick = Drawing(draw)
+    least = pick.one([1, 1, 1, 2, 3])
+    tasks = pick.number(1, 5)
     gres: tuple[Gres, ...] = ()
-    if draw(st.sampled_from([False, False, True])):
-        name = draw(st.sampled_from(["gpu", "gpu:a"]))
-        per = draw(st.sampled_from(["node", "task", "job"]))
+    if pick.one([False, False, True]):
+        name = pick.one(["gpu", "gpu:a"])
+        per = pick.one(["node", "task", "job"])
         most = 5 if per == "job" else 2
-        gres = (Gres(name=name, count=draw(st.integers(1, most)), per=per),)
+        gres = (Gres(name=name, count=pick.number(1, most), per=per),)
     common: dict[str, Any] = {
         "nodes": least,
-        "max_nodes": draw(st.sampled_from([None, least, least + 1])),
+        "max_nodes": pick.one([None, least, least + 1]),
         "tasks": tasks,
-        "cpus_per_task": draw(st.sampled_from([1, 1, 2])),
-        "tasks_per_node": draw(st.sampled_from([None, None, 1, 2])),
-        "memory": draw(st.sampled_from([None, 0, 1, 2])),
-        "memory_per": draw(st.sampled_from(["node", "cpu"])),
+        "cpus_per_task": pick.one([1, 1, 2]),
+        "tasks_per_node": pick.one([None, None, 1, 2]),
+        "memory": pick.one([None, 0, 1, 2]),
+        "memory_per": pick.one(["node", "cpu"]),
         "gres": gres,
-        "cpus_per_gpu": draw(st.sampled_from([None, None, 2])),
-        "features": draw(st.sampled_from(FEATURES)),
-        "exclusive": draw(st.sampled_from([False, False, False, True])),
-        "contiguous": draw(st.sampled_from([False, False, False, True])),
-        "wanted": draw(st.sampled_from([(), (), ("n0",)])),
-        "excluded": draw(st.sampled_from([(), (), ("n1",)])),
+        "cpus_per_gpu": pick.one([None, None, 2]),
+        "features": pick.one(FEATURES),
+        "exclusive": pick.one([False, False, False, True]),
+        "contiguous": pick.one([False, False, False, True]),
+        "wanted": pick.one([(), (), ("n0",)]),
+        "excluded": pick.one([(), (), ("n1",)]),
     }
     if plain:
         return Request(**common)
     return Request(
         **common,
-        partitions=draw(st.sampled_from([(), ("p0",), ("p1",), ("p1", "p0")])),
-        qos=draw(st.sampled_from(["", "q"])),
-        account=draw(st.sampled_from(["", "a"])),
-        reservation=draw(st.sampled_from(["", "", "", "r0"])),
-        licences=draw(st.sampled_from([(), (), (("m", 1),)])),
+        partitions=pick.one([(), ("p0",), ("p1",), ("p1", "p0")]),
+        qos=pick.one(["", "q"]),
+        account=pick.one(["", "a"]),
+        reservation=pick.one(["", "", "", "r0"]),
+        licences=pick.one([(), (), (("m", 1),)]),
     )
 
 
@@ -179,39 +182,38 @@ def workloads(
     draw: st.DrawFn, *, plain: bool = False, overruns: bool = False, most: int = 10
 ) -> Workload:
     """Jobs with requests, begin times, cancellations, arrays and dependencies."""
-    count = draw(st.integers(1, most))
-    spread = draw(st.sampled_from([0, 3, 20]))
-    kinds = [draw(requests(plain=plain)) for _ in range(draw(st.integers(1, 4)))]
-    submit = sorted(draw(st.integers(0, spread)) for _ in range(count))
-    request = [draw(LENGTHS) for _ in range(count)]
-    run = [draw(st.one_of(st.just(asked), LENGTHS)) for asked in request]
-    limit = [
-        asked + draw(st.sampled_from([0, 0, 7, 1 << 30])) if overruns else asked
-        for asked in request
-    ]
-    each = [draw(st.sampled_from(kinds)) for _ in range(count)]
-    rare = st.sampled_from([-1, -1, -1, 0, 4, 12])
+    pick = Drawing(draw)
+    count = pick.number(1, most)
+    spread = pick.one([0, 3, 20])
+    asks = requests(plain=plain)
+    kinds = [draw(asks) for _ in range(pick.number(1, 4))]
+    submit = sorted(pick.number(0, spread) for _ in range(count))
+    request = [pick.one(LENGTHS) for _ in range(count)]
+    run = [pick.one((asked,) * len(LENGTHS) + LENGTHS) for asked in request]
+    limit = [asked + pick.one([0, 0, 7, 1 << 30]) if overruns else asked for asked in request]
+    each = [pick.one(kinds) for _ in range(count)]
+    rare = (-1, -1, -1, 0, 4, 12)
     columns: dict[str, Any] = {}
     dependencies = []
     if not plain:
         columns = {
-            "begin": [draw(rare) for _ in range(count)],
-            "cancel_at": [draw(rare) for _ in range(count)],
-            "array": [draw(st.sampled_from([-1, 1])) for _ in range(count)],
+            "begin": [pick.one(rare) for _ in range(count)],
+            "cancel_at": [pick.one(rare) for _ in range(count)],
+            "array": [pick.one([-1, 1]) for _ in range(count)],
             "throttle": [2] * count,
-            "requeue": [draw(st.sampled_from([1, 1, 0])) for _ in range(count)],
+            "requeue": [pick.one([1, 1, 0]) for _ in range(count)],
         }
         names = ["after", "afterany", "afterok", "afternotok", "aftercorr", "singleton"]
         for job in range(1, count):
-            for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
-                on = draw(st.sets(st.integers(1, job), min_size=1, max_size=2))
-                kind = draw(st.sampled_from(names))
+            for _ in range(pick.one([0, 0, 0, 1, 2])):
+                on = {pick.number(1, job) for _ in range(pick.number(1, 2))}
+                kind = pick.one(names)
                 dependencies.append(
                     Dependency(
                         job=job,
                         kind=kind,
                         on=() if kind == "singleton" else tuple(sorted(on)),
-                        any_of=draw(st.booleans()),
+                        any_of=pick.yes(),
                     )
                 )
     asked = Requests.of_jobs(each, dependencies=dependencies, **columns)
@@ -221,9 +223,9 @@ def workloads(
         procs=[one.cpus for one in each],
         request=request,
         limit=limit,
-        user=[draw(st.integers(-1, 1)) for _ in range(count)],
-        status=[draw(st.sampled_from([-1, 1, 0])) for _ in range(count)],
-        executable=[draw(st.integers(0, 1)) for _ in range(count)],
+        user=[pick.number(-1, 1) for _ in range(count)],
+        status=[pick.one([-1, 1, 0]) for _ in range(count)],
+        executable=[pick.number(0, 1) for _ in range(count)],
         requests=asked,
         epoch=0,
     )
@@ -232,16 +234,17 @@ def workloads(
 @st.composite
 def crowds(draw: st.DrawFn) -> tuple[Workload, Site]:
     """Many jobs of one or two kinds of nodes in a short time: the queue gets long."""
-    nodes = draw(st.lists(st.sampled_from([2, 4, 4]), min_size=1, max_size=3))
+    pick = Drawing(draw)
+    nodes = [pick.one((2, 4, 4)) for _ in range(pick.number(1, 3))]
     site = Site(nodes=tuple(Node(name=f"n{i}", amounts=(c,)) for i, c in enumerate(nodes)))
-    count = draw(st.integers(5, 14))
-    request = [draw(st.integers(1, 25)) for _ in range(count)]
+    count = pick.number(5, 14)
+    request = [pick.number(1, 25) for _ in range(count)]
     workload = Workload.build(
-        submit=sorted(draw(st.integers(0, 20)) for _ in range(count)),
-        run=[draw(st.one_of(st.just(asked), st.integers(1, asked))) for asked in request],
-        procs=[draw(st.integers(1, sum(nodes))) for _ in range(count)],
+        submit=sorted(pick.number(0, 20) for _ in range(count)),
+        run=[min(pick.number(1, 2 * asked), asked) for asked in request],
+        procs=[pick.number(1, sum(nodes)) for _ in range(count)],
         request=request,
-        user=[draw(st.integers(0, 2)) for _ in range(count)],
+        user=[pick.number(0, 2) for _ in range(count)],
         epoch=0,
     )
     return with_requests(workload, site), site

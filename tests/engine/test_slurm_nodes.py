@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
+from drawing import Drawing
 from engine.node_worlds import COLUMNS, as_cluster, as_workload, penalised_of, places_of, rows_of
 from naive import nodes as naive_nodes
 from naive.nodes import Machine, NodeJob, NodeResult
@@ -39,22 +40,23 @@ def slurm_worlds(
     draw: st.DrawFn, *, least: int = 1, most: int = 12, demands: Any = FEW
 ) -> tuple[list[NodeJob], Machine]:
     """Jobs with tags on a machine that could hold each of them alone, at 1.3 times its demand."""
-    machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), CAP)
-    spread = draw(st.sampled_from([0, 3, 20, 60]))
-    lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
+    pick = Drawing(draw)
+    machine = Machine(pick.number(1, 4), pick.number(1, 4), CAP)
+    spread = pick.one((0, 3, 20, 60))
+    lengths = (1, 2, 3, 4, 5, 7, 10, 16, 25, 40)
     kinds = draw(demands)
     jobs = []
-    for number in draw(st.permutations(range(1, draw(st.integers(least, most)) + 1))):
-        request = draw(lengths)
-        run = draw(st.one_of(st.just(request), lengths, st.just(max(1, request * 4 // 5))))
-        kind = draw(st.integers(0, len(kinds) - 1))
+    for number in pick.shuffled(range(1, pick.number(least, most) + 1)):
+        request = pick.one(lengths)
+        run = pick.one((request, pick.one(lengths), max(1, request * 4 // 5)))
+        kind = pick.number(0, len(kinds) - 1)
         b = kinds[kind]
         worst = max(kinds) * 13 / 10
         room = min(machine.cores, math.floor(CAP / worst)) if worst > 0 else machine.cores
-        width = draw(st.integers(1, max(1, machine.nodes * min(room, 2))))
+        width = pick.number(1, max(1, machine.nodes * min(room, 2)))
         width = min(width, machine.nodes * max(1, room))
-        tag = str(draw(st.sampled_from([kind, kind, 0])))  # sometimes a tag is shared
-        submit = draw(st.integers(0, spread))
+        tag = str(pick.one((kind, kind, 0)))  # sometimes a tag is shared
+        submit = pick.number(0, spread)
         jobs.append(NodeJob(number, submit, (width,), request, run, request, bandwidth=b, tag=tag))
     return jobs, machine
 

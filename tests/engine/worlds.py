@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from drawing import Drawing
 from naive.pool import Job, Result
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -14,33 +15,35 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
 
+CAPACITIES = (1, 2, 3, 5, 8, 16)
+SPREADS = (0, 3, 20, 60)
+LENGTHS = (1, 1, 2, 3, 4, 5, 7, 10, 16, 25, 40)
+
 
 @st.composite
 def worlds(
     draw: st.DrawFn, *, resources: int = 1, overruns: bool = False, most: int = 14
 ) -> tuple[list[Job], tuple[int, ...]]:
     """Jobs and a machine: ties, equal submits, one processor, machine-wide jobs, overload."""
-    capacity = tuple(draw(st.sampled_from([1, 2, 3, 5, 8, 16])) for _ in range(resources))
-    spread = draw(st.sampled_from([0, 3, 20, 60]))
-    lengths = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
-    count = draw(st.integers(1, most))
-    ids = draw(st.permutations(range(1, count + 1)))
+    pick = Drawing(draw)
+    capacity = tuple(pick.one(CAPACITIES) for _ in range(resources))
+    spread = pick.one(SPREADS)
     jobs = []
-    for number in ids:
-        first = draw(st.one_of(st.integers(1, capacity[0]), st.just(capacity[0])))
-        rest = tuple(draw(st.integers(0, c)) for c in capacity[1:])
-        request = draw(lengths)
-        run = draw(st.one_of(st.just(request), lengths))
-        limit = draw(st.sampled_from([request, request + 7, 1 << 30])) if overruns else request
+    for number in pick.shuffled(range(1, pick.number(1, most) + 1)):
+        first = min(pick.number(1, 2 * capacity[0]), capacity[0])  # half of them machine-wide
+        rest = tuple(pick.number(0, c) for c in capacity[1:])
+        request = pick.one(LENGTHS)
+        run = pick.one((request,) * len(LENGTHS) + LENGTHS)  # half of them as requested
+        limit = pick.one((request, request + 7, 1 << 30)) if overruns else request
         jobs.append(
             Job(
                 id=number,
-                submit=draw(st.integers(0, spread)),
+                submit=pick.number(0, spread),
                 need=(first, *rest),
                 request=request,
                 run=run,
                 limit=limit,
-                user=draw(st.integers(-1, 2)),
+                user=pick.number(-1, 2),
             )
         )
     return jobs, capacity

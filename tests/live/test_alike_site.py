@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
+from drawing import Drawing
 from engine.site_worlds import LENGTHS, RESOURCES, requests
 from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
 from shadowtime.engine import simulate
@@ -34,49 +35,49 @@ MOST = 500
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Workload, Site]:
     """Mixed nodes, two partitions that overlap, limits of a QOS that hold at every moment."""
+    pick = Drawing(draw)
     nodes = []
-    for i in range(draw(st.integers(2, 4))):
-        gpus = draw(st.sampled_from([0, 2]))
+    for i in range(pick.number(2, 4)):
+        gpus = pick.one([0, 2])
         nodes.append(
             Node(
                 name=f"n{i}",
-                amounts=(draw(st.sampled_from([2, 4])), draw(st.integers(2, 6)), gpus, gpus),
-                features=frozenset(draw(st.sets(st.sampled_from("xy"), max_size=2))),
+                amounts=(pick.one([2, 4]), pick.number(2, 6), gpus, gpus),
+                features=frozenset(pick.some("xy")),
             )
         )
     names = tuple(node.name for node in nodes)
     limits = Limits(
-        user_jobs=draw(st.sampled_from([None, 1, 2])),
-        group_resources=draw(st.sampled_from([{}, {"cpus": 3}, {"gpu": 1}])),
+        user_jobs=pick.one([None, 1, 2]),
+        group_resources=pick.one([{}, {"cpus": 3}, {"gpu": 1}]),
     )
     site = Site(
         nodes=tuple(nodes),
         resources=RESOURCES,
         partitions=(
-            Partition(
-                name="p0", nodes=names, default=True, max_nodes=draw(st.sampled_from([None, 2]))
-            ),
+            Partition(name="p0", nodes=names, default=True, max_nodes=pick.one([None, 2])),
             Partition(name="p1", nodes=names[1:]),
         ),
         qos=(Qos(name="q", limits=limits),),
         enforce=frozenset({"limits"}),
     )
-    count = draw(st.integers(1, 9))
-    submit = sorted(draw(st.integers(0, 12)) for _ in range(count))
-    request = [draw(LENGTHS) for _ in range(count)]
-    run = [min(asked, draw(LENGTHS)) for asked in request]
-    plain = [draw(requests(plain=True)) for _ in range(count)]
+    count = pick.number(1, 9)
+    submit = sorted(pick.number(0, 12) for _ in range(count))
+    request = [pick.one(LENGTHS) for _ in range(count)]
+    run = [min(asked, pick.one(LENGTHS)) for asked in request]
+    asked_for = requests(plain=True)
+    plain = [draw(asked_for) for _ in range(count)]
     asks = []
     for one in plain:
-        where = draw(st.sampled_from([("p0",), ("p1",), ("p1", "p0")]))
-        values = {**vars(one), "partitions": where, "qos": draw(st.sampled_from(["", "q"]))}
+        where = pick.one([("p0",), ("p1",), ("p1", "p0")])
+        values = {**vars(one), "partitions": where, "qos": pick.one(["", "q"])}
         asks.append(Request(**values))
     work = Workload.build(
         submit=submit,
         run=run,
         request=request,
         procs=[ask.cpus for ask in asks],
-        user=[draw(st.integers(1, 2)) for _ in range(count)],
+        user=[pick.number(1, 2) for _ in range(count)],
         names={"user": ("", "ann", "bob")},
         requests=Requests.of_jobs(asks),
         epoch=0,
