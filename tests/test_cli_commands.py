@@ -74,6 +74,16 @@ def test_simulate_writes_the_schedule(six: str) -> None:
     assert found[5]["reason"] == "backfilled"
 
 
+def test_a_parquet_schedule_has_the_columns_of_the_log(six: str) -> None:
+    """As ``run.write`` writes it: user, run, partition and policy beside the starts."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run(["simulate", six, "-c", "pool:5", "-p", "easy", "--schedule", "out.parquet"]) == 0
+    table = parquet.read_table("out.parquet")
+    assert {"run", "user", "partition", "policy"} <= set(table.column_names)
+    assert table.column("start").to_pylist() == EASY_STARTS
+    assert set(table.column("policy").to_pylist()) == {"easy"}
+
+
 def test_simulate_writes_a_folder(six: str) -> None:
     """-o holds the result, the schedule, the jobs and the machine; twice the same bytes."""
     policy = "easy(reserve=2, order=sjf)"

@@ -5,6 +5,7 @@
     ├── ClusterError    an invalid machine description
     ├── PolicyError     an unknown policy, part or parameter, or incompatible parts
     ├── UsageError      a request that cannot be fulfilled
+    │   └── UnknownName     a name that a mapping of ours does not have
     ├── StoreError      a performance store that is down, locked, read-only or foreign
     └── MissingExtra    an optional dependency that is not installed
 
@@ -13,6 +14,11 @@ The command line prints it without a traceback and exits with code 2.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class ShadowtimeError(Exception):
@@ -53,6 +59,13 @@ class UsageError(ShadowtimeError, ValueError):
     """A request that cannot be fulfilled."""
 
 
+class UnknownName(UsageError, KeyError):
+    """A name that a mapping of ours does not have."""
+
+    def __str__(self) -> str:  # a KeyError prints its message in quotes
+        return str(self.args[0])
+
+
 class StoreError(ShadowtimeError, RuntimeError):
     """A performance store that cannot be used: down, locked, read-only or foreign."""
 
@@ -72,3 +85,24 @@ class MissingExtra(ShadowtimeError, ImportError):
 
     def __init__(self, module: str, *, extra: str, purpose: str) -> None:
         super().__init__(f"{module} is needed to {purpose}: pip install 'shadowtime[{extra}]'")
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: what was meant, or what there is.
+
+    Examples
+    --------
+    >>> near("esay", ["easy", "fcfs"]), near("x", ["easy", "fcfs"]), near("x", [])
+    (': did you mean easy?', ': there are easy, fcfs', ': there is none')
+    """
+    from difflib import get_close_matches  # only for a message
+
+    names = list(known)
+    low = {name.lower(): name for name in names}
+    found = [low[one] for one in get_close_matches(word.lower(), low, n=2, cutoff=0.6)]
+    if found:
+        return f": did you mean {' or '.join(found)}?"
+    if not names:
+        return ": there is none"
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f": there are {shown}"

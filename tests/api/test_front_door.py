@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 import shadowtime as st
-from shadowtime.errors import InputError, PolicyError, ShadowtimeError, UsageError
+from shadowtime.errors import (
+    InputError,
+    PolicyError,
+    ShadowtimeError,
+    UnknownName,
+    UsageError,
+)
 
 
 def jobs() -> st.Workload:
@@ -101,6 +107,42 @@ def test_wrong_words_raise_our_errors() -> None:
         st.read("no-such-file.swf")
     with pytest.raises(UsageError, match="job log"):
         st.simulate(3, 4, "easy")
+    with pytest.raises(ShadowtimeError, match="did you mean pool:4"):
+        st.simulate(jobs(), "poll:4", "easy")
+    with pytest.raises(ShadowtimeError, match="whole numbers"):
+        st.Cluster.pool("four")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="did you mean overrun"):
+        st.read("any.swf", overun="cut")
+    with pytest.raises(UsageError, match="did you mean pv-easy"):
+        st.paper("pveasy")
+
+
+def test_wrong_words_about_results_suggest_the_right_ones(tmp_path: Path) -> None:
+    """A misspelt metric, run or ending is an error of ours; a metric's is a KeyError too."""
+    found = st.compare(jobs(), "pool:4", ["easy", "fcfs"])
+    run = found["easy"]
+    with pytest.raises(UnknownName, match="there is no metric 'bsld_men': did you mean bsld_mean"):
+        run.metrics["bsld_men"]
+    with pytest.raises(KeyError):
+        run.metrics["bsld_men"]
+    assert run.metrics.get("bsld_men") is None
+    with pytest.raises(UsageError, match="did you mean easy"):
+        found["esay"]
+    with pytest.raises(UsageError, match=r"name it out\.csv or out\.parquet"):
+        run.write(tmp_path / "out.paquet")
+    with pytest.raises(UsageError, match="did you mean bsld_mean"):
+        st.sweep(jobs(), 4, ["easy"], folder=tmp_path, metrics=["bsld_men"])
+
+
+def test_reprs_are_short() -> None:
+    """What a prompt shows of a value is one line with what it is."""
+    run = st.simulate(jobs(), "pool:4", "easy(reserve=2)")
+    assert repr(st.policy("easy", reserve=4)) == "Policy(easy(reserve=4))"
+    assert repr(st.Cluster.pool(256)) == "Cluster(pool:256)"
+    assert repr(run.cluster) == "Cluster(pool:4)"
+    assert repr(run.check()).startswith("Report(nothing violated, ")
+    assert repr(run.schedule) == "Schedule(easy(reserve=2): 3 jobs)"
+    assert repr(run.workload).startswith("Workload(workload: 3 jobs")
 
 
 def test_a_run_is_measured_proved_and_explained() -> None:

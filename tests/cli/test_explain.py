@@ -90,7 +90,7 @@ def test_an_unknown_policy_names_those_there(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["explain", "out", "14", "-p", "lxf"]) == 2
-    assert "out has no policy lxf: it has easy, fcfs" in capsys.readouterr().err
+    assert "out has no policy lxf: there are easy, fcfs" in capsys.readouterr().err
 
 
 SITE = """

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from shadowtime.api.inputs import require_folder
-from shadowtime.errors import UsageError
+from shadowtime.errors import UsageError, near
 from shadowtime.study.papers import carry_out
 from shadowtime.study.papers.parts import PaperStudy, names
 from shadowtime.study.sweep.parts import run_parts
@@ -41,13 +41,13 @@ def paper(
     Examples
     --------
     >>> import shadowtime as st
-    >>> st.paper("pv-hard")
+    >>> st.paper("pv-eazy")
     Traceback (most recent call last):
     ...
-    shadowtime.errors.UsageError: no paper 'pv-hard': there are class-partitioning, ...
+    shadowtime.errors.UsageError: there is no paper 'pv-eazy': did you mean pv-easy?
     """
     if name not in names():
-        raise UsageError(f"no paper {name!r}: there are {', '.join(names())}")
+        raise UsageError(f"there is no paper {name!r}{near(name, names())}")
     require_folder(resume, workers, executor)
     study = PaperStudy(
         name=name,

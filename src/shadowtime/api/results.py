@@ -15,7 +15,7 @@ from shadowtime.api.picture import picture
 from shadowtime.api.run import SHOWN, Run, save
 from shadowtime.api.tables import html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
-from shadowtime.errors import UsageError
+from shadowtime.errors import UnknownName, near
 from shadowtime.policy import make_policy
 from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
@@ -67,8 +67,8 @@ class Results:
         for run in self.runs:
             if run.name == policy:
                 return run
-        names = ", ".join(run.name for run in self.runs)
-        raise UsageError(f"there is no run of {policy!r} here: there are {names}")
+        names = [run.name for run in self.runs]
+        raise UnknownName(f"there is no run of {policy!r} here{near(policy, names)}")
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.inputs import as_window, inputs_of
 from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
+from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.policy import make_policy
 from shadowtime.schedule import write
+from shadowtime.schedule.files import SUFFIXES
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +28,21 @@ if TYPE_CHECKING:
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
 """Metrics of a short description."""
+
+
+class Metrics(dict[str, float]):
+    """Metrics by name; a misspelt name is reported with similar ones.
+
+    Examples
+    --------
+    >>> Metrics(bsld_mean=1.5, mwbs=3.0)["bsld_men"]
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UnknownName: there is no metric 'bsld_men': did you mean bsld_mean?
+    """
+
+    def __missing__(self, name: str) -> float:
+        raise UnknownName(f"there is no metric {name!r}{near(str(name), self)}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +76,7 @@ class Run:
         """Every metric by name (docs/reference/metrics)."""
         from shadowtime.metrics import measure
 
-        return measure(self.schedule, self.workload, self.cluster, window=self.window)
+        return Metrics(measure(self.schedule, self.workload, self.cluster, window=self.window))
 
     def check(self, *, claims: Any = None) -> Report:
         """Prove the schedule: capacity, limits, promises and whatever else the policy claims."""
@@ -88,9 +105,7 @@ class Run:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schedule as CSV or, by its suffix, as Parquet with the log's columns."""
-
-        log = {name: self._columns()[name] for name in ("run", "user", "partition", "policy")}
-        write(self.schedule, Path(path), more=log)
+        write_schedule(self.workload, self.schedule, path, policy=self.name)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a result folder, which ``load``, ``report`` and ``explain`` read."""
@@ -188,6 +203,21 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
         schedule=simulate(workload, machine, chosen),
         window=as_window(window),
     )
+
+
+def write_schedule(
+    workload: Workload, schedule: Schedule, path: str | os.PathLike[str], *, policy: str
+) -> None:
+    """Write a schedule as CSV or Parquet, by the suffix; Parquet has columns of the log too."""
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES and (target.is_file() or not target.exists()):
+        raise UsageError(
+            f"{target}: a schedule is written as CSV or Parquet: name it {target.stem}.csv or "
+            f"{target.stem}.parquet"
+        )
+    columns = columns_of(workload, schedule, policy=policy)
+    log = {name: columns[name] for name in ("run", "user", "partition", "policy")}
+    write(schedule, target, more=log)
 
 
 def save(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import ClusterError
 from shadowtime.frozen import dataclass
+from shadowtime.printable import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,8 @@ class Cluster:
     {'procs': 430}
     >>> Cluster.pool(8, memory=1024).resources
     ('procs', 'memory')
+    >>> Cluster.pool(8, memory=1024), Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    (Cluster(pool:8,memory=1024), Cluster(1 node, 4 procs))
     """
 
     shape: Shape = "pool"
@@ -66,8 +69,23 @@ class Cluster:
     @staticmethod
     def pool(procs: int, /, *, name: str = "", **others: int) -> Cluster:
         """A pool of processors and any other countable resources."""
-        capacity = (int(procs), *(int(amount) for amount in others.values()))
+        try:
+            capacity = (int(procs), *(int(amount) for amount in others.values()))
+        except (TypeError, ValueError):
+            given = ", ".join(shown(amount) for amount in (procs, *others.values()))
+            raise ClusterError(f"a pool has whole numbers of everything, not {given}") from None
         return Cluster(resources=("procs", *others), hosts=(Host("pool", capacity),), name=name)
+
+    def __repr__(self) -> str:
+        if self.shape == "pool":
+            first, *others = self.total.items()
+            text = ",".join([f"pool:{first[1]}", *(f"{name}={amount}" for name, amount in others)])
+            return f"Cluster({text}{f', {self.name}' if self.name else ''})"
+        amounts = ", ".join(f"{amount:,} {name}" for name, amount in self.total.items())
+        head = f"{self.name}: " if self.name else ""
+        kind = self.shape.removesuffix("s") if len(self.hosts) == 1 else self.shape
+        hosts = f"{len(self.hosts):,} {kind}"
+        return f"Cluster({head}{hosts}, {amounts})"
 
     @property
     def procs(self) -> int:

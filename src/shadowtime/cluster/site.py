@@ -174,6 +174,8 @@ class Site:
     >>> site = Site(nodes=(Node(name="n1", amounts=(16,)), Node(name="n2", amounts=(32,))))
     >>> site.procs, site.resources, site.shape
     (48, ('cpus',), 'site')
+    >>> site
+    Site(2 nodes, 48 cpus)
     """
 
     nodes: tuple[Node, ...]
@@ -225,6 +227,13 @@ class Site:
             for name in partition.nodes:
                 if name not in known:
                     raise ClusterError(f"partition {partition.name} names an unknown node {name}")
+
+    def __repr__(self) -> str:
+        count = len(self.partitions)
+        held = [f"{len(self.nodes):,} node{'s' * (len(self.nodes) != 1)}"]
+        held += [f"{amount:,} {name}" for name, amount in self.total.items()]
+        held += [f"{count:,} partition{'s' * (count != 1)}"] if count else []
+        return f"Site({f'{self.name}: ' if self.name else ''}{', '.join(held)})"
 
     @property
     def procs(self) -> int:

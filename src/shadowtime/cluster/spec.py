@@ -11,7 +11,7 @@ from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.cluster.units import parse_memory
-from shadowtime.errors import ClusterError
+from shadowtime.errors import ClusterError, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +99,8 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
         return _from_file(path)
     if text.strip().lower() in NAMES:
         return example(text.strip().lower())
-    hint = f"did you mean pool:{text}? Else {_HELP}" if text.strip().isdigit() else _HELP
+    size = rest if colon and "did you mean" in near(kind, ["pool"]) else text
+    hint = f"did you mean pool:{size}? Else {_HELP}" if size.strip().isdigit() else _HELP
     raise ClusterError(f"{text!r} does not name a machine: {hint}")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import operator
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.errors import UsageError
+from shadowtime.errors import UsageError, near
 from shadowtime.frozen import dataclass
 from shadowtime.types import UNKNOWN
 
@@ -90,7 +89,7 @@ class Where:
                 )
             key = match[1].lower()
             if key not in KEYS:
-                raise UsageError(f"--where: there is no key {match[1]!r}{_near(key, KEYS)}")
+                raise UsageError(f"--where: there is no key {match[1]!r}{near(key, KEYS)}")
             values = tuple(value.strip() for value in match[3].split("|"))
             if key in NAMED and match[2] not in ("=", "!="):
                 raise UsageError(f"--where {part.strip()!r}: {key} is a name: use = or !=")
@@ -127,7 +126,7 @@ def _holds(workload: Workload, one: Condition) -> AnyArray:
     for value in one.values:
         if value not in known:
             raise UsageError(
-                f"--where: no job has {one.key} {value}{_near(value, sorted(filter(None, known)))}"
+                f"--where: no job has {one.key} {value}{near(value, sorted(filter(None, known)))}"
             )
     chosen = np.isin(column, [known[value] for value in one.values])
     return ~chosen if one.sign == "!=" else chosen
@@ -162,10 +161,3 @@ def number_of(workload: Workload, key: str) -> Ints:
             for one in asked.distinct
         ]
     return np.array(each, np.int64)[asked.index] if each else np.empty(0, np.int64)
-
-
-def _near(word: str, known: tuple[str, ...] | list[str]) -> str:
-    found = get_close_matches(word, known, n=2, cutoff=0.6)
-    if found:
-        return f": did you mean {' or '.join(found)}?"
-    return f": there are {', '.join(known[:8])}" if known else ""

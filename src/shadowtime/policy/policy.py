@@ -40,6 +40,8 @@ class Policy:
     1 in-order
     >>> easy.replace(reserve=Depth(4)).parameters["reserve"]
     '4'
+    >>> easy
+    Policy(easy)
     """
 
     name: str
@@ -52,6 +54,9 @@ class Policy:
     partition: Partition = Anywhere()
     summary: str = ""
     paper: str = ""
+
+    def __repr__(self) -> str:  # ``parameters`` has the parts
+        return f"Policy({self.name})"
 
     @property
     def parts(self) -> dict[str, Part]:

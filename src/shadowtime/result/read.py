@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.errors import InputError, ShadowtimeError, UsageError
+from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
 from shadowtime.frozen import dataclass
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
@@ -179,7 +179,7 @@ def _chosen(
     names = [entry["name"] for entry in entries]
     for name in wanted:
         if name not in names:
-            raise UsageError(f"{root} has no policy {name}: it has {', '.join(names)}")
+            raise UsageError(f"{root} has no policy {name}{near(name, names)}")
     return [entry for entry in entries if not wanted or entry["name"] in wanted]
 
 

@@ -27,6 +27,10 @@ def attempts_path(path: Path | str) -> Path:
     return schedule.with_name(f"{schedule.stem}.attempts{schedule.suffix}")
 
 
+SUFFIXES = (".csv", ".parquet", ".pq")
+"""Endings of the name of a schedule's file."""
+
+
 def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | None = None) -> None:
     """Write a schedule as CSV or, by its ending, as Parquet.
 

@@ -11,7 +11,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import ShadowtimeError, UsageError, near
 from shadowtime.frozen import dataclass
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
@@ -259,6 +259,11 @@ def read_log(
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others control how lines
     are read.
     """
+    known = clean.__kwdefaults__ or {}
+    for name in switches:
+        if name not in known:
+            known = {**(read_log.__kwdefaults__ or {}), **known}
+            raise UsageError(f"reading a log has no option {name!r}{near(name, known)}")
     raw = read_raw(
         path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size
     )

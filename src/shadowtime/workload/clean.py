@@ -131,42 +131,42 @@ def clean(
     if procs_per_node < 1:
         raise UsageError(f"procs_per_node must be at least 1, not {procs_per_node}")
 
-    sieve = CleaningLog(raw)
+    log = CleaningLog(raw)
     status, run, request = raw["status"], raw["run"], raw["request"]
     job_id, submit = raw["job_id"], raw["submit"]
 
     part = np.isin(status, STATUS_PARTIAL)
     if partial == "by-header" and not raw.in_parts:
-        sieve.counts["partial_as_jobs"] = int(part.sum())
+        log.counts["partial_as_jobs"] = int(part.sum())
     elif partial == "keep":
-        sieve.drop("summary", np.isin(job_id, job_id[part]) & ~part)
+        log.drop("summary", np.isin(job_id, job_id[part]) & ~part)
         submit = chain_parts(raw, part)
     else:
-        sieve.drop("partial", part, refuse=partial == "refuse")
-    sieve.drop("negative_submit", submit < 0, refuse=negative_submit == "refuse")
+        log.drop("partial", part, refuse=partial == "refuse")
+    log.drop("negative_submit", submit < 0, refuse=negative_submit == "refuse")
 
     never = (status == STATUS_CANCELLED) & (run <= 0)
     queued = np.zeros(len(raw), bool)
     if cancelled == "queue-until-cancel":
-        queued = never & sieve.kept & (raw["wait"] >= 0) & (request > 0)
+        queued = never & log.kept & (raw["wait"] >= 0) & (request > 0)
         run = np.where(queued, request, run)
-        sieve.counts["cancelled_queued"] = int(queued.sum())
+        log.counts["cancelled_queued"] = int(queued.sum())
         never &= ~queued
-    sieve.drop("cancelled", never, refuse=cancelled == "refuse")
+    log.drop("cancelled", never, refuse=cancelled == "refuse")
     if no_run == "one-second":
-        run = sieve.repair("no_run_one_second", run == 0, run, 1)
-    sieve.drop("no_run", run <= 0, refuse=no_run == "refuse")
+        run = log.repair("no_run_one_second", run == 0, run, 1)
+    log.drop("no_run", run <= 0, refuse=no_run == "refuse")
 
     procs, procs_from_other = _first_known(raw, "procs", "requested_procs", procs_field)
-    sieve.drop("no_procs", procs <= 0, refuse=no_procs == "refuse")
+    log.drop("no_procs", procs <= 0, refuse=no_procs == "refuse")
     if missing_request == "run":
-        request = sieve.repair("request_from_run", request <= 0, request, run)
+        request = log.repair("request_from_run", request <= 0, request, run)
     else:
-        sieve.drop("no_request", request <= 0, refuse=missing_request == "refuse")
+        log.drop("no_request", request <= 0, refuse=missing_request == "refuse")
 
-    job_id = sieve.unique(identical_lines(raw, sieve.kept), refuse=repeated == "refuse")
-    at = sieve.sorted(submit, job_id, refuse=out_of_order == "refuse")
-    counts = sieve.counts
+    job_id = log.unique(identical_lines(raw, log.kept), refuse=repeated == "refuse")
+    at = log.sorted(submit, job_id, refuse=out_of_order == "refuse")
+    counts = log.counts
 
     # A log that is clean and in order keeps its columns: copies would take a tenth of the time.
     rows = slice(None) if len(at) == len(raw) and _ascend(at) else at

@@ -11,7 +11,6 @@ from shadowtime.errors import MissingExtra, UsageError
 from shadowtime.printable import printable
 
 PAGES = (".html", ".htm")
-SCHEDULES = (".csv", ".parquet", ".pq")
 PAGE = "report.html"
 """The page's default name in the result folder."""
 TOGETHER = "comparison.html"
@@ -43,8 +42,10 @@ def check_outputs(
     shadowtime.errors.UsageError: --report page.pdf: a report is one web page: name it ...
     """
     if schedule is not None:
+        from shadowtime.schedule.files import SUFFIXES  # help loads no numeric library
+
         suffix = Path(schedule).suffix.lower()
-        if suffix not in SCHEDULES and not _special(schedule):
+        if suffix not in SUFFIXES and not _special(schedule):
             stem = printable(Path(schedule).stem)
             raise UsageError(
                 f"--schedule {printable(schedule)}: a schedule is written as CSV or Parquet: name "

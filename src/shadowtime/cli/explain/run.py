@@ -16,7 +16,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import run_policies
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.cli.replay.run import policy_of
-from shadowtime.errors import UsageError
+from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report import ReportInput, explain
@@ -90,8 +90,8 @@ def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
     for run in result.runs:
         if policy in (None, run.name):
             return run
-    names = ", ".join(run.name for run in result.runs)
-    raise UsageError(f"{folder} has no policy {policy}: it has {names}")
+    names = [run.name for run in result.runs]
+    raise UsageError(f"{folder} has no policy {policy}{near(policy or '', names)}")
 
 
 def _job_id(text: str, workload: Workload, folder: str) -> int:

@@ -16,7 +16,6 @@ from shadowtime.cli.common.running import run_policies
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report import ReportInput
-from shadowtime.schedule import write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +79,9 @@ def simulate_log(
         command=options.command_line(),
     )
     if schedule:
-        write(runs[0].schedule, schedule)
+        from shadowtime.api.run import write_schedule
+
+        write_schedule(workload, runs[0].schedule, schedule, policy=runs[0].name)
     pages = 0
     if folder or report or figures or as_json:  # a table alone needs no writer
         from shadowtime.result.pages import write_results

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from shadowtime.cli.common.outputs import check_outputs, wrote
 from shadowtime.cli.common.progress import working
-from shadowtime.errors import UsageError
 from shadowtime.private import write_result
 from shadowtime.report.page.sweep import sweep_page
 from shadowtime.report.sweep_figures import write_sweep_figures
 from shadowtime.result.write import versions
 from shadowtime.study.sweep.record import recorded_text
-from shadowtime.study.sweep.shards import Shards, numbered
+from shadowtime.study.sweep.shards import Shards, numbered, require_metric
 
 
 def write_sweep(
@@ -24,8 +23,7 @@ def write_sweep(
     with working(f"reading {folder}"):
         table = numbered(Shards(Path(folder)).collect())
     for name in metrics:
-        if name not in table.column_names:
-            raise UsageError(f"the sweep has no metric {name!r}")
+        require_metric(table, name)
     with working(f"writing {page}"):
         made = sweep_page(
             table, title=Path(folder).resolve().name, metrics=metrics, plan=recorded_text(folder),

@@ -31,6 +31,8 @@ class Report:
     Examples
     --------
     >>> report = Report((Proof("capacity", "proved", "at most 3 of 4 processors in use"),))
+    >>> report
+    Report(nothing violated, 1 of 1 properties proved)
     >>> report.ok, report.first_violation
     (True, None)
     >>> print(report)
@@ -61,6 +63,12 @@ class Report:
 
     def __getitem__(self, name: str) -> Proof:
         return next(proof for proof in self.proofs if proof.name == name)
+
+    def __repr__(self) -> str:
+        first = self.first_violation
+        made = sum(proof.verdict == "proved" for proof in self.proofs)
+        verdict = f"violated: {first.name}" if first else "nothing violated"
+        return f"Report({verdict}, {made} of {len(self.proofs)} properties proved)"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.proofs))

@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import InputError, UsageError, near
 from shadowtime.study.site.changes import KINDS, Change
-from shadowtime.study.site.keys import near
 from shadowtime.study.site.trials import PHASES, Repeats
 
 if TYPE_CHECKING:

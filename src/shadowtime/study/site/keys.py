@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from shadowtime.errors import UsageError
+from shadowtime.errors import UsageError, near
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 
 if TYPE_CHECKING:
@@ -135,16 +134,3 @@ you mean bf_max_job_test or bf_max_job_start?
     raise UsageError(
         f"--set: {what} has no key {key!r} that is modelled{near(key, names.values())}"
     )
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: what was meant, or what there is."""
-    names = list(known)
-    low = {name.lower(): name for name in names}
-    found = [low[one] for one in get_close_matches(word.lower(), low, n=2, cutoff=0.6)]
-    if found:
-        return f": did you mean {' or '.join(found)}?"
-    if not names:
-        return ": there is none"
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    return f": there are {shown}"

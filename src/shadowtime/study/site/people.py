@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.site import Association
-from shadowtime.errors import ClusterError
-from shadowtime.study.site.keys import near
+from shadowtime.errors import ClusterError, near
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.site_requests import requests_of
 

@@ -15,7 +15,7 @@ from shadowtime.cluster.slurm_reservations import parse_reservations
 from shadowtime.cluster.slurm_site import enforced
 from shadowtime.cluster.slurm_text import parse_limit
 from shadowtime.cluster.slurm_values import parse_stamp
-from shadowtime.errors import ClusterError, PolicyError, UsageError
+from shadowtime.errors import ClusterError, PolicyError, UsageError, near
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.site import keys
 from shadowtime.study.site.people import with_user
@@ -64,7 +64,7 @@ def with_setting(world: SiteWorld, key: str, value: str) -> SiteWorld:
             what = f"{article} {'QOS' if scope == 'qos' else scope}"
             return _SCOPES[scope](world, name, keys.spelt(last, keys.SCOPES[scope], what), value)
         if rest:
-            raise UsageError(f"--set {key}{keys.near(scope, [*keys.SCOPES, 'reservation'])}")
+            raise UsageError(f"--set {key}{near(scope, [*keys.SCOPES, 'reservation'])}")
         return _global(world, keys.spelt(key, keys.GLOBAL, "Slurm"), value.strip())
     except (ClusterError, PolicyError) as error:
         reason = str(error).removeprefix(f"--set {key}, line 2: ")
@@ -161,7 +161,7 @@ def _partition(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
     old = site.partitions[at]
     ignored: list[str] = []
     if key == "QOS" and value not in {one.name for one in site.qos} and value.lower() != "none":
-        raise ClusterError(f"there is no QOS {value}{keys.near(value, [q.name for q in site.qos])}")
+        raise ClusterError(f"there is no QOS {value}{near(value, [q.name for q in site.qos])}")
     if key == "State" and value.upper() not in ("UP", "DOWN", "DRAIN", "INACTIVE"):
         raise ClusterError("it must be UP or DOWN")
     if key == "PreemptMode" and preempting(value) is None:
@@ -201,7 +201,7 @@ def _qos_value(site: Site, key: str, value: str) -> Any:
         known = [one.name for one in site.qos]
         for word in named:
             if word not in known:
-                raise ClusterError(f"there is no QOS {word}{keys.near(word, known)}")
+                raise ClusterError(f"there is no QOS {word}{near(word, known)}")
         return named
     if key == "PreemptMode":
         return preempting(value)
@@ -224,9 +224,7 @@ def _association(world: SiteWorld, account: str, user: str, key: str, value: str
     if not chosen:
         what = "user" if user else "account"
         names = sorted({one.user if user else one.account for one in site.associations} - {""})
-        raise ClusterError(
-            f"there is no {what} {user or account}{keys.near(user or account, names)}"
-        )
+        raise ClusterError(f"there is no {what} {user or account}{near(user or account, names)}")
     tree = list(site.associations)
     for at in chosen:
         one = tree[at]
@@ -317,7 +315,7 @@ def _place(names: Sequence[str], name: str, what: str) -> int:
     low = [one.lower() for one in names]
     if low.count(name.lower()) == 1:
         return low.index(name.lower())
-    raise ClusterError(f"there is no {what} {name}{keys.near(name, names)}")
+    raise ClusterError(f"there is no {what} {name}{near(name, names)}")
 
 
 def with_reservation(world: SiteWorld, name: str, words: str) -> SiteWorld:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics.intervals import Interval, interval
-from shadowtime.study.sweep.shards import SETTING
+from shadowtime.study.sweep.shards import SETTING, require_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +48,7 @@ def curve(
             ranged = [n.removeprefix(SETTING) for n in table.column_names if n.startswith(SETTING)]
             known = f"ranged are {', '.join(ranged)}" if ranged else "no parameter has a range"
             raise UsageError(f"the sweep has no parameter {name!r}: {known}")
-    if metric not in table.column_names:
-        raise UsageError(f"the sweep has no metric {metric!r}")
+    require_metric(table, metric)
     picked = dict(where or {})
     for name in picked:
         if name not in table.column_names:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY
 from shadowtime.metrics.intervals import Interval, interval
+from shadowtime.study.sweep.shards import require_metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +62,7 @@ def leaderboard(table: Any, metric: str = "bsld_mean") -> Leaderboard:
 
     A rank is that of the value on the unmodified log; equal values share the better rank.
     """
-    if metric not in table.column_names:
-        raise UsageError(f"the sweep has no metric {metric!r}: name it in the plan")
+    require_metric(table, metric)
     if REGISTRY[metric].better not in ("lower", "higher"):
         raise UsageError(f"{metric} has no direction of improvement: nothing can be ranked by it")
     rows = [row for row in table.to_pylist() if row["load"] == "as recorded"]

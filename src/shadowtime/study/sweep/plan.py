@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.semantics import SEMANTICS
-from shadowtime.errors import UsageError
+from shadowtime.errors import UsageError, near
 from shadowtime.metrics import REGISTRY, Window
 from shadowtime.metrics.window import ALL
 from shadowtime.policy import make_policy, parse_policy
 from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.replicas import SEED, Replicas
+from shadowtime.study.sweep.kept import canonical
 from shadowtime.study.sweep.keys import digest, of_machine, of_path, of_policy, of_workload
 from shadowtime.study.sweep.ranges import expand
 from shadowtime.trace._bytes import stem
@@ -62,7 +63,8 @@ class Log:
             path, jobs, trace, called = None, source, of_workload(source), source.name
         if isinstance(machine, str) and os.path.exists(machine):
             machine = os.path.abspath(machine)
-        known = of_machine(machine) if isinstance(machine, str | None) else digest(repr(machine))
+        named = isinstance(machine, str | None)
+        known = of_machine(machine) if named else digest(*canonical(machine))
         return Log(
             name=name or called, trace=trace, path=path, jobs=jobs, cluster=machine, first=first,
             cleaning=rules, demand=demand,
@@ -262,7 +264,7 @@ class Plan:
             )
         for name in metrics:
             if name not in REGISTRY:
-                raise UsageError(f"there is no metric {name!r}; docs/reference/metrics lists them")
+                raise UsageError(f"there is no metric {name!r}{near(name, REGISTRY)}")
         copies = [
             Replicas.of(seed=seed, **{kind: count})
             for kind, count in (("shake", shake), ("resample", resample))

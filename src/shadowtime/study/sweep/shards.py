@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import InputError, MissingExtra, UsageError
+from shadowtime.errors import InputError, MissingExtra, UsageError, near
+from shadowtime.metrics.registry import REGISTRY
 from shadowtime.private import replace_whole, result_file
 from shadowtime.study.sweep.keys import digest
 
@@ -146,6 +147,14 @@ def numbered(table: Any) -> Any:
                 continue
             table = table.set_column(table.column_names.index(name), name, column)
     return table
+
+
+def require_metric(table: Any, metric: str) -> None:
+    """Reject a metric that a collected table does not have."""
+    if metric not in table.column_names:
+        there = [name for name in table.column_names if name in REGISTRY]
+        hint = ": name it in the plan" if metric in REGISTRY else near(metric, there)
+        raise UsageError(f"the sweep has no metric {metric!r}{hint}")
 
 
 def failed_row(case: Case, error: str) -> dict[str, Any]:

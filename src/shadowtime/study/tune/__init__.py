@@ -12,7 +12,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
-from shadowtime.errors import MissingExtra, PolicyError, UsageError
+from shadowtime.errors import MissingExtra, PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, measure
 from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
@@ -225,7 +225,7 @@ def _gain(value: float, base: float, sign: int) -> float:
 
 def _sign(metric: str) -> int:
     if metric not in REGISTRY:
-        raise UsageError(f"there is no metric {metric!r}; docs/reference/metrics lists them")
+        raise UsageError(f"there is no metric {metric!r}{near(metric, REGISTRY)}")
     better = REGISTRY[metric].better
     if better not in ("lower", "higher"):
         raise UsageError(f"{metric} has no direction of improvement: it cannot be an objective")
