@@ -51,6 +51,7 @@ class Case(NamedTuple):
 
 
 CASES = (
+    Case("easy", "pool", 0.9, (*LONG, 1_000_000)),
     Case("easy-sjbf", "pool", 0.9, (*LONG, 1_000_000)),
     Case("pv-easy", "pool", 0.9, (*LONG, 1_000_000)),
     Case("lxfw", "pool", 0.9, LONG),
@@ -58,10 +59,21 @@ CASES = (
     Case("conservative", "pool", 0.9, LONG),
     Case("conservative", "pool", 1.05, OVERLOADED),
     Case("part-l-sm(hosts=3, hours=50)", "hosts", 0.9, LONG),
+    Case("part-l-sm(hosts=3, hours=50)", "hosts", 1.2, OVERLOADED),
     Case("rua", "nodes", 0.9, LONG),
     Case("lessc", "nodes", 0.9, LONG),
     Case("lessc", "nodes", 1.05, OVERLOADED),
+    Case("lessc", "nodes", 1.2, OVERLOADED),
 )
+MOST = {
+    ("easy-sjbf", 0.9, 1_000_000): 3.0,
+    ("pv-easy", 0.9, 1_000_000): 20.0,
+    ("lxfw", 0.9, 300_000): 10.0,
+    ("conservative", 1.05, 50_000): 2.0,
+    ("conservative", 1.05, 100_000): 6.0,
+    ("lessc", 1.05, 30_000): 8.0,
+}
+"""CPU seconds that a policy may take, by load and number of jobs."""
 
 
 def growth(folder: Path) -> Iterator[Row]:
@@ -71,6 +83,7 @@ def growth(folder: Path) -> Iterator[Row]:
     for case in CASES:
         costs[case] = cost_of(case)
         yield row_of(case, costs[case])
+        yield from rows_with_a_limit(case, costs[case])
     growth_page.write(costs, limit=LIMIT)
 
 
@@ -115,6 +128,14 @@ def row_of(case: Case, cost: dict[int, float]) -> Row:
         bar=GROWTH_BAR if (first, last) == (FROM, TO) and case.load == LOADS[0] else None,
         note="; ".join(f"{size:,} jobs {seconds:.3f} s" for size, seconds in cost.items()),
     )  # fmt: skip
+
+
+def rows_with_a_limit(case: Case, cost: dict[int, float]) -> Iterator[Row]:
+    """The sizes at which the time itself has a bar."""
+    for size, seconds in cost.items():
+        if (bar := MOST.get((case.policy, case.load, size))) is not None:
+            what = f"{case.policy}, load {case.load:g}, {size:,} jobs"
+            yield Row(what=what, value=seconds, unit="s", bar=bar)
 
 
 def growth_of_easy() -> Iterator[Row]:

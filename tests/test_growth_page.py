@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks import growth_page
-from benchmarks.bench_growth import CASES, GROWTH_BAR, Case, row_of, world_of
+from benchmarks.bench_growth import (
+    CASES,
+    GROWTH_BAR,
+    MOST,
+    Case,
+    row_of,
+    rows_with_a_limit,
+    world_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +28,15 @@ def test_time_per_job_is_held_against_the_shortest_workload() -> None:
     even, steep = (row_of(case, cost) for case, cost in COSTS.items())
     assert even.value == pytest.approx(2.0) and even.bar == GROWTH_BAR and even.met
     assert steep.value == pytest.approx(4.0) and steep.bar is None, "it ends early: no bar"
+
+
+def test_some_sizes_have_a_bar_of_their_own() -> None:
+    """A size that was not measured, as the one before it took too long, has no row."""
+    overloaded = next(case for case in CASES if (case.policy, case.load) == ("conservative", 1.05))
+    (row,) = rows_with_a_limit(overloaded, {10_000: 0.1, 50_000: 1.5})
+    assert row.what == "conservative, load 1.05, 50,000 jobs" and row.bar == 2.0 and row.met
+    sizes = {(case.policy, case.load, size) for case in CASES for size in case.sizes}
+    assert set(MOST) <= sizes
 
 
 def test_the_page_has_a_line_for_each_case_and_the_picture_one_panel_for_each_load(
