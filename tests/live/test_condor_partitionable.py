@@ -202,7 +202,7 @@ def test_the_queue_is_given_back(pool: Pool, capsys: pytest.CaptureFixture[str])
     assert f"condor_release {own}" not in lines
     assert run(["live", "condor", "release"]) == 0
     printed = capsys.readouterr().out
-    assert "2 jobs are now scheduled by HTCondor" in printed
+    assert "jobs now scheduled by HTCondor: 2" in printed
     assert f"{own} stays held: let me look" in printed
     pool.wait(lambda: status(pool, waiting) == 0, 300, "the job that waited to run")
     pool.wait(lambda: started(pool).count(stopped) == 2, 300, "the stopped job to run again")

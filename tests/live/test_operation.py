@@ -153,7 +153,7 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
     words += ["--log", str(tmp_path / "l"), "--metrics-file", str(tmp_path / "m")]
     assert run([*words, "--log-format", "json"]) == 0
     printed = capsys.readouterr().err
-    assert "in shadow mode for 1 s" in printed and "would start 1 jobs and stop 0" in printed
+    assert "in shadow mode for 1 s" in printed and "jobs it would start 1, stop 0" in printed
     assert fake.sent == []
     events = [json.loads(line)["event"] for line in (tmp_path / "l").read_text().splitlines()]
     assert [one for one in events if one not in ("compiling", "compiled")] == ["begin", "start"]
@@ -265,7 +265,7 @@ def test_release_takes_the_lock_and_reports_what_stays_held(
     fake.on_tell = obey
     assert run(words) == 1
     printed = capsys.readouterr().out
-    assert "1 jobs of partition batch are now scheduled by Slurm" in printed
+    assert "jobs now scheduled by Slurm: 1 (partition batch)" in printed
     assert "8 stays held: Slurm left it held (JobHeldUser)" in printed
 
 
@@ -337,5 +337,5 @@ def test_an_htcondor_queue_is_given_back_as_users_wrote_it(
     ]
     assert fake.asked[-1][0] == "release" and fake.asked[-1][2:] == ("7.0", "8.0")
     out = capsys.readouterr().out
-    assert "1 jobs are now scheduled by HTCondor" in out and "9.0 stays held: mine" in out
+    assert "jobs now scheduled by HTCondor: 1\n" in out and "9.0 stays held: mine" in out
     assert "8.0 stays held: it is still held (shadowtime: stopped by the policy)" in out

@@ -208,7 +208,7 @@ def test_the_queue_is_given_back_to_slurm(
     port.tidy()  # what it does not count goes to Slurm, at the lowest priority
     assert run(["live", "slurm", "release", "--state", str(tmp_path / "state.json")]) == 0
     printed = capsys.readouterr().out
-    assert "jobs of partition batch are now scheduled by Slurm" in printed
+    assert "jobs now scheduled by Slurm: " in printed and "(partition batch)" in printed
     assert f"{held} stays held: its user holds it" in printed
     wanted = {plain, named, after, handed, f"{array}_1", f"{array}_2"}
 

@@ -71,8 +71,8 @@ class Operation:
         counts = counting.metrics.counts
         if not loop.act and self.length is not None:
             return (
-                f"in shadow mode for {self.length} s: {counts.looks} polls, {counts.passes} "
-                f"passes, would start {counts.starts} jobs and stop {counts.stops}"
+                f"in shadow mode for {self.length} s: polls {counts.looks}, passes "
+                f"{counts.passes}, jobs it would start {counts.starts}, stop {counts.stops}"
             )
         counters = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
         return f"done: {counters or 'nothing to do'}"

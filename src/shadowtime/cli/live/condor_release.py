@@ -43,7 +43,7 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
             return 0
         failed = give_back(client, plan)
     done = len(set(plan.release) - failed.keys())
-    print(f"{done} jobs are now scheduled by HTCondor")
+    print(f"jobs now scheduled by HTCondor: {done}")
     for job, why in {**plan.stay, **failed}.items():
         print(printable(f"{job} stays held: {why}"))
     return 1 if failed else 0

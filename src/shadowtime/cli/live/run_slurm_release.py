@@ -41,7 +41,7 @@ def release_queue(
         found = give_back(port, plan)
         if path.exists():
             store.save(kept.replace(port={}, intents={}, aside={}))
-    print(f"{len(found.done)} jobs of partition {name} are now scheduled by Slurm")
+    print(f"jobs now scheduled by Slurm: {len(found.done)} (partition {name})")
     for job, why in found.held.items():
         print(printable(f"{job} stays held: {why}"))
     return 1 if found.held.keys() - plan.stay.keys() else 0
