@@ -16,6 +16,7 @@ from shadowtime.errors import UsageError
 from shadowtime.live.log import Log
 from shadowtime.live.loop import Loop
 from shadowtime.live.metrics import Metrics, MetricsFile, served
+from shadowtime.live.operation import Operation
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
@@ -300,6 +301,20 @@ def test_one_loop_at_a_time_drives_a_schedd(
     with lock.one_loop(f"schedd {HERE}"):
         assert run(words) == run([*words, "--schedd", "alias"]) == 2
         assert capsys.readouterr().err.count(f"another loop already drives schedd {HERE}") == 2
+
+
+def test_metrics_name_the_schedd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is given, else by its own name; shadow mode asks for none."""
+    from shadowtime.live.backend import Wanted
+    from shadowtime.live.condor import backend, client
+
+    monkeypatch.setattr(client, "Pool", lambda **named: Fake([], []))
+    policy = parse_policy("easy")
+    found = {}
+    for act, given in ((True, ""), (True, "alias"), (False, "")):
+        wanted = Wanted(policy=policy, operation=Operation(), act=act, options={"schedd": given})
+        found[act, given] = backend.connect(wanted, tell=lambda line: None)[1].labels["schedd"]
+    assert found == {(True, ""): HERE, (True, "alias"): "alias", (False, ""): "local"}
 
 
 def test_an_htcondor_queue_is_given_back_as_users_wrote_it(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +23,8 @@ def narrow(now, job, weight=1.0):
     return -weight * job.procs
 
 class Patient:
+    "starts no job."
+
     def decide(self, view):
         return []
 
@@ -62,7 +66,11 @@ def test_a_package_adds_policies(
         parse_policy("slimm")
     assert run(["policies"]) == 0
     listed = "".join(capsys.readouterr())
-    assert "slim-deep" in listed and "idle" not in listed
+    assert "slim-deep" in listed
+    assert re.search(r"^idle +starts no job$", listed, re.MULTILINE), "with its docstring"
+    assert run(["policies", "--json"]) == 0
+    by_name = {one["name"]: one for one in json.loads(capsys.readouterr().out)["policies"]}
+    assert by_name["slim"]["slots"]["order"] == "narrow" and by_name["idle"]["slots"] == {}
 
 
 def test_a_name_of_the_catalogue_is_refused(

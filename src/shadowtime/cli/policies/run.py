@@ -41,13 +41,15 @@ def show_policies(*, name: str | None, parts: bool, as_json: bool) -> None:
         else:
             _show_parts()
     elif name is None:
-        added = [found for found in added_policies().values() if hasattr(found, "parts")]
+        added = added_policies()
+        made = [*catalogue(), *(found for found in added.values() if hasattr(found, "parts"))]
+        listed = [_as_object(policy) for policy in made]
+        listed += [_own_object(n, one) for n, one in added.items() if not hasattr(one, "parts")]
+        listed += [_scheduler_object(policy) for policy in whole_schedulers()]
         if as_json:
-            listed = [_as_object(policy) for policy in [*catalogue(), *added]]
-            listed += [_scheduler_object(policy) for policy in whole_schedulers()]
             options.print_json({"policies": listed})
         else:
-            _show_list([*catalogue(), *added, *whole_schedulers()])
+            _show_list(listed)
     else:
         policy = parse_policy(name)
         if hasattr(policy, "parameters_on"):
@@ -108,12 +110,20 @@ def _meaning(name: str, part: Part) -> str:
     return part.summary if same else f"{part}: {part.summary}"
 
 
-def _show_list(policies: list[Any]) -> None:
+def _own_object(name: str, policy: Any) -> dict[str, Any]:
+    """An object with ``decide`` that another package adds; its docstring is what it does."""
+    text = (type(policy).__doc__ or "a policy written in Python").strip()
+    summary = text.splitlines()[0].rstrip(".")
+    return {"name": name, "summary": summary, "paper": "", "slots": {}, "parameters": {}}
+
+
+def _show_list(policies: list[dict[str, Any]]) -> None:
     table = plain_table("policy", "what it does", "paper")
     table.columns[0].no_wrap = table.columns[2].no_wrap = True
     table.columns[2].overflow, table.columns[2].max_width = "ellipsis", 34
     for policy in policies:
-        table.add_row(Text(policy.name, "cyan"), policy.summary, Text(policy.paper, "dim"))
+        name, paper = Text(policy["name"], "cyan"), Text(policy["paper"], "dim")
+        table.add_row(name, policy["summary"], paper)
     more = Text(
         "\nshadowtime policies NAME shows one; --parts shows what can fill each slot", "dim"
     )

@@ -69,12 +69,13 @@ def connect(
     )
     port = CondorPort(client=client, clock=SystemClock(), reading=reading, tell=tell)
     text = ",".join(names)
+    # The same schedd may be named in several ways: its own name counts.
+    known = client.schedds() if wanted.act else ()
     target = Target(
         shape=wanted.shape or "pool",
         title=title_of(names),
-        labels={"schedd": text},
-        # The same schedd may be named in several ways: its own name counts.
-        locks=tuple((f"schedd {one}", "") for one in client.schedds()) if wanted.act else (),
+        labels={"schedd": text or ",".join(known) or "local"},
+        locks=tuple((f"schedd {one}", "") for one in known),
         state_name=f"live-condor-{text}" if text else "live-condor",
     )
     return port, target
