@@ -250,9 +250,11 @@ def test_a_broken_folder_is_one_sentence(
 
 
 def test_wrong_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown policy lists the known ones; a missing folder is named."""
+    """An unknown policy suggests a near one or lists the known ones; a missing folder is named."""
     assert run(["report", "out", "-p", "eazy"]) == 2
-    assert "it has fcfs, easy, easy-sjbf" in capsys.readouterr().err
+    assert "out has no policy eazy: did you mean easy" in capsys.readouterr().err
+    assert run(["report", "out", "-p", "rua"]) == 2
+    assert "there are fcfs, easy, easy-sjbf" in capsys.readouterr().err
     assert run(["report", "nowhere"]) == 2
     assert "nowhere: no such folder. Check the name" in capsys.readouterr().err
 
