@@ -24,6 +24,13 @@ number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 """Keys that count up: SQLite does so for INTEGER alone."""
 metadata = sa.MetaData()
 
+
+def owner(table: str, **options: bool) -> sa.Column[int]:
+    """The row of another table that a row belongs to, and with which it is deleted."""
+    key = sa.ForeignKey(f"hperf_{table}.id", ondelete="CASCADE")
+    return sa.Column(f"{table}_id", number, key, **options)  # type: ignore[arg-type]
+
+
 version = sa.Table(
     "hperf_schema",
     metadata,
@@ -57,13 +64,7 @@ process = sa.Table(
     "hperf_process",
     metadata,
     sa.Column("id", number, primary_key=True),
-    sa.Column(
-        "job_id",
-        number,
-        sa.ForeignKey("hperf_job.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    owner("job", nullable=False, index=True),
     sa.Column("rank", sa.Integer, nullable=False),
     sa.Column("node", exact(255), nullable=False),
     sa.Column("elapsed", sa.Double, nullable=False),
@@ -73,25 +74,14 @@ thread = sa.Table(
     "hperf_thread",
     metadata,
     sa.Column("id", number, primary_key=True),
-    sa.Column(
-        "process_id",
-        number,
-        sa.ForeignKey("hperf_process.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    owner("process", nullable=False, index=True),
     sa.Column("number", sa.Integer, nullable=False),
 )
 
 counter = sa.Table(
     "hperf_counter",
     metadata,
-    sa.Column(
-        "thread_id",
-        number,
-        sa.ForeignKey("hperf_thread.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    owner("thread", primary_key=True),
     sa.Column("name", exact(64), primary_key=True),
     sa.Column("value", sa.BigInteger, nullable=False),
 )

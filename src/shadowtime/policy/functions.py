@@ -85,6 +85,17 @@ def takes_record(function: Callable[..., Any]) -> bool:
     return code is not None and code.co_varnames[:1] == ("now",)
 
 
+def _plain_function(slot: Slot, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without what wraps it; anything else that can be called is rejected."""
+    written = plain(function)
+    if not inspect.isfunction(written):
+        raise PolicyError(
+            f"the {slot.name} must be a plain function {slot.wanted}, not "
+            f"{type(written).__name__}: it is compiled"
+        )
+    return written
+
+
 def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
     """Reject a function that does not take exactly the arguments of its slot.
 
@@ -96,13 +107,7 @@ def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
     ...
     shadowtime.errors.PolicyError: the order function <lambda> ... takes (wait, estimate): ...
     """
-    written = plain(function)
-    if not inspect.isfunction(written):
-        raise PolicyError(
-            f"the {slot.name} must be a plain function {slot.wanted}, not "
-            f"{type(written).__name__}: it is compiled"
-        )
-    signature = inspect.signature(written)
+    signature = inspect.signature(_plain_function(slot, function))
     kinds = [found.kind for found in signature.parameters.values()]
     if len(kinds) != len(slot.arguments) or not all(kind in POSITIONAL for kind in kinds):
         raise PolicyError(
@@ -121,13 +126,7 @@ def parameters_of(slot: Slot, function: Callable[..., Any]) -> dict[str, Any]:
     >>> parameters_of(ORDER, patient)
     {'weight': 2.0}
     """
-    written = plain(function)
-    if not inspect.isfunction(written):
-        raise PolicyError(
-            f"the {slot.name} must be a plain function {slot.wanted}, not "
-            f"{type(written).__name__}: it is compiled"
-        )
-    given = inspect.signature(written)
+    given = inspect.signature(_plain_function(slot, function))
     own = {}
     handed = []
     for name, found in given.parameters.items():

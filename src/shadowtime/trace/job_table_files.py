@@ -55,6 +55,18 @@ class JobMap:
         return set(self.columns.values()) <= set(names)
 
 
+_CINECA = {
+    "job_id": "job_id", "user": "user_id", "account": "group_id", "partition": "partition",
+    "qos": "qos", "state": "job_state", "submit": "submit_time", "start": "start_time",
+    "end": "end_time", "run": "run_time", "request": "time_limit",
+}  # fmt: skip
+_ALCF = {
+    "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID", "partition": "QUEUE_NAME",
+    "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP", "end": "END_TIMESTAMP",
+    "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS", "nodes": "NODES_REQUESTED",
+    "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
+}  # fmt: skip
+
 MAPS = (
     JobMap(
         name="eagle",
@@ -70,25 +82,13 @@ MAPS = (
     JobMap(
         name="pm100",
         source="PM100 (CINECA Marconi100)",
-        columns={
-            "job_id": "job_id", "user": "user_id", "account": "group_id",
-            "partition": "partition", "qos": "qos", "state": "job_state",
-            "submit": "submit_time", "start": "start_time", "end": "end_time",
-            "run": "run_time", "request": "time_limit", "nodes": "num_nodes_req",
-            "procs": "num_cores_req",
-        },
+        columns=_CINECA | {"nodes": "num_nodes_req", "procs": "num_cores_req"},
         units={"request": "min"},
     ),
     JobMap(
         name="m100",
         source="M100 ExaData job table (CINECA Marconi100)",
-        columns={
-            "job_id": "job_id", "user": "user_id", "account": "group_id",
-            "partition": "partition", "qos": "qos", "state": "job_state",
-            "submit": "submit_time", "start": "start_time", "end": "end_time",
-            "run": "run_time", "request": "time_limit", "nodes": "num_nodes",
-            "procs": "num_cpus",
-        },
+        columns=_CINECA | {"nodes": "num_nodes", "procs": "num_cpus"},
         units={"request": "min"},
     ),
     JobMap(
@@ -104,23 +104,13 @@ MAPS = (
     JobMap(
         name="alcf",
         source="ALCF job composite (Cobalt)",
-        columns={
-            "job_id": "COBALT_JOBID", "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID",
-            "partition": "QUEUE_NAME", "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP",
-            "end": "END_TIMESTAMP", "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS",
-            "nodes": "NODES_REQUESTED", "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
-        },
+        columns={"job_id": "COBALT_JOBID"} | _ALCF,
         units={},
     ),
     JobMap(
         name="alcf-pbs",
         source="ALCF job composite (PBS: Polaris, Aurora)",
-        columns={
-            "job_id": "JOB_NAME", "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID",
-            "partition": "QUEUE_NAME", "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP",
-            "end": "END_TIMESTAMP", "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS",
-            "nodes": "NODES_REQUESTED", "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
-        },
+        columns={"job_id": "JOB_NAME"} | _ALCF,
         units={},
     ),
 )  # fmt: skip

@@ -74,11 +74,7 @@ def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Dec
     >>> [one.job for one in decide(Eager(), seen, Memory(), shape="pool").decisions]
     ['8']
     """
-    if shape == "nodes":
-        refuse_on_nodes(policy)
-    machine = machine_of(state, shape)
-    table = table_of(policy_parts(policy), state, memory, machine)
-    prepare(table)
+    machine, table = prepare(policy, state, memory, shape)
     kernel = table.state
     kernel.did[:] = NOTHING
     kernel.reg[DECISIONS] = 0
@@ -103,11 +99,7 @@ def forward(
 
     A copy of the object decides: a prediction leaves the policy itself as it is.
     """
-    if shape == "nodes":
-        refuse_on_nodes(policy)
-    machine = machine_of(state, shape)
-    table = table_of(policy_parts(policy), state, memory, machine)
-    prepare(table)
+    machine, table = prepare(policy, state, memory, shape)
     world = assume(table, state, runs or {})
     kernel, thinking = table.state, copy.deepcopy(policy)
     kernel.reg[WAKE] = state.now
@@ -130,13 +122,18 @@ def machine_of(state: Snapshot, shape: Shape) -> Cluster:
     return pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
 
 
-def prepare(table: Table) -> None:
-    """Bring filled tables to the instant of the pass."""
+def prepare(policy: Any, state: Snapshot, memory: Memory, shape: Shape) -> tuple[Cluster, Table]:
+    """The machine as the policy sees it, and the tables at the instant of the pass."""
+    if shape == "nodes":
+        refuse_on_nodes(policy)
+    machine = machine_of(state, shape)
+    table = table_of(policy_parts(policy), state, memory, machine)
     fill.set_aside(table.state)
     reg = table.state.reg
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive any estimate
     reg[WAKE] = NEVER
     steps.update_expected(table.state)
+    return machine, table
 
 
 def observer_of(state: Snapshot, table: Table, machine: Cluster) -> Observer:

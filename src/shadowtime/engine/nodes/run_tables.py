@@ -12,6 +12,8 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.demands import believed
+from shadowtime.engine.nodes.rates import make_rates
+from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.errors import ClusterError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import EVENTS, PASSES
@@ -110,6 +112,45 @@ def check_range(law: ScaledLaw, cores: int, request: Ints, *, predicted: bool) -
             "the demands for shared resources are too large to be counted exactly: "
             "give them in a larger unit, as GB/s instead of KB/s"
         )
+
+
+def table_for(
+    workload: Workload,
+    law: ScaledLaw,
+    request: Ints,
+    limit: Ints,
+    *,
+    shape: tuple[int, int],
+    thresholds: Ints,
+) -> Table:
+    """What the scheduler knows of the jobs: size, request and limit, and the law it plans by."""
+    nodes, cores = shape
+    table = make_table(
+        nodes=nodes,
+        cores=cores,
+        demand=law.demand,
+        base=law.base,
+        hinges=law.hinges,
+        thresholds=thresholds,
+    )
+    table.job[:, nf.PROCS] = workload.procs
+    table.job[:, nf.LENGTH] = request
+    table.job[:, nf.LIMIT] = limit
+    return table
+
+
+def rates_for(workload: Workload, law: ScaledLaw, *, shape: tuple[int, int]) -> Rates:
+    """The work of the jobs and how fast it is done; a longer limit gives no job more (spec 4.5)."""
+    nodes, cores = shape
+    return make_rates(
+        run=workload.effective_run,
+        procs=workload.procs,
+        draws=law.draws,
+        nodes=nodes,
+        cores=cores,
+        unit=law.unit,
+        windows=law.windows,
+    )
 
 
 def as_schedule(

@@ -9,17 +9,18 @@ import numpy as np
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes import fields as nf
-from shadowtime.engine.nodes.rates import make_rates
 from shadowtime.engine.nodes.rua.plan import loop_of, parameters
 from shadowtime.engine.nodes.run_tables import (
     LARGEST,
     as_schedule,
     check_range,
     law_for,
+    rates_for,
     refuse_unfit,
     shape_of,
+    table_for,
 )
-from shadowtime.engine.nodes.running_table import Table, make_table, numbered
+from shadowtime.engine.nodes.running_table import Table, numbered
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.registers import NEVER, SLIPPED, VOLATILE
@@ -64,32 +65,17 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     check_range(law, cores, request, predicted=not policy.estimate.requested)
     state, world = build(workload, cluster, estimate=request, learner=known.learner)
     state.reg[VOLATILE] = bool((workload.limit > request).any())
-    table = make_table(
-        nodes=nodes,
-        cores=cores,
-        demand=law.demand,
-        base=law.base,
-        hinges=law.hinges,
-        thresholds=thresholds_for(policy.place, law.base, request),
+    thresholds = thresholds_for(policy.place, law.base, request)
+    table = table_for(
+        workload, law, request, workload.limit, shape=(nodes, cores), thresholds=thresholds
     )
     for register, value in chosen.items():
         table.par[register] = value
-    table.job[:, nf.PROCS] = workload.procs
-    table.job[:, nf.LENGTH] = request
     table.job[:, nf.SPAN] = np.minimum(known.estimate, request)
-    table.job[:, nf.LIMIT] = workload.limit
     table.job[:, nf.REACH] = reach_of(policy.place, request)
     if table.par[nf.BACKFILL] == nf.LEAST_PENALTY:
         table.job[:, nf.LIKE] = alike(table, learned=known.learner != FIXED)
-    rates = make_rates(
-        run=workload.effective_run,  # a longer limit gives no job more work (spec 4.5)
-        procs=workload.procs,
-        draws=law.draws,
-        nodes=nodes,
-        cores=cores,
-        unit=law.unit,
-        windows=law.windows,
-    )
+    rates = rates_for(workload, law, shape=(nodes, cores))
     loop_of(policy, table)(state, world, rates)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(

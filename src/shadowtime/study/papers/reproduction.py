@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from shadowtime.study.fan_out import fan_out
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from shadowtime.study.papers.figures import PaperFigure
     from shadowtime.study.papers.subjects import Log, Subject
     from shadowtime.study.papers.tables import PaperTable
+
+Findings = TypeVar("Findings", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,12 +99,27 @@ class Task:
     """The file that keeps what it finds, if any."""
 
 
+class Runs(Protocol[Findings]):
+    """All runs of a paper: their tasks, and the findings that the results amount to."""
+
+    def tasks(self) -> tuple[Task, ...]: ...
+
+    def collect(self, results: list[Any]) -> Findings: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Tasks that do not depend on each other, and how their results make a reproduction."""
 
     tasks: tuple[Task, ...]
     put_together: Callable[[list[Any]], Reproduction]
+
+    @staticmethod
+    def of(runs: Runs[Findings], reproduction: Callable[[Findings], Reproduction]) -> Plan:
+        """The tasks of all runs; what they collect is made into a reproduction."""
+        return Plan(
+            tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
+        )
 
     def missing(self) -> list[int]:
         """The places of the tasks whose file is not there yet."""

@@ -11,16 +11,15 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
-from shadowtime.engine.nodes import fields as nf
-from shadowtime.engine.nodes.rates import make_rates
 from shadowtime.engine.nodes.run_tables import (
     as_schedule,
     check_range,
     law_for,
+    rates_for,
     refuse_unfit,
     shape_of,
+    table_for,
 )
-from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.engine.nodes.slurm import availability as bk
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.registers import NEVER
@@ -74,27 +73,12 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     law = law_for(workload, cluster, cores, estimate.Requested())
     check_range(law, cores, request, predicted=False)
     state, world = build(workload, cluster, estimate=request)
-    table = make_table(
-        nodes=nodes,
-        cores=cores,
-        demand=law.demand,
-        base=law.base,
-        hinges=law.hinges,
-        thresholds=np.zeros((0, 2), np.int64),
-    )
     limit = kill_limit(policy, request)
-    table.job[:, nf.PROCS] = workload.procs
-    table.job[:, nf.LENGTH] = request
-    table.job[:, nf.LIMIT] = np.minimum(limit, NEVER)
-    rates = make_rates(
-        run=workload.effective_run,  # the grace gives no job more work (spec 4.5)
-        procs=workload.procs,
-        draws=law.draws,
-        nodes=nodes,
-        cores=cores,
-        unit=law.unit,
-        windows=law.windows,
+    none = np.zeros((0, 2), np.int64)
+    table = table_for(
+        workload, law, request, np.minimum(limit, NEVER), shape=(nodes, cores), thresholds=none
     )
+    rates = rates_for(workload, law, shape=(nodes, cores))
     availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
     while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
         more = bk.rows(2 * availability.when.shape[1], nodes, cores)

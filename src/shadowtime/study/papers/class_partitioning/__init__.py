@@ -236,19 +236,13 @@ QUICK_SEEDS = 2
 
 def plan(subjects: Sequence[Subject], seeds: int) -> Plan:
     """Every run of the study, on ``seeds`` draws of each month."""
-    return _plan(Runs(tuple(subjects), tuple(range(1, seeds + 1))))
+    return Plan.of(Runs(tuple(subjects), tuple(range(1, seeds + 1))), reproduction)
 
 
 def quick(subjects: Sequence[Subject], seeds: int) -> Plan:
     """Two draws and three numbers of reservations."""
     few = tuple(range(1, min(seeds, QUICK_SEEDS) + 1))
-    return _plan(Runs(tuple(subjects), few, QUICK_DEPTHS))
-
-
-def _plan(runs: Runs) -> Plan:
-    return Plan(
-        tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-    )
+    return Plan.of(Runs(tuple(subjects), few, QUICK_DEPTHS), reproduction)
 
 
 def reproduction(found: Findings) -> Reproduction:

@@ -48,9 +48,7 @@ def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Pla
         subjects=tuple(subjects),
         readings=() if quick else tuple(READINGS),
     )
-    return Plan(
-        tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-    )
+    return Plan.of(runs, reproduction)
 
 
 def reproduction(found: Findings) -> Reproduction:

@@ -265,9 +265,7 @@ def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Pla
         cases_of(subjects, quick=quick),
         tuple(range(1, (min(seeds, 2) if quick else seeds) + 1)),
     )
-    return Plan(
-        tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-    )
+    return Plan.of(runs, reproduction)
 
 
 def reproduction(found: Findings) -> Reproduction:

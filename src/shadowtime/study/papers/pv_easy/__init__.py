@@ -211,9 +211,7 @@ LOGS = (
 def plan(subjects: Sequence[Subject], seeds: int) -> Plan:
     """Every run of the study on these subjects, ``seeds`` of each noisy one."""
     runs = Runs(tuple(subjects), tuple(range(1, seeds + 1)))
-    return Plan(
-        tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-    )
+    return Plan.of(runs, reproduction)
 
 
 def reproduction(found: Findings) -> Reproduction:

@@ -253,9 +253,7 @@ def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Pla
         if quick
         else Runs(tuple(subjects), drawn)
     )
-    return Plan(
-        tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-    )
+    return Plan.of(runs, reproduction)
 
 
 def reproduction(found: Findings) -> Reproduction:
