@@ -36,7 +36,7 @@ def test_a_longer_limit_gives_no_more_work():
 
 
 @pytest.mark.parametrize("policy", ["rua", "easy", "conservative", "consres", "lessc"])
-def test_who_is_not_slowed_down_has_finished_at_its_request(policy: str):
+def test_a_job_that_is_not_slowed_down_ends_within_its_request(policy: str):
     """A job that is not slowed down is not killed."""
     made = simulate(two(500), NODE, parse_policy(policy))
     assert (made.end.tolist(), made.killed.tolist()) == ([50, 100], [0, 0])

@@ -47,7 +47,7 @@ def a_drained_node(*, running: bool) -> Snapshot:
 
 @pytest.mark.parametrize("running", [True, False])
 @pytest.mark.parametrize("name", POOLED)
-def test_who_cannot_fit_is_set_aside(name: str, running: bool) -> None:
+def test_a_job_that_cannot_fit_is_set_aside(name: str, running: bool) -> None:
     """Nothing is reserved for it, it is reported, and jobs that fit start."""
     made = decide(parse_policy(name), a_drained_node(running=running))
     assert [d.job for d in made.decisions] in (["3", "5"], ["5", "3"])

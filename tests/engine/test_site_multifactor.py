@@ -139,7 +139,7 @@ def two_users(**config: str) -> tuple[Workload, Site]:
     return jobs, Site(nodes=(Node(name="n", amounts=(4,)),), config=config)
 
 
-def test_who_has_used_less_goes_first() -> None:
+def test_the_user_with_less_usage_goes_first() -> None:
     """Without associations every user of the log has an equal share."""
     jobs, site = two_users(PriorityWeightFairShare="1000")
     made = simulate(jobs, site, parse_policy("easy(order=multifactor)"))

@@ -114,7 +114,7 @@ def test_a_broken_table_delays_no_job(place: Installation, content: bytes | None
     assert submitted(place, comment="tag=a", num_tasks=1)["shared"] == "0"
 
 
-def test_who_did_not_ask_is_left_alone(place: Installation) -> None:
+def test_jobs_without_a_tag_are_not_changed(place: Installation) -> None:
     """No tag, or a resource that the user requested: nothing is changed."""
     assert submitted(place, comment="hello")["answer"] == "no tag"
     own = submitted(place, comment="tag=x", tres_per_node="gres:gpu:1")

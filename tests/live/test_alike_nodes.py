@@ -186,7 +186,7 @@ def test_jobs_beyond_what_a_node_has_are_only_counted_up_to_it() -> None:
     assert start_of("lessc", state)[0].place == (("n2", 4),)
 
 
-def test_who_could_never_run_is_passed_over() -> None:
+def test_a_job_that_could_never_run_is_passed_over() -> None:
     """Wider than the machine, or more demand than a node has: no plan, and no job waits for it."""
     never = (waiting("1", 9), waiting("2", 1, asks=1001), waiting("3", 3, asks=1800))
     state = Snapshot(now=1, cluster=TWO, waiting=(*never, waiting("4", 8)))

@@ -107,7 +107,7 @@ def test_shadow_mode_touches_nothing(pool: Pool) -> None:
     turn_until(acting, lambda: status(pool, job) == 0)
 
 
-def test_who_is_not_ours_is_left_alone(pool: Pool) -> None:
+def test_jobs_of_others_are_not_touched(pool: Pool) -> None:
     """A job held by its owner, one held from its submission but not managed, one that runs
     natively: the last counts, none is touched."""
     h = pool.use()

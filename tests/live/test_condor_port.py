@@ -153,7 +153,7 @@ def test_garbage_in_ads_is_no_crash() -> None:
     assert [host.name for host in slots_of(ads, schedds=[HERE]).cluster.hosts] == ["slot1@a"]
 
 
-def test_who_waits_and_who_does_not() -> None:
+def test_only_managed_jobs_at_the_gate_wait() -> None:
     """Only managed jobs at our own gate; the rest is not touched."""
     made, _, lines = port(
         [pslot("a")],

@@ -102,7 +102,7 @@ def test_without_backfilling_no_job_overtakes_it() -> None:
     assert decided("fcfs", state) == {"1": (("n2", 4),)}
 
 
-def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
+def test_a_job_that_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
     """Two whole nodes are free at 40: no job may use one of them beyond that."""
     runs = tuple(
         RunningJob(id=f"9{k}", submit=0, need=(2,), request=40, start=0, place=((f"n{k}", 2),))

@@ -45,7 +45,7 @@ def test_work_is_kept_exact_when_neighbours_come_and_go():
     assert outcome.penalised == {1: 2, 2: 2}
 
 
-def test_the_limit_kills_but_not_who_is_done_in_that_second():
+def test_the_limit_does_not_kill_a_job_that_ends_in_that_second():
     jobs = [job(1, 0, 2, 12, 10, b=2000), job(2, 4, 2, 20, 10, b=2000)]
     assert rows(naive_nodes.ff(jobs, ONE))[1] == (0, 12, 0)
     jobs[0] = job(1, 0, 2, 11, 10, b=2000)

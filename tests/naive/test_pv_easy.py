@@ -65,7 +65,7 @@ def test_victims_go_from_the_lowest_priority_up():
     assert result.attempts[2:4] == [(3, 2, 5, True), (3, 5, 105, False)]
 
 
-def test_pruning_spares_who_need_not_die():
+def test_pruning_spares_jobs_that_need_not_be_stopped():
     result = naive.pv_easy(PRUNING, (20,), predictor="requested", prune=True)
     assert starts(result) == {0: 0, 1: 5, 2: 8, 3: 2, 4: 8}
     assert [row.kills for row in result.rows] == [0, 0, 1, 0, 1]

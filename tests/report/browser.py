@@ -86,7 +86,7 @@ class Browser:
 
     def open(self, path: Path, *, fragment: str = "") -> None:
         """Open a file (at a fragment of it) and wait until its script is ready."""
-        self.errors()  # those of the page before do not count
+        self.errors()  # errors of the previous page do not count
         url = Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else "")
         if fragment:  # else a page that is open already would only get the new fragment
             self._call("POST", f"{self.session}/url", {"url": "about:blank"})
@@ -126,16 +126,16 @@ class Browser:
         self._call("POST", f"{self.session}/element/{self.find(selector)}/click")
 
     def act(self, *actions: dict[str, Any]) -> None:
-        """Input as a hand makes it: pointer, wheel and key actions of WebDriver."""
+        """User input: pointer, wheel and key actions of WebDriver."""
         self._call("POST", f"{self.session}/actions", {"actions": list(actions)})
 
     def errors(self) -> list[str]:
-        """Everything the console complained about since the last call."""
+        """All errors on the console since the last call."""
         entries = self._call("POST", f"{self.session}/se/log", {"type": "browser"})
         return [e["message"] for e in entries if e["level"] in ("SEVERE", "WARNING")]
 
     def screenshot(self, path: Path | None = None) -> bytes:
-        """What the window shows."""
+        """A screenshot of the window."""
         png = base64.b64decode(self._call("GET", f"{self.session}/screenshot"))
         if path is not None:
             path.write_bytes(png)

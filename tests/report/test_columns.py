@@ -1,4 +1,4 @@
-"""Columns survive the journey into the page."""
+"""Columns arrive in the page unchanged."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def slices(path):
 
 
 def assert_apart(found):
-    """Perfetto refuses slices that overlap on a thread without nesting."""
+    """Perfetto rejects slices that overlap on a thread without nesting."""
     free: dict[tuple[int, int], int] = {}
     for event in sorted(found, key=lambda e: e["ts"]):
         where = event["pid"], event["tid"]

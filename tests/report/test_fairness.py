@@ -67,7 +67,7 @@ def test_nothing_is_reported_where_fair_starts_are_not_defined():
 
 
 def test_lost_work_is_drawn_over_time():
-    """Two drawings: by then, and in each stretch; the scale holds the total."""
+    """Two charts: the total so far, and each interval; the scale covers the total."""
     made = report("easy", "pv-easy", "pv-easy(venture=no)")
     found = section_of(render(made), "preemption")
     drawings = re.findall(r'<figure class="lost"[^>]*>.*?</figure>', found, re.DOTALL)

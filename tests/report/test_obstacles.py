@@ -40,7 +40,7 @@ def small(**changes: Any) -> Site:
 def way(
     site: Site, asked: list[Request], *, policy: str = "easy", of: int = -1, **columns: Any
 ) -> list[tuple[str, str, int, int, tuple[int, ...]]]:
-    """The stretches of a job (the last one) of jobs of 100 s that arrive a second apart."""
+    """What the last job waits for, interval by interval; jobs of 100 s arrive a second apart."""
     count = len(asked)
     more = {name: columns.pop(name) for name in ("dependencies",) if name in columns}
     jobs = Workload.build(

@@ -1,4 +1,4 @@
-"""The page as text: nothing from outside gets into its markup, and it asks for nothing."""
+"""The page as text: no input becomes markup, and the page loads nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section on several resources: there where several count, drawn from the schedule."""
+"""The section on several resources: shown where several count, drawn from the schedule."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def grid(browser, tmp_path: Path):
 
 @pytest.mark.parametrize("width", [1400, 1920])
 def test_no_column_of_a_grid_is_cut_off(grid, width):
-    """With six policies a row is a policy: every setting is in sight, on screen and on paper."""
+    """With six policies each row is a policy: every setting is visible, on screen and on paper."""
     grid.emulate(width=width, height=900)
     assert grid.run(CUT_OFF) == [] and grid.run(WIDTH) <= width
     heads = grid.run(
@@ -109,7 +109,7 @@ def test_words_on_a_phone_are_whole_and_large_enough(opened):
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_the_zero_lines_of_who_pays_lie_below_each_other(opened, width):
+def test_the_zero_lines_of_the_payers_lie_below_each_other(opened, width):
     browser = opened(report_input(250, policies=("fcfs", "easy")))
     browser.emulate(width=width, height=900)
     lines = browser.run(
@@ -140,7 +140,7 @@ def test_in_view_scores_the_same_jobs_under_every_policy(opened):
 
 
 def test_paper_wastes_no_page(opened):
-    """The schedule may follow on a page that another section began; no page has but a footer."""
+    """The schedule may follow on a page that another section began; no page holds only a footer."""
     browser = opened(six())
     browser.command("Emulation.setEmulatedMedia", media="", features=[])
     made = browser.command("Page.printToPDF", printBackground=True)["data"]
@@ -154,7 +154,7 @@ def test_paper_wastes_no_page(opened):
 
 
 def test_what_a_change_does_leads_its_page(browser, tmp_path):
-    """The verdict of a what-if is over its runs; on a phone differences are in sight."""
+    """The verdict of a what-if is above its runs; on a phone differences are visible."""
     whole = {
         "by": "all", "name": "all", "jobs": 120, "baseline_wait_mean_s": 600.0,
         "changed_wait_mean_s": 300.0, "difference_s": -300.0,

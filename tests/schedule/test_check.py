@@ -1,4 +1,4 @@
-"""Every proof: holds on true schedules, fails on the smallest false one, and equals a slow twin."""
+"""Every proof: true schedules pass, the smallest false one fails, all equal a slow reference."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_preemptive_schedules_are_strictly_fair(world: World) -> None:
 @given(worlds(), st.data())
 @settings(max_examples=examples(200), deadline=None)
 def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject) -> None:
-    """On falsified schedules each verdict equals that of a slow, obvious twin."""
+    """On falsified schedules each verdict equals that of a slow, obvious reference."""
     w, c = world.workload, world.cluster
     assume(len(w) > 0)
     schedule = data.draw(st.sampled_from([greedy, preemptive]))(world)
@@ -99,7 +99,7 @@ def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject
     assert violated["capacity"] == over
     assert violated["head-never-idle"] == idle
     assert violated["sunny-absorbing"] == stopped
-    # A sunny job sent back to the queue is unfair too; the twin of that is `stopped`.
+    # A sunny job sent back to the queue is unfair too; its reference is `stopped`.
     if not stopped:
         assert violated["strictly-fair"] == unfair
 
@@ -339,8 +339,8 @@ def test_lost_runs_count_against_capacity_and_sunshine() -> None:
     assert "job 2 is back in the queue" in report["strictly-fair"].detail
 
 
-def test_proofs_that_cannot_be_made_say_why() -> None:
-    """A bare schedule: what is lacking is named, nothing is violated."""
+def test_properties_that_cannot_be_proved_have_a_reason() -> None:
+    """A bare schedule: what is missing is named, and nothing is violated."""
     bare = made(PAIR, [0, 4], missing=("reason", "kills", "killed"), killed=np.zeros(2, np.int8))
     report = check(bare, PAIR, Cluster.pool(3), claims=["promises-kept"])
     assert report.ok

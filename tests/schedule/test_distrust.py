@@ -79,7 +79,7 @@ def on_one_node(**changes: object) -> Schedule:
     return base.replace(**changes)
 
 
-def test_contention_is_worked_out_anew() -> None:
+def test_contention_is_recomputed() -> None:
     """Ends, kills and penalties follow from which jobs share a node."""
     assert check(on_one_node(), PAIR, SHARED)["contention"].verdict == "proved"
     # Only this proof can find it: the end and the penalty are consistent.

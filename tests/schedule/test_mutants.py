@@ -51,13 +51,13 @@ FOUND = {
     "widen": "24/24 24/24 24/24 24/24 24/24 24/24 24/24 24/24",
     "forge_penalty": "0/0 0/0 0/0 0/0 0/0 0/0 24/24 24/24",
 }
-"""Found by the proofs alone / made, a column a policy in the order of POLICIES.
+"""Found by the proofs alone / made, a column per policy in the order of POLICIES.
 
-What the proofs leave is legal for some scheduler that makes the same claims, and only running the
-policy again tells: a start moved to another event in an order that is not the submission's, a
-promise or a first block where the policy claims neither (lxfw, class partitioning, HPerf), a
-promise that is later than it was (promises for good and plans on nodes are not worked out anew),
-a stretched limit within the bounds of what the reservation may have added.
+The rest is legal for some scheduler that makes the same claims, and only running the policy again
+reveals it: a start moved to another event in an order that is not the submission's, a promise or a
+first block where the policy claims neither (lxfw, class partitioning, HPerf), a promise that is
+later than it was (permanent promises and plans on nodes are not recomputed), a stretched limit
+within the bounds of what the reservation may have added.
 """
 
 EQUIVALENT = {("break_promise", "pv-easy"): 1}

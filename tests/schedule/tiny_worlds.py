@@ -50,7 +50,7 @@ def worlds(draw: st.DrawFn, *, memory: bool = False, most: int = 12) -> World:
 
 @dataclass
 class _Run:
-    """The scheduler's notebook."""
+    """The scheduler's state."""
 
     world: World
     start: dict[int, int] = field(default_factory=dict)

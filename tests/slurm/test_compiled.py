@@ -1,4 +1,4 @@
-"""The compiled backfill pass makes what the pass in Python makes, start by start, plan by plan."""
+"""The compiled backfill pass equals the pass in Python, start by start, plan by plan."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def starts(
     return list(made.schedule.start.tolist())
 
 
-def test_every_kind_waits_for_what_it_says() -> None:
+def test_every_kind_waits_for_its_condition() -> None:
     """Good ends, bad ends, any ends, starts; of several jobs all."""
     plain, good, bad, ended, begun, both = starts(
         None,
@@ -59,7 +59,7 @@ def test_every_kind_waits_for_what_it_says() -> None:
 
 
 def test_a_failed_job_and_a_cancelled_one_end_badly() -> None:
-    """afterok of a failed job never starts, afternotok does; so after a job that left the queue."""
+    """afterok of a failed or cancelled job never starts; afternotok does."""
     _, good, bad, _, after_cancelled = starts(
         None,
         ("afterok", (1,)),
@@ -80,7 +80,7 @@ def test_jobs_of_one_name_run_one_after_the_other() -> None:
 
 
 def test_hopeless_jobs_wait_for_ever_or_are_cancelled() -> None:
-    """kill_invalid_depend: what waited for the end of a hopeless job gets it."""
+    """kill_invalid_depend cancels such a job; jobs that waited for its end are released."""
     wishes = (None, ("afternotok", (1,)), ("afterany", (2,)))
     assert starts(*wishes)[1:] == [-1, -1]
     first, hopeless, behind = starts(*wishes, parameters=",kill_invalid_depend")

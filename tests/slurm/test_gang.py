@@ -116,7 +116,7 @@ def free_in_row(jobs: list[Job], partition: str, wanted: list[tuple[int, int]]) 
         max_size=14,
     )
 )
-def test_who_is_suspended_equals_the_gang_scheduler_step_by_step(
+def test_suspended_jobs_equal_those_of_the_gang_scheduler_step_by_step(
     events: list[tuple[str, list[tuple[int, int]], bool]],
 ) -> None:
     """Whatever starts and ends in whatever order: the jobs that are there determine which run."""

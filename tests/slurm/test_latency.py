@@ -103,7 +103,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 @pytest.mark.parametrize("name", ["A", "M1"])
 def test_sacct_and_slurmctld_agree(name: str) -> None:
-    """Whole seconds of sacct and milliseconds of the log give the same within a quarter of one."""
+    """Whole seconds of sacct and milliseconds of the log agree within a quarter of a second."""
     folder = recording_path(name)
     site, workload = read_site(folder)
     from_sacct = measure(workload)

@@ -107,7 +107,7 @@ def test_ways_of_slurm_that_are_not_modelled_are_reported() -> None:
 
 
 def test_memory_per_cpu_counts_cpus_or_whole_cores() -> None:
-    """Two threads per core: CR_Core charges a job of 3 cpus for 4, CR_CPU for 3 (both seen)."""
+    """Two threads per core: CR_Core charges a job of 3 cpus for 4, CR_CPU for 3 (both observed)."""
     gigabyte = 1 << 20
     nodes = (Node(name="a", amounts=(8, 7 * gigabyte), threads_per_core=2),)
     ask = Request(tasks=3, memory=gigabyte, memory_per="cpu")
@@ -211,7 +211,7 @@ def test_requeued_runs_are_attempts() -> None:
 
 
 def test_phases_print_means_and_ranges(capsys: pytest.CaptureFixture[str]) -> None:
-    """``simulate --phases`` shows no single start, and refuses what would."""
+    """``simulate --phases`` shows no single start, and rejects options that would."""
     folder = str(recording_path("I"))
     assert run(["simulate", folder, "-p", "slurm", "--phases", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""The passes of recorded Slurms, made again on the true state before each of them."""
+"""The passes of recorded Slurms, repeated on the true state before each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEEP = {"M1": 2, "M2": 8}
 
 @pytest.mark.parametrize("name", RUNS or ["A"])
 def test_every_pass_is_made_alike(name: str) -> None:
-    """All starts on the same nodes, none too many, nearly all plans, all victims."""
+    """All starts on the same nodes and no others, nearly all plans, all victims."""
     found = check_recording(recording_path(name), every=DEEP.get(name, 1))
     shown = found.differences[:5]
     assert found.main_starts > 20

@@ -37,8 +37,8 @@ WITHIN = {
 PHASES = {"D1": 48}
 """Offsets of the passes, else 6: single runs of D1 are 0.6 to 0.9 of what was recorded."""
 MISSED = {"F": 0.05, "H": 0.10, "L2": 0.10}
-"""Recordings whose mean wait is still farther off than their bound: a model that reaches it fails
-this list, so that it is kept true."""
+"""Recordings whose mean wait is still farther off than their bound. A test fails once the model
+reaches the bound, so that this list stays current."""
 
 
 def small_site(**config: str) -> Site:
@@ -52,7 +52,7 @@ def small_site(**config: str) -> Site:
 
 
 def whole(nodes: int) -> Request:
-    """So many whole nodes."""
+    """A request for this many whole nodes."""
     return Request(nodes=nodes, max_nodes=nodes, tasks=nodes, exclusive=True)
 
 
@@ -138,7 +138,7 @@ def test_an_idle_backfill_thread_looks_every_second() -> None:
     assert first <= 101 and 170 <= second <= 172
 
 
-def test_who_waits_for_the_end_of_a_reservation_starts_then() -> None:
+def test_jobs_that_wait_for_the_end_of_a_reservation_start_then() -> None:
     """Nothing else happens: the end of the reservation is an event of its own."""
     window = Reservation(name="maint", nodes=("n1", "n2", "n3", "n4"), begin=50, end=400)
     site = small_site(**BACKFILL).replace(reservations=(window,))
@@ -147,8 +147,8 @@ def test_who_waits_for_the_end_of_a_reservation_starts_then() -> None:
     assert 400 <= made.start[0] <= 403
 
 
-def test_fair_share_puts_the_sparing_account_first() -> None:
-    """Two accounts with equal shares: the one without usage is first."""
+def test_fair_share_puts_the_account_without_usage_first() -> None:
+    """Both accounts have equal shares."""
     tree = (
         Association(account="root"),
         Association(account="a", parent="root", usage=1000.0),
@@ -178,7 +178,7 @@ def test_tied_accounts_share_a_rank() -> None:
     assert [shares.branches[name].factor for name in names] == [1.0, 2 / 3, 1 / 3]
 
 
-def test_the_main_pass_comes_again_after_the_interval() -> None:
+def test_the_main_pass_repeats_after_the_interval() -> None:
     """A tick puts the other user first; without backfill the pass of sched_interval starts it."""
     settings = {
         "SchedulerType": "sched/builtin",

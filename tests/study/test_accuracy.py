@@ -49,7 +49,7 @@ def estimates_of_the_engine(workload, cluster, policy, column):
 @settings(max_examples=examples(100), deadline=None)
 @given(world=worlds())
 def test_predictions_at_the_start_are_those_of_the_engine(text, world):
-    """Worked out from the schedule alone, they equal what the engine froze at each start."""
+    """Computed from the schedule alone, they equal what the engine froze at each start."""
     workload, cluster, policy = as_workload(world[0]), as_cluster(world[1]), parse_policy(text)
     schedule = simulate(workload, cluster, policy)
     engine = estimates_of_the_engine(workload, cluster, policy, fields.ESTIMATE)
@@ -67,7 +67,7 @@ def test_predictions_at_submission_are_those_of_the_engine(text, world):
     assert predictions(schedule, workload, policy.estimate).tolist() == engine
 
 
-def test_what_a_predictor_says_is_kept_within_bounds_and_counted():
+def test_predictions_are_kept_within_bounds_and_counted():
     """Zero, negative, not a number, beyond the request: clamped to [1, request], each counted."""
     request = np.full(6, 60)
     predicted = np.array([0.0, -5.0, np.nan, 61.0, np.inf, 60.0])

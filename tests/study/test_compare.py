@@ -71,7 +71,7 @@ def test_differences_are_paired(jobs: Workload) -> None:
 
 
 def test_loads(jobs: Workload) -> None:
-    """A factor makes jobs arrive faster, an offered load is met; each is measured as it came."""
+    """A factor makes jobs arrive faster, an offered load is met; each setting is measured."""
     loads = [Load.parse(text) for text in ("1", "1.25", "offered=0.7")]
     found = compare(jobs, POOL, TWO, loads=loads)
     asked = offered_load(jobs, POOL)["procs"]

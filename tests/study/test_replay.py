@@ -42,8 +42,8 @@ def grades(workload: Workload, cluster: Cluster = POOL) -> dict[str, str]:
     return {finding.rule.name: finding.grade for finding in found.trust.findings}
 
 
-def test_a_log_of_the_same_policy_is_met_exactly(recorded: Workload) -> None:
-    """Every start is met, every rule is good, and so is the verdict."""
+def test_a_log_of_the_same_policy_is_reproduced_exactly(recorded: Workload) -> None:
+    """Every start is reproduced, every rule is good, and so is the verdict."""
     found = replay(recorded, POOL, EASY)
     assert found.whole.difference == 0
     assert all(row.recorded_mean_s == row.simulated_mean_s for row in found.rows)
@@ -177,7 +177,7 @@ class TestCauses:
         assert grades(recorded.replace(extra=chain))["held"] == "poor"
 
 
-def test_holds_are_no_waits_when_jobs_arrive_as_they_become_eligible() -> None:
+def test_holds_are_not_waits_when_jobs_arrive_as_they_become_eligible() -> None:
     """The same log twice: judged by its submissions, and by when jobs were let go."""
     jobs = demo_workload()
     held = np.where(np.arange(len(jobs)) % 3 == 0, 7200, 0)

@@ -159,7 +159,7 @@ def test_json_events() -> None:
             "EventTime": "2026-11-15T05:57:07"}), name="e")  # fmt: skip
 
 
-def test_who_is_left_out_is_counted() -> None:
+def test_omitted_jobs_are_counted() -> None:
     """Jobs that still run, jobs submitted before the log begins, notes on whole clusters."""
     raw = parse(
         BEGIN,

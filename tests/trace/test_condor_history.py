@@ -77,7 +77,7 @@ def test_every_field_of_a_plain_job() -> None:
     assert not any(raw.counts.values())
 
 
-def test_json_lines_long_and_history_files_say_the_same(tmp_path: Path) -> None:
+def test_json_lines_long_and_history_files_read_the_same(tmp_path: Path) -> None:
     """-json, -jsonl, -long and the schedd's own file; the reader is chosen by the content."""
     other = ENDED | {"ClusterId": 8, "GlobalJobId": "here#8.0#1001", "QDate": 1001}
     words = {True: "true", False: "false"}
@@ -175,7 +175,7 @@ def test_time_limits_come_from_where_they_are() -> None:
     assert field(parse(job, unlimited=3600), "request") == 3600
 
 
-def test_who_is_left_out_is_counted() -> None:
+def test_omitted_jobs_are_counted() -> None:
     """Jobs still in the queue, jobs that do not run on the pool, and repetitions."""
     raw = parse(
         ENDED,
@@ -243,7 +243,7 @@ def test_numbers_in_an_array_and_text_between_are_refused() -> None:
         parse_condor_history("ClusterId = 7\nhello there\n", name="h")
 
 
-def test_an_empty_history_says_so() -> None:
+def test_an_empty_history_is_reported() -> None:
     """condor_history prints brackets around nothing."""
     with pytest.raises(InputError, match="no ended job"):
         parse_condor_history("[\n]\n", name="h")

@@ -1,4 +1,4 @@
-"""The table of jobs: columns for all that a job can ask for, there and back again."""
+"""The table of jobs: columns for all that a job can request, written and read back."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_no_limit_is_no_request(tmp_path: Path) -> None:
 
 
 def test_a_map_beside_a_table(tmp_path: Path) -> None:
-    """TABLE.map.toml names the columns and units of any table; ids that are none are replaced."""
+    """TABLE.map.toml names the columns and units of any table; invalid ids are replaced."""
     path = tmp_path / "own.csv"
     path.write_text(
         "name,queued,begun,done,limit,cores\n"

@@ -1,4 +1,4 @@
-"""One door for every format, and the CSV of a Slurm site."""
+"""One entry point for every format, and the CSV of a Slurm site."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_requeued_job_that_has_not_ended_is_dropped_with_its_runs() -> None:
 
 
 def test_an_id_that_was_used_again_is_another_job() -> None:
-    """Another user, or days later: ids start again at the largest."""
+    """Another user, or days later: ids wrap around after the largest."""
     late = {"submit": "1700900000", "start": "1700900060", "end": "1700900160"}
     other = {"user": "eve", "submit": "1700000160", "start": "1700000300", "end": "1700000400"}
     for again in (late, other):

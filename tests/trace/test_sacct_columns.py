@@ -1,4 +1,4 @@
-"""An sacct export is read by columns; each row means what it means by itself."""
+"""An sacct export is read by columns; each row means what it would mean alone."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def jobs_of(raw: RawTrace) -> list[dict[str, Any]]:
 
 @given(seed=st.integers(0, 1 << 32))
 @settings(max_examples=examples(60), deadline=None)
-def test_a_row_says_what_it_says_to_a_naive_reader(seed: int) -> None:
+def test_every_row_reads_as_with_the_naive_reader(seed: int) -> None:
     """Jobs, dropped rows by rule, and the first bad line with its reason, in any columns."""
     rng = random.Random(seed)
     text, rows = export(rng)

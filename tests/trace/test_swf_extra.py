@@ -69,6 +69,6 @@ def test_bad_columns_are_refused_with_their_place(line: str, words: str):
 
 @pytest.mark.parametrize("fields", ["submit", "a a", "2x"])
 def test_bad_names_are_refused(fields: str):
-    """SWF's own, one twice, one that is no name."""
+    """One of SWF's own names, a name given twice, and an invalid name."""
     with pytest.raises(InputError, match="ExtraFields names"):
         parse_swf(log(f"{LINE} 1 1", fields=fields), name="x")

@@ -384,7 +384,7 @@ def test_the_input_is_left_as_it_was() -> None:
 def test_numbers_and_order_line_by_line(seed: int) -> None:
     """Repeated lines and numbers, missing numbers, lines out of order or not, one after the other.
 
-    A log in which nothing is to do keeps its columns as they are; it must not show.
+    A log that needs no change keeps its columns; the result must be the same.
     """
     draw = random.Random(seed)
     n = draw.randrange(1, 25)

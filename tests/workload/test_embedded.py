@@ -24,7 +24,7 @@ def test_it_is_always_the_same_and_fits_its_machine():
 
 def test_days_are_days():
     hour = demo_workload().submit % 86400 / 3600
-    assert ((hour >= 9) & (hour < 17)).mean() > 0.45  # a third, were there no cycle
+    assert ((hour >= 9) & (hour < 17)).mean() > 0.45  # it would be a third without the cycle
 
 
 def test_few_users_submit_most_jobs_and_have_habits():

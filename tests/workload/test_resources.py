@@ -72,7 +72,7 @@ def test_a_resource_has_one_name() -> None:
 
 
 def test_the_engine_refuses_what_the_machine_does_not_count() -> None:
-    """fit() may leave it out, openly; the engine never does it by itself."""
+    """fit() may drop it, and reports so; the engine never drops it by itself."""
     w = Workload.build(submit=[0], run=[9], procs=[1], demand={"gpus": [1]})
     with pytest.raises(UsageError, match=r"demand gpus, which the cluster does not count"):
         simulate(w, Cluster.pool(2), parse_policy("easy"))

@@ -32,14 +32,14 @@ def test_batches_follow_the_end_of_the_one_before() -> None:
     assert found.submits(log.recorded_start + log.run).tolist() == log.submit.tolist()
 
 
-def test_a_faster_machine_is_sent_the_next_batch_sooner() -> None:
+def test_a_faster_machine_receives_the_next_batch_sooner() -> None:
     """Ann's first two end at 110 instead of 200: the third is submitted 90 seconds sooner."""
     log = jobs()
     end = np.array([100, 110, 150, 360, 90_060])
     assert sessions_of(log).submits(end).tolist() == [0, 10, 50, 210, 90_000]
 
 
-def test_who_thinks_longer_begins_a_session() -> None:
+def test_a_longer_think_time_begins_a_session() -> None:
     late = jobs(
         submit=[0, 10, 50, 200 + THINK + 1, 90_000], recorded_start=[0, 100, 50, 1401, 90_000]
     )

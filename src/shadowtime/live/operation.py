@@ -85,7 +85,7 @@ class Counting:
         self.metrics, self.file = metrics, file
 
     def after(self, step: Step, alone: Mapping[str, str]) -> None:
-        """A look."""
+        """A poll of the loop."""
         self.metrics.note(step, alone)
         self._write()
 

@@ -76,11 +76,11 @@ class StateFile:
     Rules
     -----
     A file of an earlier version is read directly; the first save writes the current version and
-    keeps the old file as NAME.v1, for a return to an earlier release. A file of a later version
-    cannot be read. A file that cannot be read is reported and kept as NAME.broken, and the previous
-    one (NAME.previous) is used; if that fails too, an empty memory. A file that cannot be written
-    is reported once, and once more when it can be written again; meanwhile the loop keeps its state
-    in memory.
+    keeps the old file as NAME.vN (N: its version), for a return to an earlier release. A file of a
+    later version cannot be read. A file that cannot be read is reported and kept as NAME.broken,
+    and the previous one (NAME.previous) is used; if that fails too, an empty memory. A file that
+    cannot be written is reported once, and once more when it can be written again; meanwhile the
+    loop keeps its state in memory.
 
     Examples
     --------

@@ -22,8 +22,8 @@ class Ask:
     -----
     ``memory`` is MB per node, or per cpu where ``memory_per_cpu``; 0 asks for all of a node's,
     None where memory is not counted. ``wanted_nodes`` is what -N a-b aims at: b, but no more nodes
-    than tasks. ``suits`` are the nodes that could ever do: features, size and memory, the excluded
-    ones taken away.
+    than tasks. ``suits`` are the nodes that could ever serve the job by features, size and memory,
+    without the excluded ones.
     """
 
     tasks: int
@@ -45,7 +45,7 @@ class Ask:
     required: int = 0
     suits: int = 0
     either: tuple[int, ...] = ()
-    """Nodes for each way to suit the features, where all of a job's are of one way (``[a|b]``)."""
+    """Nodes by alternative, if all nodes of a job must satisfy the same one (``[a|b]``)."""
     excluded: int = 0
     one_node: bool = False
     """True where the user gave -N 1."""

@@ -39,8 +39,8 @@ def backfill_pass(
     """One pass at ``now``; ``state`` is changed by the starts.
 
     ``clock`` gives the time at which a job is considered, if a pass takes long (1.5d).
-    ``plans`` False: only the starts are wanted. Plans die with their pass, so that it ends once no
-    job further down could start now, whatever is planned for those before it.
+    ``plans`` False: only the starts are wanted. Plans are discarded after their pass, so it ends
+    once no job further down could start now, whatever is planned for those before it.
     """
     made = BackfillPass(state, now, clock, plans)
     if state.compiled is not None and state.compiled.takes(made):
@@ -137,7 +137,7 @@ class BackfillPass:
                     measured, widest = self.map.version, self.map.widest()
                 job = record.job
                 if job.ask.min_nodes > widest and not job.tasks and not job.licences:
-                    continue  # no span has nodes enough: every try fails before it is a test
+                    continue  # no span has enough nodes: every try fails before it counts
             self.consider(record)
         return self.out
 
@@ -302,7 +302,7 @@ class BackfillPass:
     def room(self, job: Job, section: Section, begin: int, end: int) -> tuple[int, int]:
         """Nodes for a job that no plan and no reservation takes meanwhile; and the next try (3.4).
 
-        No nodes where they are too few for it.
+        No nodes if there are too few for it.
         """
         state, ask = self.state, job.ask
         barred = barred_to = 0

@@ -49,9 +49,9 @@ class Choice(NamedTuple):
 
 
 class Chooser:
-    """Tests jobs against a state of use. Scheduling weights stay behind between tests (16.4).
+    """Tests jobs against a state of use. Scheduling weights persist between tests (16.4).
 
-    ``shortcuts`` False leaves out every shortcut, here and in the passes: for tests of them.
+    ``shortcuts`` False disables every shortcut, here and in the passes, to test them.
     """
 
     def __init__(self, machine: Machine, parameters: Parameters, *, shortcuts: bool = True) -> None:
@@ -141,14 +141,14 @@ class Chooser:
             return None
         if self.machine.has_gpus or not self.shortcuts:
             return self._once(self.empty, self.empty, ask, nodes, weights, None)
-        # Without GPUs weights never move, so that the answer is the same at all times.
+        # Without GPUs weights never change, so the answer is always the same.
         key = (id(ask), nodes)
         known = self._ever.get(key)
         if known is None:
             if len(self._ever) > MOST_KEPT:
                 self._ever.clear()
             found = self._once(self.empty, self.empty, ask, nodes, weights, None)
-            known = self._ever[key] = (ask, found)  # held, so that no other request takes its id
+            known = self._ever[key] = (ask, found)  # kept, so that no other request reuses its id
         return known[1]
 
     def _once(

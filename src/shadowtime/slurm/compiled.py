@@ -1,9 +1,9 @@
 """Backfill passes on arrays, record by record as slurm/backfill.py makes them, in compiled code.
 
 The compiled walk over the queue (kernel/slurm) plans nodes by cpus and memory, whole or shared. It
-comes back for every start, which is made here by the same rules as in Python, and for every record
-that requests anything else (named nodes, licences, arrays), which the pass in Python handles on
-the same map. A site with GPUs, leaf switches, limits or preemption is left to Python altogether.
+returns for every start, which is made here by the same rules as in Python, and for every record
+that requests anything else (named nodes, licences, arrays), which the pass in Python handles on the
+same map. A site with GPUs, leaf switches, limits or preemption is planned in Python alone.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LONG_LOG = 5_000
 """Jobs from which on the passes in Python take longer than compiling (measured: 6 ms a job)."""
 
 FAR = 10 * 365 * 86_400
-"""Seconds after which any pass is made again."""
+"""Seconds after which any pass is repeated."""
 MOST_OTHERS = 0.25
-"""Where more of the queue than this is not for the compiled walk, the pass is made in Python."""
+"""If more than this share of the queue is not for the compiled walk, the pass runs in Python."""
 
 
 class KeptMap(PlanMap):
@@ -64,7 +64,7 @@ class CompiledPasses:
         self.sections = {name: at for at, name in enumerate(machine.sections)}
         self.section_nodes = [section.nodes for section in machine.sections.values()]
         self.asks: dict[int, tuple[int, Ask]] = {}
-        """Numbers of requests by identity; they are held so that none takes another's."""
+        """Numbers of requests by identity; requests are kept so that no identity is reused."""
         self.known: list[bool] = []
         """Whether the compiled walk plans them, by number."""
         self.floors: dict[Floor, int] = {}
@@ -324,7 +324,7 @@ class CompiledPasses:
                     self.board.queue[place, b.GONE] = 1
 
     def _by_the_rules(self, made: BackfillPass, records: list[Record]) -> None:
-        """The record being considered is one for the pass in Python."""
+        """Let the pass in Python handle the record being considered."""
         mark = self.board.mark
         at = int(mark[b.AT])
         self._tell_plans(made, records)

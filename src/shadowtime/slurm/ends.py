@@ -1,4 +1,4 @@
-"""Running jobs in the order of their limits' ends, the machine after a number of them ended, and
+"""Running jobs in the order of their limits' ends, the machine after some of them have ended, and
 the will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (3.6).
 """
 
@@ -316,7 +316,7 @@ class BoardEnds:
         return board
 
     def _write_all(self, board: b.Board, jobs: Sequence[Job]) -> b.Board:
-        """The table is full: leave out what jobs held that are gone, and make room."""
+        """The table is full: drop what ended jobs held, and make room."""
         self.places.clear()
         self.used = 0
         room = 2 * sum(len(job.holding) for job in jobs) + 64

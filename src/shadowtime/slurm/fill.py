@@ -31,7 +31,7 @@ def fill(
 
 
 def _required(table: NodeOffers, need: Need, first: bool) -> tuple[int, bool | None]:
-    """Take the required nodes first: how many, and whether they do (None: not decided yet)."""
+    """Take the required nodes first: how many, and whether they suffice (None: undecided)."""
     taken = 0
     for at in bits(table.ask.required):
         if need.most <= 0:
@@ -185,7 +185,7 @@ def _by_sets(table: NodeOffers, nodes: int, first: bool) -> int | None:
 def _single(
     places: range, offer: dict[int, int], taken: int, need: Need, table: NodeOffers
 ) -> int | None:
-    """The one node that does with the fewest free cpus, the first of equals."""
+    """The single sufficient node with the fewest free cpus, the first of equals."""
     best = None
     for at in places:
         have = offer.get(at, 0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
-    """A setting whatever its case; ``(null)`` is none."""
+    """A setting, in upper or lower case; ``(null)`` means unset."""
     lower = name.lower()
     for key, value in config.items():
         if key.lower() == lower:
@@ -94,7 +94,7 @@ HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 
 
 def model_notes(site: Site) -> list[str]:
-    """What of SelectType, SelectTypeParameters and PreemptMode the model does not follow.
+    """Settings of SelectType, SelectTypeParameters and PreemptMode that are not modelled.
 
     Examples
     --------

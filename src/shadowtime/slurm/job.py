@@ -79,7 +79,7 @@ class Job:
         self.suspended_at = now
 
     def resume(self, now: int) -> None:
-        """It goes on at ``now``: only then its end is moved."""
+        """It resumes at ``now``; only then is its end moved."""
         if self.suspended_at is not None:
             self.suspended += now - self.suspended_at
             self.suspended_at = None

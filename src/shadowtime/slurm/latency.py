@@ -31,7 +31,7 @@ GRAIN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """Milliseconds from an end to the moment its nodes can be used, and what they rest on."""
+    """Milliseconds from an end to the moment its nodes can be used, and the evidence for it."""
 
     milliseconds: int
     handovers: int
@@ -81,7 +81,7 @@ def measure(workload: Workload, *, batch_sched_delay: int = 0) -> Latency | None
 
     Rules
     -----
-    The log must say where jobs ran (NodeList) and which pass started them (Flags). Counted are
+    The log must contain where jobs ran (NodeList) and which pass started them (Flags). Counted are
     starts by the main pass of jobs that had waited for three seconds, from the last end on one of
     their nodes, if they waited by then. sacct cuts starts and ends to whole seconds alike, which
     makes no difference to a mean of gaps.

@@ -88,7 +88,7 @@ class Accounts:
         return reason
 
     def charge(self, job: Job, seconds: float) -> None:
-        """Add a stretch of a job's cpus to its QOS, its user and every account above."""
+        """Charge an interval of a job's cpus to its QOS, its user and every account above."""
         keys = [("qos", job.qos), (job.account, job.user)]
         keys += [(link.account, "") for link in self._chain(job) if not link.user]
         for key in keys:

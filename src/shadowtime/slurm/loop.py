@@ -176,7 +176,7 @@ class Loop:
         self.times.work(time)
 
     def _on_tick(self, time: float, _: None) -> None:
-        """PriorityCalcPeriod: usage and all priorities anew (5.2)."""
+        """PriorityCalcPeriod: recompute usage and all priorities (5.2)."""
         factors = self.multifactor
         assert factors is not None
         now, accounts = math.floor(time), self.state.accounts
@@ -214,7 +214,7 @@ class Loop:
             self._look_at_dependents(time)
 
     def _look_at_dependents(self, time: float) -> None:
-        """A job came, started, ended or left: those that wait for no other come into the queue."""
+        """A job arrived, started, ended or left: jobs that wait for no other enter the queue."""
         if self.depends is not None:
             kill = self.state.parameters.kill_invalid_depend
             for job in self.depends.released(kill_invalid=kill):
@@ -246,7 +246,7 @@ class Loop:
                 self._drop({job.id})
 
     def _drop(self, ids: set[int]) -> None:
-        """These wait no longer."""
+        """Remove jobs from the queue."""
         for number in ids:
             job = self.waiting.pop(number)
             self.state.waiting = [one for one in self.state.waiting if one is not job]
@@ -322,7 +322,7 @@ class Loop:
         return not wish.partition_job_depth and len(self.waiting) <= wish.default_queue_depth
 
     def _begun(self, ids: set[int]) -> None:
-        """These have started; what is left of an array goes on waiting."""
+        """Jobs have started; the rest of an array keeps waiting."""
         state = self.state
         arrays = any(self.waiting[number].tasks for number in ids)
         left = {job.id: job for job in state.waiting if job.id in ids} if arrays else {}
@@ -398,9 +398,9 @@ class Loop:
             self.times.work(time)
 
     def _rotate(self, time: float) -> None:
-        """After a start or an end gang scheduling suspends jobs or lets them go on.
+        """After a start or an end gang scheduling suspends or resumes jobs.
 
-        A partition may say that its jobs are requeued or cancelled instead.
+        In some partitions jobs are requeued or cancelled instead.
         """
         state, now = self.state, math.floor(time)
         stopped = shadowed(state.running, state.machine.sections)
@@ -422,7 +422,7 @@ class Loop:
             self.out.paused.append((row, self.out.start[row], now))
 
     def _resumed(self, time: float, job: Job) -> None:
-        """A suspended job goes on where it was."""
+        """A suspended job resumes where it stopped."""
         row = self.row_of[job.id]
         job.resume(math.floor(time))
         self.out.start[row] = math.floor(time)

@@ -145,10 +145,11 @@ class Machine:
         return [self.nodes[at].name for at in bits(mask)]
 
     def with_features(self, expression: str) -> tuple[int, ...]:
-        """Nodes for each way to suit an expression: all nodes of a job are of one of them.
+        """Nodes for each way to satisfy an expression: all nodes of a job are of one of them.
 
         Square brackets make several: ``[a|b]`` wants nodes that all have a, or all have b. Slurm's
-        backfill reads counts of nodes (``a*2&b*4``) as wishes of every node, and so does this.
+        backfill reads counts of nodes (``a*2&b*4``) as requirements on every node, and so does
+        this.
 
         Examples
         --------

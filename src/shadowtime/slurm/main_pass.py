@@ -83,8 +83,8 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     """ "started", "busy" (fails the partition) or "passed over"."""
     ask = job.ask
     accounts = state.accounts
-    # assoc_limit_stop: a job over a limit fails its partition, but where the limit is one that is
-    # known before nodes are, only in the pass that notices it.
+    # assoc_limit_stop: a job over a limit fails its partition; if the limit is known before nodes
+    # are chosen, only in the pass that notices it.
     over_limit = "busy" if state.parameters.assoc_limit_stop else "passed over"
     known = job.id in accounts.limited
     if accounts.before(job, state.running, section):
@@ -134,7 +134,7 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
 
 
 def _blocked(state: State, job: Job, section: Section, allowed: int) -> Tally | None:
-    """What a job that does not fit would be counted with (2.4c); None: not to be had here (2.6d).
+    """What a job that does not fit would be counted with (2.4c); None: it cannot run here (2.6d).
 
     None where it could not run on the nodes that are left even if they were empty, and none of
     them is in exclusive use.

@@ -24,7 +24,7 @@ def base_weights(machine: Machine) -> list[int]:
 def usable(machine: Machine, usage: Usage, ask: Ask, nodes: int) -> int | None:
     """Nodes left by the node-level test: memory, GPUs, idle where whole nodes are asked for.
 
-    None where a required node falls out.
+    None if a required node is not among them.
     """
     left = nodes
     if ask.exclusive:

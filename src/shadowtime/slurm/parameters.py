@@ -21,7 +21,7 @@ NO_EFFECT = {
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What SchedulerParameters may set, times in seconds (bf_window too: Slurm says minutes).
+    """What SchedulerParameters may set, times in seconds (bf_window too: Slurm uses minutes).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When the passes of a run fall, which no log records."""
+"""When the passes of a run take place, which no log records."""
 
 from __future__ import annotations
 

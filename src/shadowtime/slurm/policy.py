@@ -118,7 +118,7 @@ class SlurmPolicy:
         lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
         if lost:
             notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")
-        # Only a log from Slurm says where its jobs ran.
+        # Only a log from Slurm records where its jobs ran.
         if workload is not None and "node_list" in workload.extra and self.latency == AS_MEASURED:
             shown = measure(
                 workload, batch_sched_delay=self.parameters_on(config).batch_sched_delay

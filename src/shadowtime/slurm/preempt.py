@@ -35,7 +35,7 @@ class Preemption:
     gang: bool = False
     """True where jobs may lie above others that are suspended meanwhile (PreemptMode=GANG)."""
     kill_wait: int = 30
-    """Seconds that a job past its limit is taken to need until it is gone."""
+    """Seconds that a job past its limit is assumed to need to end."""
 
     def is_off(self, section: Section) -> bool:
         """True where jobs of a partition are not preempted."""

@@ -23,11 +23,11 @@ ZONES = 14 * 3600
 
 
 def first_tick(site: Site, epoch: int | None) -> int | None:
-    """Seconds from the log's zero to its first tick, where ``scontrol show config`` tells.
+    """Seconds from the log's zero to its first tick, if ``scontrol show config`` shows it.
 
-    Ticks count from slurmctld's start (BOOT_TIME, 5.2); None where it is not known, or started
-    anew since the log began. Zones are whole quarters of an hour apart, so that which one it is
-    makes no difference to usual periods.
+    Ticks count from slurmctld's start (BOOT_TIME, 5.2); None if it is not known, or slurmctld was
+    restarted since the log began. Zones are whole quarters of an hour apart, so that which one it
+    is makes no difference to usual periods.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Multifactor:
         return self.shares.last
 
     def charge(self, job: Job, seconds: float) -> None:
-        """Add a stretch of a job's billing to its user and everything above."""
+        """Charge an interval of a job's billing to its user and everything above."""
         self.shares.charge(self.shares.find(job.account, job.user), job.billing * seconds)
 
     def tick(self, now: float, running: list[Job]) -> None:

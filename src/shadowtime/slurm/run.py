@@ -37,14 +37,14 @@ def run_slurm(
 
     Rules
     -----
-    Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
-    that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
-    order of submission) or multifactor, with the site's own weights and ticks.
-    Plans are rounded to bf_resolution and to half minutes of the wall clock, known from the log's
-    epoch, not to those since the first submission.
-    ``shortcuts`` False runs every pass in full, for tests of the shortcuts. ``compiled``: whether
-    compiled code runs the backfill passes where it can; by default it does in long logs, if it can
-    plan most of the queue. The result of a run depends on neither.
+    Starts are whole seconds as sacct has them. Passes take place at the offsets of ``phase``; parts
+    of seconds that the log cut off are spread evenly. Priorities are those of PriorityType: basic
+    (in the order of submission) or multifactor, with the site's own weights and ticks. Plans are
+    rounded to bf_resolution and to half minutes of the wall clock, known from the log's epoch, not
+    to those since the first submission. ``shortcuts`` False runs every pass in full, for tests of
+    the shortcuts. ``compiled``: whether compiled code runs the backfill passes where it can; by
+    default it does in long logs, if it can plan most of the queue. The result of a run depends on
+    neither.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)

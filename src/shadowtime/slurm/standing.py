@@ -53,10 +53,10 @@ def standing(
 
     Rules
     -----
-    Usage is counted and faded every PriorityCalcPeriod, as in a run: from slurmctld's start on
-    where the site tells it (BOOT_TIME), else from the first submission on. A priority is that of
-    the last tick, or of the moment at which the job became eligible if that came later (5.2).
-    None on a site without multifactor priority. How MaxJobsAccrue delays age is left out.
+    Usage is counted and faded every PriorityCalcPeriod, as in a run: from slurmctld's start on if
+    the site records it (BOOT_TIME), else from the first submission on. A priority is that of the
+    last tick, or of the moment at which the job became eligible if that came later (5.2). None on a
+    site without multifactor priority. How MaxJobsAccrue delays age is left out.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class _Queue:
         return charged
 
     def _cpus(self, row: int) -> int:
-        """Cpus that a job held: as its place says, else what it asked for."""
+        """Cpus that a job held: by its place, else what it requested."""
         place = self.schedule.place
         held = [cpus for _, cpus in parse_site_place(place[row])] if place is not None else []
         known = [cpus for cpus in held if cpus is not None]

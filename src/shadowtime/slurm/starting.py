@@ -58,7 +58,7 @@ def select_now(
 ) -> tuple[Choice | None, list[Job]]:
     """The choice for now on ``allowed`` nodes, and the jobs that must go for it.
 
-    Weights of the nodes the job may use are set anew; a GPU job that does not fit leaves the
+    Weights of the nodes the job may use are reset; a GPU job that does not fit leaves the
     weights of a test on empty nodes behind (16.5). ``excluded``: the other nodes count as
     excluded by the job, so that their weights stay.
     """

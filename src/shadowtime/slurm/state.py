@@ -70,7 +70,7 @@ class State:
         licences: Mapping[str, int] | None = None,
         shortcuts: bool = True,
     ) -> State:
-        """An empty machine; ``shortcuts`` False makes every pass the long way."""
+        """An empty machine; ``shortcuts`` False runs every pass without shortcuts."""
         return State(
             machine,
             parameters,

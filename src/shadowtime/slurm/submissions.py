@@ -138,10 +138,10 @@ class Dependencies:
 
     Rules
     -----
-    An array has ended when all its tasks have. Jobs that the log does not have hold up no other.
-    ``afterok`` and ``aftercorr`` want good ends, ``afternotok`` any other, ``afterany`` any end,
-    ``after`` a start; a job that left the queue without one has ended, and not well. ``singleton``
-    waits for all earlier jobs of the same user and name.
+    An array has ended when all its tasks have. Jobs that the log lacks delay no other.
+    ``afterok`` and ``aftercorr`` require success, ``afternotok`` failure, ``afterany`` any end,
+    ``after`` a start; a job that left the queue without a start has failed. ``singleton`` waits for
+    all earlier jobs of the same user and name.
     """
 
     def __init__(self, workload: Workload, requests: Requests) -> None:
@@ -201,7 +201,7 @@ class Dependencies:
                 self._news.add(self._holder[other].place)
 
     def hold(self, job: Job, rows: list[int]) -> None:
-        """A submitted job waits for others; ``rows`` are its own, or those of its tasks."""
+        """Hold a job that waits for others; ``rows`` are its own, or those of its tasks."""
         self._count += 1
         held = self.held[job.id] = self._places[self._count] = Held(job, rows, self._count)
         self._holder |= dict.fromkeys(rows, held)

@@ -22,7 +22,7 @@ class Share(NamedTuple):
 
 
 class WholeNodes(Sequence[Share]):
-    """All cores of some nodes and nothing else: shares that are made when they are looked at.
+    """All cores of some nodes and nothing else; the shares are created when they are read.
 
     Examples
     --------
@@ -61,7 +61,7 @@ Floor = tuple[int, int | None, int]
 class Usage:
     """Free cores and GPUs per node as masks, memory in use, and which nodes are idle.
 
-    Jobs never share a core, so giving back is exact. ``total`` is the number of free cpus.
+    Jobs never share a core, so a release is exact. ``total`` is the number of free cpus.
     """
 
     __slots__ = ("classes", "cores", "cpus", "gpus", "idle", "machine", "memory", "total")
@@ -78,7 +78,7 @@ class Usage:
         """Nodes that have at least that free, and those to be checked again."""
 
     def copy(self) -> Usage:
-        """A copy that can be changed apart."""
+        """A copy that can be changed independently."""
         other = Usage.__new__(Usage)
         other.machine = self.machine
         other.cores = self.cores[:]
@@ -118,7 +118,7 @@ class Usage:
             self.classes[floor] = (found, stale | nodes)
 
     def take(self, holding: Holding) -> None:
-        """A job begins to hold this."""
+        """Allocate this to a job."""
         if isinstance(holding, WholeNodes):
             self._take_whole(holding.nodes)
             return
@@ -136,7 +136,7 @@ class Usage:
         self._changed(nodes)
 
     def give(self, holding: Holding) -> None:
-        """A job gives this back."""
+        """Release what a job held."""
         if isinstance(holding, WholeNodes):
             self._give_whole(holding.nodes)
             return

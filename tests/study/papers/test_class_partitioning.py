@@ -52,7 +52,7 @@ def drawn():
 
 
 def made_up(drawn, wait: Wait, depths=p.DEPTHS) -> Findings:
-    """Findings with waits of our own making, two equal draws of each month."""
+    """Findings with invented waits, two equal draws of each month."""
     months, found = drawn
 
     def one(month: str, world: str, policy: str) -> Outcome:
@@ -149,7 +149,7 @@ def test_every_claim_holds_where_it_should(drawn) -> None:
 
 
 def test_no_simulated_claim_holds_in_the_opposite_world(drawn) -> None:
-    """What was simulated is judged by the numbers: turn them round, and nothing of it holds."""
+    """What was simulated is judged by the numbers: with reversed numbers no claim holds."""
 
     def opposite(month: str, world: str, policy: str, group: str) -> float:
         stated = as_the_paper_says(month, world, policy, group)

@@ -23,7 +23,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_without_logs_it_says_so_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_logs_a_generated_workload_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     """Only JSON on standard output; the note on the generated workload is on standard error."""
     command = ["paper", "pv-easy", "--seeds", "1", "-o", "out", "--report", "page.html", "--json"]
     assert run(command) == 0
@@ -53,8 +53,8 @@ def test_tables_for_people(
 ) -> None:
     """Verdicts, six tables, five figures and the choices, without a blank at a line's end.
 
-    With --resume the same command prints the same from what is kept, and simulates nothing;
-    it may have been kept by the workers of any executor.
+    With --resume the same command prints the same from saved results, and simulates nothing;
+    the workers of any executor may have saved them.
     """
     import shadowtime as st
 
@@ -96,7 +96,7 @@ def test_wrong_usage_is_one_sentence(
 
 
 def test_logs_that_are_missing_are_reported_to_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command prints a note, the function warns: no study shrinks in silence."""
+    """The command prints a note, the function warns: a study never shrinks silently."""
     import shadowtime as st
 
     def no_plan(self: PaperStudy, subjects: object) -> None:

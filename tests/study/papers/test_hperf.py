@@ -35,7 +35,7 @@ def test_lessc_keeps_within_the_bandwidth_and_consres_does_not(found: Reproducti
 
 
 def test_the_order_of_the_thesis(found: Reproduction) -> None:
-    """ConsRes finishes first, then preloaded, HPerf, LessC, in Tables 4.1 and 4.3."""
+    """In Tables 4.1 and 4.3 ConsRes finishes first, then preloaded, HPerf and LessC."""
     for name in ("Table 4.1", "Table 4.3"):
         table = found.table(name)
         means = [
@@ -67,6 +67,6 @@ def test_figures_and_schedules_of_the_first_draw(found: Reproduction) -> None:
 
 
 def test_thirty_draws_by_default() -> None:
-    """As many as the issue of one unknown workload asks for."""
+    """One generated workload alone would show chance."""
     assert PAPER.seeds == 30
     assert UNLIMITED in {rule for _, rule in TABLES}

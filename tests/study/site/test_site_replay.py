@@ -58,7 +58,7 @@ def small() -> tuple[Site, Workload]:
 
 
 def test_groups_leave_out_what_left_the_queue_and_what_never_starts() -> None:
-    """Waits of cancelled jobs are no waits; a job without a simulated start is counted apart."""
+    """Cancelled jobs have no wait; a job without a simulated start is counted separately."""
     site, jobs = small()
     found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=2))
     rows = {(row.by, row.name): row for row in found.groups}

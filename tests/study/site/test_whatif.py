@@ -117,7 +117,7 @@ def test_settings_reach_the_site_in_slurms_units() -> None:
     assert site.qos[1].limits.user_jobs == 1
     assert site.associations[1].shares == 7 and site.associations[3].limits.user_jobs == 3
     assert [node.weight for node in site.nodes] == [1, 9]
-    assert small().site.qos[1].limits.group_resources == {"cpus": 8}  # the old one is as it was
+    assert small().site.qos[1].limits.group_resources == {"cpus": 8}  # the original is unchanged
 
 
 def test_a_user_moves_to_another_qos_and_account() -> None:

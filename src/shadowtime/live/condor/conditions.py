@@ -3,7 +3,7 @@
 A policy plans with what slots have: processors, memory, disk and whatever else the pool counts.
 Limits are no part of the plan, as a negotiator does not plan with them either: a job that would
 exceed them waits, with the reason, until they are free, and nothing is reserved for it. Disk is
-counted here once more for the last look before a start.
+counted here once more for the last check before a start.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Repairs:
     delayed: list[str]
     """Requeued by Slurm with a delay."""
     slipped: list[str]
-    """Came past the gate."""
+    """Bypassed the gate."""
     relabelled: list[str]
     """Held by the gate, reported by Slurm as an operator's hold."""
     stopped: list[str]

@@ -26,7 +26,7 @@ start, so that the two are in different seconds."""
 REQUEUED = "requeued in held state"
 """Part of the reason of jobs that were stopped."""
 STARTS_NOT = 5
-"""Seconds before its begin time in which a requeued job is not let go even for an instant."""
+"""Seconds before its begin time in which a requeued job is not released even for an instant."""
 
 
 def waits_its_delay(row: QueueRow, now: int) -> bool:

@@ -60,7 +60,7 @@ class Sorted:
     slipped: tuple[str, ...] = ()
     """Jobs of the partition that have bypassed the gate."""
     slurms: tuple[str, ...] = ()
-    """Jobs that were at the gate and that an operator has left to Slurm."""
+    """Jobs that were at the gate and that an operator has handed to Slurm."""
     stopped: tuple[str, ...] = ()
     """Jobs that the loop has stopped and that are not at the gate again."""
     delayed: tuple[str, ...] = ()

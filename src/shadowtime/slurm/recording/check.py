@@ -116,7 +116,7 @@ class Checker:
     def _ticks(self) -> list[float]:
         """When main passes ran that logged nothing: once a second, in step with those that did.
 
-        They matter where GPUs are, for each leaves scheduling weights behind.
+        They matter with GPUs: each of them changes scheduling weights.
         """
         marks = [one.time for one in self.events if one.kind == "main"]
         if not marks:
@@ -142,7 +142,7 @@ class Checker:
     def other_order(self, now: int) -> list[int] | None:
         """Weights if the last submission and the last quiet pass came the other way round.
 
-        None where their order is plain: the log tells submissions to the millisecond, but when a
+        None where their order is plain: the log records submissions to the millisecond, but when a
         pass that started nothing ran is only known to some hundredths of a second.
         """
         submitted = self.replayer.last_submit
@@ -265,7 +265,7 @@ class Checker:
         self._victims(time, evicted, outcome)
 
     def _keep(self, state: State) -> None:
-        """What a pass leaves behind: weights, and what its starts hold where nothing tells it."""
+        """What a pass leaves behind: weights, and what its starts hold if nothing records it."""
         replayer = self.replayer
         replayer.state.weights = state.weights
         replayer.predicted = {
