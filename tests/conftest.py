@@ -12,25 +12,42 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
+World = TypeVar("World")
+
+
+def thorough() -> bool:
+    """True where everything is tried, as in continuous integration: SHADOWTIME_EXAMPLES=all."""
+    wanted = os.environ.get("SHADOWTIME_EXAMPLES", "quick")
+    if wanted not in ("quick", "all"):
+        raise pytest.UsageError(f"SHADOWTIME_EXAMPLES is quick or all, not {wanted!r}")
+    return wanted == "all"
+
 
 def examples(count: int) -> int:
     """How many random examples a test tries: ``count``, of which a quick run takes a fifth.
 
-    Continuous integration tries all of them (SHADOWTIME_EXAMPLES=all). Examples differ from one run
-    to the next, so a rule that a quick run checks on few of them is checked on many in time.
+    Examples differ from one run to the next, so a rule that a quick run checks on few of them is
+    checked on many in time.
     """
-    wanted = os.environ.get("SHADOWTIME_EXAMPLES", "quick")
-    if wanted not in ("quick", "all"):
-        raise pytest.UsageError(f"SHADOWTIME_EXAMPLES is quick or all, not {wanted!r}")
-    return count if wanted == "all" else max(min(count, 10), count // 5)
+    return count if thorough() else max(min(count, 10), count // 5)
+
+
+def share(worlds: Sequence[World], turn: int) -> Sequence[World]:
+    """The worlds on which one of many policies is tried: all, or in a quick run every third.
+
+    ``turn`` is the number of the policy: the next one begins with the next world, so that every
+    world and every policy has its turn.
+    """
+    return worlds if thorough() else worlds[turn % 3 :: 3]
 
 
 # How long one example takes depends on what else the machine does, and on what is compiled by then.

@@ -47,7 +47,8 @@ def main(words: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="NAME",
-        help="such as report/rows.py:colour or policy/catalogue/tang.py:wfp3",
+        help="such as report/rows.py:colour or policy/catalogue/tang.py:wfp3, with the types of "
+        "the examples in its file",
     )
     given = parser.parse_args(words)
     if shutil.which("cc") is None:
@@ -58,8 +59,9 @@ def main(words: list[str] | None = None) -> int:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
     }
+    files = sorted({name.partition(":")[0] for name in given.only})
     subprocess.run(
-        [sys.executable, str(HERE / "record.py"), str(record)], check=True, env=environment
+        [sys.executable, str(HERE / "record.py"), str(record), *files], check=True, env=environment
     )
     entries, pointers, fillers = pickle.loads(record.read_bytes())
     silent = sorted(name for name, (_, seen) in entries.items() if not seen)
@@ -71,6 +73,10 @@ def main(words: list[str] | None = None) -> int:
     chosen = set(given.only)
     wanted = [n for n in known if not chosen or chosen & {n, n.rpartition("-")[0]}]
     names = sorted(wanted, key=lambda n: not any(w in n for w in LARGE))
+    if lacking := [name for name in names if name in silent]:
+        record.unlink()
+        print(f"build: no example in its file calls {', '.join(lacking)}", file=sys.stderr)
+        return 1
     if not names:
         record.unlink()
         print(f"build: there is no function {', '.join(given.only)}", file=sys.stderr)

@@ -1,10 +1,11 @@
 """Which types each compiled entry is called with, found by running examples as plain Python.
 
-    python distribution/library/record.py RECORD      # writes a pickle: entries and pointers
+    python distribution/library/record.py RECORD [FILE ...]   # writes a pickle: entries, pointers
 
 The examples are the package's own: every catalogue policy on every shape of machine, and the
 examples in the docstrings of the rooms that have compiled code. An entry that no example calls
-fails the build (build.py): it would be compiled on the user's machine.
+fails the build (build.py): it would be compiled on the user's machine. If files of the package are
+named (report/rows.py), only the examples in their docstrings are run.
 """
 
 from __future__ import annotations
@@ -72,20 +73,29 @@ def recorded_cfunc(signature: Any, **options: Any) -> Any:
     return noted
 
 
-def run_examples() -> None:
+def run_examples(files: list[str]) -> None:
     """Everything that calls entries: docstrings first, then the catalogue."""
+    if files:
+        run_docstrings(
+            [f"shadowtime.{file.removesuffix('.py').replace('/', '.')}" for file in files]
+        )
+        return
+    for room in ROOMS:
+        package = import_module(f"shadowtime.{room}")
+        run_docstrings([f.name for f in walk_packages(package.__path__, f"{package.__name__}.")])
+    run_catalogue()
+    run_others()
+
+
+def run_docstrings(modules: list[str]) -> None:
+    """The examples in the docstrings of some modules."""
     runner = doctest.DocTestRunner(
         optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False
     )
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for room in ROOMS:
-        package = import_module(f"shadowtime.{room}")
-        for found in walk_packages(package.__path__, f"{package.__name__}."):
-            module = import_module(found.name)
-            for test in finder.find(module):
-                runner.run(test, out=lambda text: None)  # the suite sees to what they print
-    run_catalogue()
-    run_others()
+    for name in modules:
+        for test in finder.find(import_module(name)):
+            runner.run(test, out=lambda text: None)  # the suite sees to what they print
 
 
 def run_catalogue() -> None:
@@ -226,12 +236,12 @@ def count_start(now: int, job: Any, user: Any) -> None:
     user[0] += 1
 
 
-def main(target: str) -> int:
+def main(target: str, files: list[str]) -> int:
     """Record and write; what no example calls has no types."""
     jit.entry = recorded_entry  # type: ignore[assignment]
     jit.cached_cfunc = recorded_cfunc
     jit.own_cfunc = lambda signature, function: RecordedPointer(function, signature, {})
-    run_examples()
+    run_examples(files)
     from fillers import fillers  # behind the declarations above
 
     pointers = {name: (module, made()) for name, (module, made) in RECORD.pointers.items()}
@@ -244,4 +254,4 @@ def main(target: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

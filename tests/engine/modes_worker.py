@@ -18,6 +18,8 @@ from shadowtime.cluster.contention import node_cluster
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
+from shadowtime.report.rows import COMPILE_FROM, lay_out
+from shadowtime.schedule import Schedule
 from shadowtime.testing import small_host_worlds, small_node_worlds, small_worlds
 from shadowtime.workload import Workload
 
@@ -62,12 +64,29 @@ def few() -> dict[str, str]:
     return {"easy": digest("easy", small_worlds())}
 
 
+def rows() -> dict[str, str]:
+    """The same for a kernel that compiles in a second: the rows in which runs are drawn."""
+    draw = np.random.default_rng(5)
+    start = np.sort(draw.integers(0, 9 * COMPILE_FROM, COMPILE_FROM))
+    jobs = Workload.build(
+        submit=start,
+        run=draw.integers(1, 99, COMPILE_FROM),
+        procs=draw.integers(1, 9, COMPILE_FROM),
+        recorded_start=start,
+    )
+    made = lay_out(Schedule.recorded(jobs), Cluster.pool(64))
+    return {"rows": hashlib.sha256(made.row.tobytes() + made.width.tobytes()).hexdigest()}
+
+
 CROWD = 2500
 """Jobs that wait together: more than a byte can count, and more than half a group of the queue."""
 
 
-def crowded() -> dict[str, str]:
-    """The same for thousands of waiting jobs, on every shape; few instants keep it quick."""
+def crowded(step: int = 1) -> dict[str, str]:
+    """The same for thousands of waiting jobs, on every shape; few instants keep it quick.
+
+    ``step`` 2 leaves out every second policy.
+    """
     draw = np.random.default_rng(5)
     procs, run = draw.integers(1, 17, CROWD), 3600 * draw.integers(1, 5, CROWD)
     memory = procs * draw.integers(1, 9, CROWD)
@@ -85,7 +104,7 @@ def crowded() -> dict[str, str]:
     hosts = tuple(Host(f"h{k}", (512, 2200)) for k in range(4))
     grouped = Cluster(shape="hosts", resources=("procs", "memory"), hosts=hosts)
     places = {
-        "pool": (one, Cluster.pool(2048), ("easy", "easy-sjbf", "easy++", "lxfw")),
+        "pool": (one, Cluster.pool(2048), ("easy", "easy-sjbf", "lxfw", "easy++")),
         "small pool": (one.take(few), Cluster.pool(256), ("pv-easy", "conservative")),
         "resources": (jobs, Cluster.pool(2048, memory=9000), ("easy", "bb", "ibb", "lxf")),
         "hosts": (jobs, grouped, ("lxfw(reserve=3)", "part-l-sm(hosts=2)")),
@@ -95,7 +114,7 @@ def crowded() -> dict[str, str]:
     return {
         f"{name} / {place}": digest(name, [(place, workload, cluster)])
         for place, (workload, cluster, policies) in places.items()
-        for name in policies
+        for name in policies[::step]
     }
 
 
@@ -116,7 +135,10 @@ def digest(policy: str, worlds: list) -> str:
     return made.hexdigest()
 
 
+WORDS = {"crowded": crowded, "crowded-less": lambda: crowded(2), "few": few, "rows": rows}
+"""What the command line may ask for instead of the small worlds."""
+
 if __name__ == "__main__":
     with np.errstate(over="raise"):  # an overflow of a small type is an error
-        found = {"crowded": crowded, "few": few}.get(sys.argv[-1], digests)()
+        found = WORDS.get(sys.argv[-1], digests)()
     json.dump({"compiled": not config.DISABLE_JIT, "digests": found}, sys.stdout)

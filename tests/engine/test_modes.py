@@ -12,7 +12,8 @@ from pathlib import Path
 from numba.core import config
 
 import shadowtime
-from engine.modes_worker import crowded, digests, few
+from conftest import thorough
+from engine.modes_worker import WORDS, digests
 
 HERE = Path(__file__).parent
 PACKAGE = Path(shadowtime.__file__).parent
@@ -45,18 +46,20 @@ def test_without_the_compiler():
 def test_without_the_compiler_when_thousands_wait():
     """No count overflows in plain Python, however many jobs wait."""
     assert not config.DISABLE_JIT
-    plain = in_a_process("crowded", NUMBA_DISABLE_JIT="1")
-    assert plain == {"compiled": False, "digests": crowded()}
+    word = "crowded" if thorough() else "crowded-less"
+    plain = in_a_process(word, NUMBA_DISABLE_JIT="1")
+    assert plain == {"compiled": False, "digests": WORDS[word]()}
 
 
 def test_with_bounds_checks(tmp_path):
     """Bounds-checked code gives the same schedules and has a cache of its own.
 
     One policy shows it: compiling all of them once more takes minutes, and the plain run above
-    checks the same indexes.
+    checks the same indexes. In a quick run the rows of a schedule show it, which compile faster.
     """
-    checked = in_a_process("few", NUMBA_BOUNDSCHECK="1", SHADOWTIME_CACHE=str(tmp_path))
-    assert checked == {"compiled": True, "digests": few()}
+    word = "few" if thorough() else "rows"
+    checked = in_a_process(word, NUMBA_BOUNDSCHECK="1", SHADOWTIME_CACHE=str(tmp_path))
+    assert checked == {"compiled": True, "digests": WORDS[word]()}
     folders = [path.name for path in (tmp_path / "kernels").iterdir()]
     assert folders
     assert all(name.endswith("-checked") for name in folders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conftest import share
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob, decide
@@ -32,6 +33,7 @@ ON_POOLS = [
     for policy in catalogue()
     if not isinstance(policy.place, NodePlace) and not isinstance(policy.partition, ByClass)
 ]
+NAMES = [*ON_POOLS, *VARIANTS]
 
 
 def as_hosts(cluster: Cluster) -> Cluster:
@@ -55,17 +57,17 @@ def assert_alike(workload: Workload, cluster: Cluster, name: str, shape: str = "
     assert lost == sorted(kept)
 
 
-@pytest.mark.parametrize("name", [*ON_POOLS, *VARIANTS])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_log_through_the_loop_gives_the_simulated_schedule(name: str) -> None:
     """For every policy on a pool, with everything it remembers between passes."""
-    for _, workload, cluster in small_worlds():
+    for _, workload, cluster in share(small_worlds(), NAMES.index(name)):
         assert_alike(workload, cluster, name)
 
 
 @pytest.mark.parametrize("name", ["easy", "bb", "bl", "ibb", "greedy"])
 def test_several_resources(name: str) -> None:
     """Memory beside processors."""
-    for seed in range(6):
+    for seed in share(range(6), NAMES.index(name)):
         draw = np.random.default_rng(seed)
         jobs = Workload.build(
             submit=np.sort(draw.integers(0, 120, 30)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import trace_path
+from conftest import examples, trace_path
 from engine.worlds import assert_same, simulated
 from naive import pool as naive
 from shadowtime.cluster import Cluster
@@ -49,7 +49,7 @@ def crowd(seed: int) -> tuple[list[naive.Job], tuple[int]]:
 def test_equal_to_the_slow_reference(switches, estimate):
     """Job by job, however many pass while the head waits."""
     policy = f"easy({switches}, estimate={estimate})"
-    for seed in range(80):
+    for seed in range(examples(80)):
         jobs, capacity = crowd(seed)
         reference = naive.easy(jobs, capacity, estimate=estimate, **SWITCHES[switches])
         assert_same(simulated(jobs, capacity, policy), reference)
