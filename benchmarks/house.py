@@ -6,7 +6,8 @@
 The first prints one column per commit and one for the working tree. ``isinstance`` on a part of a
 policy is dispatch that the part could answer itself. An import inside a function is lazy on
 purpose: it loads an optional or heavy library, which is counted, or our own modules that few runs
-need. In an import cycle files need each other, and one is loaded later.
+need. In an import cycle files need each other, and one is loaded later. Duplicates are equal lines
+of code in a row (:func:`duplicated`).
 
 A file with a single importer in its own folder may be a fragment of that file. ``--single`` lists
 such files with the reason to keep them apart (:func:`reason`); those without one are listed first,
@@ -28,12 +29,19 @@ import tarfile
 from collections import Counter, defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOTS = "order|reserve|backfill|place|estimate|preempt|partition"
 MOST = 400
 """Lines of a file that holds one idea."""
+RUN = 6
+"""Equal lines in a row that count as a duplicate."""
 ADDED = {
+    "a policy: RUA": (r"\brua\b", ("policy/catalogue",)),
     "a policy: WFP3": (r"\b(wfp3|tang)\b", ("policy",)),
     "an order: shortest job first": (r"\b(Sjf|SJF|sjf)\b", ("policy/order.py", "kernel", "engine")),
     "a backfill rule: AnyThatFits": (
@@ -42,6 +50,7 @@ ADDED = {
     ),
     "a metric: awbsld": (r"\bawbsld\b", ("metrics",)),
     "a trace format: PBS": (r"(?<![-\w])(parse_|is_)?pbs\b", ("trace",)),
+    "a trace format: CSV of Slurm sites": (r"\b(parse_|is_)?slurm_csv\b", ("trace",)),
     "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
 }
 """Examples of additions: a pattern, and the packages in which it is searched."""
@@ -67,7 +76,36 @@ def figures(package: Path) -> dict[str, float]:
             package, trees
         ),
         "import cycles: groups of files that import each other": _cycles(package, trees),
+        f"duplicates: lines in runs of {RUN} or more that occur again": duplicated(files.values()),
     }
+
+
+def duplicated(files: Iterable[str]) -> int:
+    """Lines of code that lie in a run of ``RUN`` lines which occurs at another place as well.
+
+    Blank lines, comments and imports are passed over.
+
+    >>> duplicated(["a\\n" * RUN, "b\\n", "import os\\n# c\\n" + "a\\n" * RUN])
+    12
+    """
+    runs: dict[tuple[str, ...], list[list[tuple[int, int]]]] = defaultdict(list)
+    for number, text in enumerate(files):
+        imports = {
+            row
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
+        places = [
+            ((number, row), line)
+            for row, whole in enumerate(text.splitlines(), 1)
+            if row not in imports and (line := whole.strip()) and not line.startswith("#")
+        ]
+        for first in range(len(places) - RUN + 1):
+            window = places[first : first + RUN]
+            runs[tuple(line for _, line in window)].append([place for place, _ in window])
+    again = (windows for windows in runs.values() if len(windows) > 1)
+    return len({place for windows in again for window in windows for place in window})
 
 
 def to_add(package: Path, pattern: str, rooms: tuple[str, ...]) -> str:
