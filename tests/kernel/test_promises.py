@@ -7,23 +7,32 @@ from hypothesis import strategies as st
 from conftest import examples
 from shadowtime.kernel.availability import (
     AFTER,
+    BASE,
     DUE,
     EDGE,
     FIRST,
+    HELD,
+    HOLDS,
     KNOWN,
     LENGTH_OF,
     LEVEL,
     LISTED_AT,
+    NEEDS,
     NEXT,
     PREVIOUS,
+    SCALE,
+    SPARE,
     STEPS,
     TIME,
+    USED,
     WIDEST,
     class_of,
+    forget_past,
     insert,
     make_availability,
+    near_to,
+    renew_near,
     step_before,
-    tidy,
 )
 from shadowtime.kernel.holes import find_holes, part_of
 from shadowtime.kernel.line import stand_in_line
@@ -57,6 +66,15 @@ def free_over_time(b):
     return free
 
 
+def chain(b, mark):
+    """The places that a list of free ones names."""
+    found, at = [], b.mark[mark]
+    while at != EDGE:
+        found.append(int(at))
+        at = b.step[NEXT, at]
+    return found
+
+
 def listed(b):
     """Which job is due when, from the lists of the steps."""
     found = {}
@@ -74,7 +92,7 @@ def promised(promises, capacity):
     needs = [np.array(described[:2]) for described in promises]
     b.near[:] = b.mark[FIRST]
     for job, (_, _, length, due) in enumerate(promises):
-        b.job[job, LENGTH_OF] = length
+        b.job[job, LENGTH_OF], b.job[job, NEEDS:] = length, needs[job]
         at = step_before(b, due)
         promise(b, job, needs[job], at if b.step[TIME, at] == due else insert(b, at, due))
         stand_in_line(b, job)
@@ -108,15 +126,53 @@ def test_moving_is_taking_out_and_putting_in(promises, moves):
         expected[:, due : due + length] -= needs[job][:, None]
     assert (free_over_time(b) == expected).all()
     assert listed(b) == {job: int(b.job[job, DUE]) for job in range(len(promises))}
-    tidy(b)
-    assert (free_over_time(b) == expected).all()
     begins = {int(b.job[job, DUE]) for job in range(len(promises))}
     ends = {int(b.job[job, DUE]) + promises[job][2] for job in range(len(promises))}
     assert [b.step[TIME, at] for at in steps(b)] == sorted({0} | begins | ends)
+    renew_near(b)
+    assert (free_over_time(b) == expected).all()
     assert b.mark[STEPS] == len(steps(b))
+    assert b.mark[HOLDS] == 0
     for part in range(len(b.near)):
         near = b.near[part]
         assert near == b.mark[FIRST] or part_of(b, b.step[TIME, near]) < part
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    promises=st.lists(described, min_size=1, max_size=8),
+    moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
+    now=st.integers(0, 30),
+)
+def test_a_step_near_a_part_of_time_is_in_the_list(promises, moves, now):
+    """However promises move, and time passes, since ``near`` was renewed."""
+    b, needs = promised(promises, np.array([[PROCS * 8, MEMORY * 8]]))
+    find_holes(b)
+    moved(b, needs, moves)
+    forget_past(b, now)
+    found = steps(b)
+    for part in range(len(b.near)):
+        near = near_to(b, part)
+        assert near in found
+        begin = b.mark[BASE] + (part << b.mark[SCALE])
+        assert near == b.mark[FIRST] or b.step[TIME, near] <= begin
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    promises=st.lists(described, min_size=1, max_size=8),
+    moves=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 40)), max_size=20),
+)
+def test_places_are_used_again(promises, moves):
+    """No place of the table is lost: it holds a step, is held, or is spare."""
+    b, needs = promised(promises, np.array([[PROCS * 8, MEMORY * 8]]))
+    moved(b, needs, moves)
+    held, spare = chain(b, HELD), chain(b, SPARE)
+    assert len(held) == b.mark[HOLDS]
+    assert sorted([EDGE, *steps(b), *held, *spare]) == list(range(b.mark[USED]))
+    renew_near(b)
+    assert chain(b, HELD) == []
+    assert chain(b, SPARE) == held + spare
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -3,8 +3,8 @@
 A step function like the profile's, but it lives as long as the run. Its steps are a linked list in
 order of time, closed by an edge on which nothing is free, and a job with a promise knows the steps
 at which it begins and ends: most promises that move earlier move by one step, which then needs no
-search and shifts nothing. A step at which no job begins or ends any more stays in the list, where
-it changes nothing, until ``tidy`` removes all of them at once.
+search and shifts nothing. A step at which no job begins or ends any more leaves the list at once.
+Its place is held until ``near`` has been renewed, which may still name it.
 
 A step knows the jobs that are due at its begin. So the jobs to check again when processors come
 free are known at once: a job that had no earlier start can have one now only if it is due in or
@@ -21,17 +21,19 @@ import numpy as np
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER, SHIFT
 
-(FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, PAST, IDLE, STEPS) = range(9)
+(FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, HELD, HELD_LAST, HOLDS, STEPS) = range(10)
 """Places in ``mark``: the first step in force; compress promises?; no promise falls due before; up
 to this many waiting jobs are all asked; places of ``step`` ever used; the first that may be used
-again; the first step that has passed since ``tidy``; steps without a begin or an end, at most; the
-steps that ``tidy`` left."""
-(LISTED, GAPS, SCALE, WIDEST, BASE, LAST_BEGIN, KNOWN, RISES, WASTED, SOUGHT) = range(9, 19)
+again; the first and the last of those that are held, and how many they are; the steps in the list
+when ``near`` was renewed."""
+HOLDS_FEW = 16
+"""Up to this many places may always be held.""" ""
+(LISTED, GAPS, SCALE, WIDEST, BASE, LAST_BEGIN, KNOWN, RISES, WASTED, SOUGHT) = range(10, 20)
 """Places in ``line``; those whose job has started; seconds in a part of time, as a power of two;
 the class of the whole pool's width; when the first part begins; when the last step began; is
 ``longest`` valid?; how often it has risen; steps examined without a result since it was made, and
 steps examined to make it."""
-MARKS = 19
+MARKS = 20
 FEW = 128
 """Up to this many jobs are asked more quickly than holes are found (measured on the archive's
 logs).
@@ -43,11 +45,14 @@ EDGE = 0
 """The place in ``step`` that closes the list at both ends."""
 TIME, NEXT, PREVIOUS, LISTED_AT, ENDS, LEVEL = 0, 1, 2, 3, 4, 5
 """Rows of ``step``: when a step begins; the steps beside it; a job that is due then, -1 if none
-is; how many jobs end then; and from here on what is free of each resource."""
-DUE, AFTER, BEFORE, BEGINS_AT, ENDS_AT, PLACE, LENGTH_OF, CLASS_OF = 0, 1, 2, 3, 4, 5, 6, 7
+is; how many jobs end then, -1 in a place that is held; and from here on what is free of each
+resource."""
+DUE, AFTER, BEFORE, BEGINS_AT, ENDS_AT, PLACE, LENGTH_OF, NEEDS = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of ``job``: when it is due; the next job that is due at the same time and the one before,
--1 if none is; the steps at which it begins and ends; its place in ``line``; its length and its
-class of width."""
+-1 if none is; the steps at which it begins and ends; its place in ``line``; its length; and from
+here on what it needs of each resource."""
+LINE_OF_CACHE = 64
+"""Bytes: a row of a job on a pool of processors alone, if rows begin where such lines do."""
 LINE, STARTS, BEGINS, HEIGHT = 0, 1, 2, 3
 """Rows of ``listed``: the jobs with promises in submit order, -1 for one that has started; the jobs
 that start in a pass; the holes that have begun while all are sought, each higher than the one
@@ -61,8 +66,8 @@ class Availability(NamedTuple):
     """
 
     step: Any  # int64[5 + K, cap]
-    job: Any  # int64[n, 8]: a row is a line of the cache
-    ask: Any  # int8[n]: by place in the line
+    job: Any  # int64[n, 7 + K]
+    ask: Any  # uint8[n]: by place in the line, the class of width and why to ask (line.py)
     listed: Any  # int64[4, n]
     least: Any  # int64[blocks of the line, CLASSES]: no job of that width is shorter
     latest: Any  # int64[blocks, CLASSES]: none would have to begin later to end before its promise
@@ -78,13 +83,13 @@ class Availability(NamedTuple):
 
 def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = FEW) -> Availability:
     """A profile for a run of ``n`` jobs: nothing is promised yet."""
-    # Each job begins at one step and ends at another. A sweep makes one more for each job at most,
-    # and what is idle before it is an eighth of the others.
+    # Each job begins at one step and ends at another. A sweep takes one more place for each job at
+    # most, and those that are held before it are half as many as the steps.
     room, blocks = 4 * n + 64, (n >> SHIFT) + 1
     availability = Availability(
         step=np.zeros((LEVEL + capacity.shape[1], room), np.int64),
-        job=np.zeros((n + 1, 8), np.int64),
-        ask=np.zeros(n + 1, np.int8),
+        job=in_lines(n + 1, NEEDS + capacity.shape[1]),
+        ask=np.zeros(n + 1, np.uint8),
         listed=np.zeros((4, n + 1), np.int64),
         least=np.full((blocks, CLASSES), BIG + 1, np.int64),
         latest=np.zeros((blocks, CLASSES), np.int64),
@@ -99,6 +104,19 @@ def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = F
     empty(availability, 0)
     availability.step[LEVEL:, availability.mark[FIRST]] = capacity[0]
     return availability
+
+
+def in_lines(rows: int, columns: int) -> Any:
+    """A table of zeros that begins where a line of the cache does.
+
+    Examples
+    --------
+    >>> in_lines(3, 8).shape, in_lines(3, 8).ctypes.data % LINE_OF_CACHE
+    ((3, 8), 0)
+    """
+    room = np.zeros(rows * columns + LINE_OF_CACHE // 8, np.int64)
+    first = -room.ctypes.data % LINE_OF_CACHE // 8
+    return room[first : first + rows * columns].reshape(rows, columns)
 
 
 @kernel
@@ -128,8 +146,8 @@ def class_of(procs: int) -> int:
 def empty(b: Any, now: int) -> None:
     """Leave one step that begins now; the caller fills in what is free."""
     mark, first = b.mark, EDGE + 1
-    mark[FIRST] = mark[PAST] = first
-    mark[USED], mark[SPARE], mark[IDLE], mark[STEPS] = first + 1, EDGE, 0, 1
+    mark[FIRST], mark[USED], mark[SPARE] = first, first + 1, EDGE
+    mark[HELD], mark[HOLDS], mark[STEPS] = EDGE, 0, 1
     mark[LISTED] = mark[GAPS] = mark[KNOWN] = 0
     mark[SOONEST] = NEVER
     for at in (EDGE, first):
@@ -146,8 +164,9 @@ def forget_past(b: Any, now: int) -> None:
     step, mark = b.step, b.mark
     first = mark[FIRST]
     while step[TIME, step[NEXT, first]] <= now:
-        first = step[NEXT, first]
-        mark[IDLE] += 1
+        after = step[NEXT, first]
+        hold(b, first)
+        first = after
     mark[FIRST] = first
     step[TIME, first], step[PREVIOUS, first], step[NEXT, EDGE] = now, EDGE, first
 
@@ -158,49 +177,75 @@ def part_of(b: Any, when: int) -> int:
     return min((when - b.mark[BASE]) >> b.mark[SCALE], PARTS - 1)
 
 
-@routine
-def tidy(b: Any) -> None:
-    """Take out all steps at which nothing happens, and note steps near the parts of time."""
-    step, mark, near = b.step, b.mark, b.near
-    first = mark[FIRST]
-    at = mark[PAST]
-    while at != first:
-        after = step[NEXT, at]
-        spare(b, at)
-        at = after
-    mark[PAST] = first
-    part, before, count = 0, first, 0
-    while at != EDGE:
-        after = step[NEXT, at]
-        if at != first and step[LISTED_AT, at] < 0 and step[ENDS, at] == 0:
-            step[NEXT, before], step[PREVIOUS, after] = after, before
-            spare(b, at)
-        else:
-            here = part_of(b, step[TIME, at])
-            while part <= here:  # the first step of a part is not near it: one may come before it
-                near[part] = before
-                part += 1
-            before = at
-            count += 1
-        at = after
-    while part < PARTS:
-        near[part] = before
-        part += 1
-    mark[STEPS], mark[IDLE] = count, 0
+@kernel
+def drop_if_idle(b: Any, at: int) -> None:
+    """Take a step out of the list if nothing happens at its begin; the first one stays."""
+    step = b.step
+    if step[ENDS, at] == 0 and step[LISTED_AT, at] < 0 and at != b.mark[FIRST]:
+        before, after = step[PREVIOUS, at], step[NEXT, at]
+        step[NEXT, before], step[PREVIOUS, after] = after, before
+        hold(b, at)
 
 
 @kernel
-def spare(b: Any, at: int) -> None:
-    """Keep the place of a step for a new one."""
-    b.step[NEXT, at] = b.mark[SPARE]
-    b.mark[SPARE] = at
+def hold(b: Any, at: int) -> None:
+    """Keep the place of a step that has left the list; it still knows when and behind which."""
+    step, mark = b.step, b.mark
+    if mark[HELD] == EDGE:
+        mark[HELD_LAST] = at
+    step[NEXT, at], step[ENDS, at] = mark[HELD], -1
+    mark[HELD] = at
+    mark[HOLDS] += 1
+
+
+@kernel
+def give_back(b: Any, steps: int) -> None:
+    """Let all places that are held be used again: ``near`` has been renewed from so many steps."""
+    step, mark = b.step, b.mark
+    if mark[HELD] != EDGE:
+        step[NEXT, mark[HELD_LAST]] = mark[SPARE]
+        mark[SPARE] = mark[HELD]
+    mark[HELD], mark[HOLDS], mark[STEPS] = EDGE, 0, steps
+
+
+@routine
+def renew_near(b: Any) -> None:
+    """Note steps near the parts of time."""
+    step = b.step
+    before = at = b.mark[FIRST]
+    part = steps = 0
+    while at != EDGE:
+        part = name_near(b, part, step[TIME, at], before)
+        before = at
+        at = step[NEXT, at]
+        steps += 1
+    name_near(b, part, NEVER, before)
+    give_back(b, steps)
+
+
+@kernel
+def name_near(b: Any, part: int, when: int, before: int) -> int:
+    """Note a step for the parts of time that begin up to an instant; returns the next part.
+
+    It comes before that instant: a step that begins then is not near, as one may be made before it.
+    """
+    beyond = part_of(b, when) + 1
+    while part < beyond:
+        b.near[part] = before
+        part += 1
+    return part
 
 
 @kernel
 def near_to(b: Any, part: int) -> int:
-    """A step in force that begins no later than a part of time."""
+    """A step in the list that begins no later than a part of time."""
+    step, first = b.step, b.mark[FIRST]
     at = b.near[part]
-    return b.mark[FIRST] if b.step[TIME, at] < b.step[TIME, b.mark[FIRST]] else at
+    while step[TIME, at] >= step[TIME, first]:
+        if step[ENDS, at] >= 0:
+            return at
+        at = step[PREVIOUS, at]
+    return first
 
 
 @kernel
@@ -264,18 +309,8 @@ def unlink(b: Any, job: int) -> None:
         b.job[before, AFTER] = after
     else:
         b.step[LISTED_AT, at] = after
-        if after < 0 and b.step[ENDS, at] == 0:
-            b.mark[IDLE] += 1
     if after >= 0:
         b.job[after, BEFORE] = before
-
-
-@kernel
-def end_no_more(b: Any, at: int) -> None:
-    """One job less ends at a step."""
-    b.step[ENDS, at] -= 1
-    if b.step[ENDS, at] == 0 and b.step[LISTED_AT, at] < 0:
-        b.mark[IDLE] += 1
 
 
 @kernel

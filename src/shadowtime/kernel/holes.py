@@ -34,17 +34,21 @@ from shadowtime.kernel.availability import (
     WASTED,
     WIDEST,
     class_of,
+    give_back,
+    name_near,
     near_to,
     part_of,
-    tidy,
 )
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import BIG
+from shadowtime.kernel.registers import BIG, NEVER
 from shadowtime.kernel.vector import ONE
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
 SEARCH = 16
 """A needless check costs as much as this many steps, and those that it looks at."""
+WORTH = 8
+"""A step costs as many times more where all holes are noted than where one is sought: that is hard
+to predict for the processor, and classes of width are computed (measured)."""
 
 
 @kernel
@@ -52,7 +56,7 @@ def bound_is_stale(b: Any) -> bool:
     """True if the bound on holes is unknown, has cost more than a new one would, or is too old."""
     mark = b.mark
     passed = (b.step[TIME, mark[FIRST]] - mark[BASE]) >> mark[SCALE]
-    return mark[KNOWN] == 0 or mark[WASTED] > 2 * mark[SOUGHT] or passed >= PARTS >> 2
+    return mark[KNOWN] == 0 or mark[WASTED] > WORTH * mark[SOUGHT] or passed >= PARTS >> 1
 
 
 @kernel
@@ -74,7 +78,7 @@ def find_holes(b: Any) -> None:
     divide_time(b, step[TIME, at], max(step[TIME, at], mark[LAST_BEGIN]))
     b.longest[: mark[WIDEST] + 1] = 0
     begins, heights = b.listed[BEGINS], b.listed[HEIGHT]
-    count, sought = NOTHING, 0
+    count, sought, part, previous = NOTHING, 0, 0, at
     while True:
         height, begin = step[LEVEL, at], step[TIME, at]  # -1 at the edge
         now = begin
@@ -88,12 +92,15 @@ def find_holes(b: Any) -> None:
             begins[count], heights[count] = begin, height
             count += ONE
         sought += 1
+        part = name_near(b, part, now, previous)
+        previous = at
         at = step[NEXT, at]
+    name_near(b, part, NEVER, previous)
     spread_holes(b)
-    mark[LAST_BEGIN] = step[TIME, step[PREVIOUS, EDGE]]
+    mark[LAST_BEGIN] = step[TIME, previous]
     mark[KNOWN], mark[WASTED], mark[SOUGHT] = 1, 0, sought
     mark[RISES] += 1
-    tidy(b)
+    give_back(b, sought)
 
 
 @kernel

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shadowtime.kernel.availability import (
     AFTER,
-    CLASS_OF,
     DUE,
     FIRST,
     GAPS,
@@ -19,9 +20,11 @@ from shadowtime.kernel.availability import (
     LINE,
     LISTED,
     LISTED_AT,
+    NEEDS,
     PLACE,
     TIME,
     WIDEST,
+    class_of,
 )
 from shadowtime.kernel.holes import may_jump
 from shadowtime.kernel.jit import kernel, routine
@@ -29,6 +32,8 @@ from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
 
 SLIDE, JUMP = 1, 2
 """In ``ask``: the job may start right before its promise; there may be a hole for it."""
+WHY, WIDTH, KIND = 3, 252, 2
+"""The bits for both; those for the class of width, 0 in a gap; and where they begin."""
 
 
 @kernel
@@ -36,17 +41,17 @@ def stand_in_line(b: Any, job: int) -> None:
     """Put a job with a promise behind all others."""
     place = b.mark[LISTED]
     b.mark[LISTED] = place + 1
-    put_in(b, job, place)
-    b.ask[place] = 0
+    put_in(b, job, place, 0)
 
 
 @kernel
-def put_in(b: Any, job: int, place: int) -> None:
-    """Write a job to a place of the line, behind which none is taken."""
-    block, kind = place >> SHIFT, b.job[job, CLASS_OF]
+def put_in(b: Any, job: int, place: int, why: int) -> None:
+    """Write a job to a place of the line, behind which none is taken, and why it is to be asked."""
+    block, kind = place >> SHIFT, class_of(b.job[job, NEEDS])
     if place & (BLOCK - 1) == 0:
         b.least[block], b.latest[block] = BIG + 1, 0
     b.listed[LINE, place], b.job[job, PLACE] = job, place
+    b.ask[place] = kind << KIND | why
     b.least[block, kind] = min(b.least[block, kind], b.job[job, LENGTH_OF])
     note_latest(b, job)
 
@@ -54,7 +59,7 @@ def put_in(b: Any, job: int, place: int) -> None:
 @kernel
 def note_latest(b: Any, job: int) -> None:
     """Let the block know a promise that was given later than the place in the line."""
-    block, kind = b.job[job, PLACE] >> SHIFT, b.job[job, CLASS_OF]
+    block, kind = b.job[job, PLACE] >> SHIFT, class_of(b.job[job, NEEDS])
     latest = b.job[job, DUE] - b.job[job, LENGTH_OF]
     b.latest[block, kind] = max(b.latest[block, kind], latest)
 
@@ -74,8 +79,7 @@ def close_gaps(b: Any) -> None:
     for place in range(b.mark[LISTED]):
         job = b.listed[LINE, place]
         if job >= 0:
-            b.ask[kept] = b.ask[place]
-            put_in(b, job, kept)
+            put_in(b, job, kept, b.ask[place] & WHY)
             kept += 1
     b.mark[LISTED], b.mark[GAPS] = kept, 0
 
@@ -87,6 +91,14 @@ def ask_at(b: Any, step: int) -> None:
     while job >= 0:
         b.ask[b.job[job, PLACE]] |= SLIDE
         job = b.job[job, AFTER]
+
+
+@kernel
+def next_asked(b: Any, place: int, beyond: int) -> int:
+    """The first place from one on whose job is to be asked, ``beyond`` if there is none before."""
+    while place < beyond and b.ask[np.uint64(place)] & WHY == 0:
+        place += 1
+    return place
 
 
 @routine
@@ -105,9 +117,9 @@ def mark_class(b: Any, block: int, kind: int, place: int) -> None:
     """The same for one class of width, job by job; what is known of the class is made exact."""
     least, latest = BIG + 1, 0
     for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[LISTED])):
-        job = b.listed[LINE, at]
-        if job < 0 or b.job[job, CLASS_OF] != kind:
+        if b.ask[at] & WIDTH != kind << KIND:
             continue
+        job = b.listed[LINE, at]
         length = b.job[job, LENGTH_OF]
         begin = b.job[job, DUE] - length
         least, latest = min(least, length), max(latest, begin)

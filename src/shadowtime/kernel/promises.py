@@ -11,7 +11,6 @@ from typing import Any
 
 from shadowtime.kernel.availability import (
     BEGINS_AT,
-    CLASS_OF,
     DUE,
     EDGE,
     ENDS,
@@ -26,7 +25,8 @@ from shadowtime.kernel.availability import (
     TIME,
     add,
     book,
-    end_no_more,
+    class_of,
+    drop_if_idle,
     insert,
     link,
     roomy,
@@ -65,7 +65,7 @@ def jump(b: Any, job: int, need: Any, before: int) -> int:
 
     It begins before a step to which the promise can slide.
     """
-    due, length, kind = b.job[job, DUE], b.job[job, LENGTH_OF], b.job[job, CLASS_OF]
+    due, length, kind = b.job[job, DUE], b.job[job, LENGTH_OF], class_of(need[0])
     latest = due - length
     known = b.mark[KNOWN] != 0
     at = first_hole(b, kind, latest, length) if known else b.mark[FIRST]
@@ -85,6 +85,7 @@ def move(b: Any, job: int, need: Any, to: int) -> None:
     if start + b.job[job, LENGTH_OF] < due:
         promise(b, job, need, to)
         release(b, need, own, end)
+        drop_if_idle(b, own)
         return
     b.job[job, DUE] = start
     b.mark[SOONEST] = min(b.mark[SOONEST], start)
@@ -93,6 +94,7 @@ def move(b: Any, job: int, need: Any, to: int) -> None:
         add(b.step, to, need, -1)
         to = b.step[NEXT, to]
     end_earlier(b, job, need, end, start + b.job[job, LENGTH_OF])
+    drop_if_idle(b, own)
 
 
 @kernel
@@ -106,7 +108,7 @@ def end_earlier(b: Any, job: int, need: Any, end: int, when: int) -> None:
             add_holes(b, end, step[NEXT, end], need[0])
         return
     ask_at(b, end)
-    end_no_more(b, end)
+    step[ENDS, end] -= 1
     while step[TIME, before] > when:
         add(step, before, need, 1)
         ask_at(b, before)
@@ -117,12 +119,12 @@ def end_earlier(b: Any, job: int, need: Any, end: int, when: int) -> None:
     b.job[job, ENDS_AT] = at
     if b.mark[KNOWN] != 0:
         add_holes(b, at, end, need[0])
+    drop_if_idle(b, end)
 
 
 @routine
 def release(b: Any, need: Any, at: int, end: int) -> None:
     """Give needs back from a step up to another, at which their job was to end."""
-    end_no_more(b, end)
     first = at
     while at != end:
         add(b.step, at, need, 1)
@@ -130,3 +132,5 @@ def release(b: Any, need: Any, at: int, end: int) -> None:
         ask_at(b, at)
     if b.mark[KNOWN] != 0:
         add_holes(b, first, end, need[0])
+    b.step[ENDS, end] -= 1
+    drop_if_idle(b, end)

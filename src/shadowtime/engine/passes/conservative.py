@@ -21,20 +21,21 @@ from shadowtime.kernel.availability import (
     AFTER,
     ASK_ALL,
     BEGINS_AT,
-    CLASS_OF,
     COMPRESS,
     DUE,
     EDGE,
     ENDS_AT,
     FIRST,
     GAPS,
-    IDLE,
+    HOLDS,
+    HOLDS_FEW,
     KNOWN,
     LENGTH_OF,
     LEVEL,
     LINE,
     LISTED,
     LISTED_AT,
+    NEEDS,
     NEXT,
     RISES,
     SOONEST,
@@ -42,16 +43,16 @@ from shadowtime.kernel.availability import (
     STEPS,
     TIME,
     book,
-    class_of,
+    drop_if_idle,
     empty,
     find_start,
     forget_past,
     holds_from,
     insert,
     make_availability,
+    renew_near,
     seek_start,
     step_before,
-    tidy,
     unlink,
 )
 from shadowtime.kernel.fields import (
@@ -67,10 +68,13 @@ from shadowtime.kernel.holes import bound_is_stale, divide_time, find_holes, may
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.line import (
     JUMP,
+    KIND,
     SLIDE,
+    WIDTH,
     close_gaps,
     leave_line,
     mark_jumps,
+    next_asked,
     note_latest,
     stand_in_line,
 )
@@ -102,9 +106,6 @@ from shadowtime.kernel.running import (
     job_at,
 )
 
-SOME = 16
-"""Up to this many steps without a begin or an end may always stay."""
-
 
 @entry
 def run(state: Any, world: Any, b: Any) -> int:
@@ -128,13 +129,13 @@ def decide(state: Any, b: Any) -> None:
     if state.reg[VOLATILE] != 0:
         forget_overdue(state)
         rebuild(state, b)
-    if b.mark[IDLE] > SOME + (b.mark[STEPS] >> 3):
-        tidy(b)
+    if b.mark[HOLDS] > HOLDS_FEW + (b.mark[STEPS] >> 1):
+        renew_near(b)
     if early and b.mark[COMPRESS] != 0:
         compress(state, b)
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         describe(state, b, job)
-        need = state.job[job, NEED:]
+        need = b.job[job, NEEDS:]
         at = find_start(b, need, b.job[job, LENGTH_OF])
         if at != EDGE:  # a live pass has set aside what the hosts of now could never hold
             promise(b, job, need, at)
@@ -164,7 +165,8 @@ def book_out_ended(state: Any, b: Any, now: int) -> bool:
 def describe(state: Any, b: Any, job: int) -> None:
     """Note what the book must know of a job."""
     b.job[job, LENGTH_OF] = state.job[job, ESTIMATE]
-    b.job[job, CLASS_OF] = class_of(state.job[job, NEED])
+    for k in range(NEEDS, b.job.shape[1]):
+        b.job[job, k] = state.job[job, NEED + k - NEEDS]
 
 
 @kernel
@@ -176,37 +178,46 @@ def compress(state: Any, b: Any) -> None:
     if few:
         b.mark[KNOWN] = 0
     now = b.step[TIME, b.mark[FIRST]]
-    rises = -1
-    for place in range(b.mark[LISTED]):
-        if not few and (place & (BLOCK - 1) == 0 or b.mark[RISES] != rises):
-            if bound_is_stale(b):
-                find_holes(b)
-            mark_jumps(b, place)
-            rises = b.mark[RISES]
-        ask = b.ask[place]
-        if ask == 0 and not few:
-            continue
-        job = b.listed[LINE, place]
-        if job < 0:
-            continue
-        b.ask[place] = 0
-        latest = b.job[job, DUE] - b.job[job, LENGTH_OF]
-        if few:
-            jumps = latest > now
-        else:
-            jumps = ask & JUMP != 0 and may_jump(
-                b, b.job[job, CLASS_OF], latest, b.job[job, LENGTH_OF]
-            )
-        need = state.job[job, NEED:]
-        to = b.job[job, BEGINS_AT]
-        if ask & SLIDE != 0:
-            to = slide(b, job, need)
-        if jumps:
-            found = jump(b, job, need, to)
-            if found != EDGE:
-                to = found
-        if to != b.job[job, BEGINS_AT]:
-            move(b, job, need, to)
+    listed = b.mark[LISTED]
+    for block in range(0, listed, BLOCK):
+        place, beyond, rises = block, min(block + BLOCK, listed), -1
+        while place < beyond:
+            if not few:
+                if b.mark[RISES] != rises:
+                    if bound_is_stale(b):
+                        find_holes(b)
+                    mark_jumps(b, place)
+                    rises = b.mark[RISES]
+                place = next_asked(b, place, beyond)
+                if place == beyond:
+                    break
+            job = b.listed[LINE, place]
+            if job >= 0:
+                move_earlier(b, job, place, now, few)
+            place += 1
+
+
+@kernel
+def move_earlier(b: Any, job: int, place: int, now: int, few: bool) -> None:
+    """Move a promise to its earliest start, if that is one of those its line gives reason for."""
+    ask = b.ask[place]
+    b.ask[place] = ask & WIDTH
+    length = b.job[job, LENGTH_OF]
+    latest = b.job[job, DUE] - length
+    if few:
+        jumps = latest > now
+    else:
+        jumps = ask & JUMP != 0 and may_jump(b, ask >> KIND, latest, length)
+    need = b.job[job, NEEDS:]
+    to = b.job[job, BEGINS_AT]
+    if ask & SLIDE != 0:
+        to = slide(b, job, need)
+    if jumps:
+        found = jump(b, job, need, to)
+        if found != EDGE:
+            to = found
+    if to != b.job[job, BEGINS_AT]:
+        move(b, job, need, to)
 
 
 @kernel
@@ -280,7 +291,7 @@ def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
     """The job fits now for its whole estimate around all promises."""
     if not fits(state, job, 0):
         return False
-    need, own, first = state.job[job, NEED:], b.job[job, BEGINS_AT], b.mark[FIRST]
+    need, own, first = b.job[job, NEEDS:], b.job[job, BEGINS_AT], b.mark[FIRST]
     length = b.job[job, LENGTH_OF]
     at, _ = seek_start(b.step, first, need, length, now + 1, b.job[job, DUE])
     if at != first:
@@ -289,6 +300,7 @@ def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
     unlink(b, job)
     release(b, need, own, end)
     promise(b, job, need, first)
+    drop_if_idle(b, own)
     return True
 
 
@@ -318,7 +330,7 @@ def rebuild(state: Any, b: Any) -> None:
     job = first_waiting(state)
     while 0 <= job < fresh:
         describe(state, b, job)
-        need, due = state.job[job, NEED:], b.job[job, DUE]
+        need, due = b.job[job, NEEDS:], b.job[job, DUE]
         at = step_before(b, due)
         if holds_from(b, need, at, due + b.job[job, LENGTH_OF]):
             if b.step[TIME, at] != due:
@@ -332,10 +344,10 @@ def rebuild(state: Any, b: Any) -> None:
     for place in range(b.mark[LISTED]):
         job = b.listed[LINE, place]
         if b.job[job, DUE] < 0:
-            need = state.job[job, NEED:]
+            need = b.job[job, NEEDS:]
             promise(b, job, need, find_start(b, need, b.job[job, LENGTH_OF]))
             note_latest(b, job)
-        b.ask[place] = SLIDE
+        b.ask[place] |= SLIDE
     state.reg[SLIPPED] += slipped
 
 
