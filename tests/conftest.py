@@ -33,12 +33,12 @@ def thorough() -> bool:
 
 
 def examples(count: int) -> int:
-    """How many random examples a test tries: ``count``, of which a quick run takes a fifth.
+    """How many random examples a test tries: ``count``, of which a quick run takes a tenth.
 
     Examples differ from one run to the next, so a rule that a quick run checks on few of them is
     checked on many in time.
     """
-    return count if thorough() else max(min(count, 10), count // 5)
+    return count if thorough() else max(min(count, 10), count // 10)
 
 
 def share(worlds: Sequence[World], turn: int) -> Sequence[World]:

@@ -7,7 +7,7 @@ import importlib.util
 
 import pytest
 
-from conftest import examples
+from conftest import thorough
 from fuzzing import Format, fuzz, must_be_clean
 
 MODULES = ("fuzz_formats", "fuzz_site_formats", "fuzz_live_formats")
@@ -25,6 +25,7 @@ def every_format() -> list[Format]:
 @pytest.mark.parametrize("one", every_format(), ids=lambda one: one.name)
 def test_broken_input_is_answered(one: Format) -> None:
     """No exception but ours; and the breaker leaves something that can be read."""
-    tally = fuzz(one, records=examples(one.records), seconds=SECONDS)
+    records = one.records if thorough() else one.records // 5  # with fewer, none may be readable
+    tally = fuzz(one, records=records, seconds=SECONDS)
     must_be_clean(tally)
     assert tally.accepted > 0

@@ -6,7 +6,7 @@ import builtins
 
 import pytest
 
-from conftest import require
+from conftest import require, thorough
 from report.worlds import report_input
 from shadowtime.errors import MissingExtra
 from shadowtime.report import write_figures
@@ -34,8 +34,10 @@ def test_every_figure_in_both_formats_and_the_same_bytes_again(matplotlib, tmp_p
         data = path.read_bytes()
         assert data.startswith(b"%PDF") if path.suffix == ".pdf" else b"<svg" in data
         assert len(data) > 2_000
-    again = write_figures(report_input(40), tmp_path / "again")
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
+    formats = ("svg", "pdf") if thorough() else ("svg",)  # in a quick run half of them
+    again = write_figures(report_input(40), tmp_path / "again", formats=formats)
+    first = [path for path in paths if path.suffix[1:] in formats]
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in first]
 
 
 def test_nothing_to_draw_draws_nothing(matplotlib, tmp_path):
