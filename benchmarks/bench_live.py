@@ -28,7 +28,7 @@ JUST_ENDED = 10
 def live(folder: Path) -> Iterator[Row]:
     """decide() with all jobs known from the pass before, and a snapshot from Slurm's texts."""
     from shadowtime.engine.live_pass import decide
-    from shadowtime.live.slurm.state import View, sort_jobs
+    from shadowtime.live.slurm.state import Scope, sort_jobs
     from shadowtime.live.slurm.text import parse_nodes, parse_queue
     from shadowtime.policy import parse_policy
 
@@ -50,9 +50,11 @@ def live(folder: Path) -> Iterator[Row]:
     yield from on_nodes(state)
     yield from on_site()
     queue, nodes = slurm_texts(state)
-    view = View(partition="batch")
+    scope = Scope(partition="batch")
     (seconds,) = best_cpu(
-        lambda: lambda: sort_jobs(parse_queue(queue), parse_nodes(nodes), view=view, now=state.now)
+        lambda: (
+            lambda: sort_jobs(parse_queue(queue), parse_nodes(nodes), scope=scope, now=state.now)
+        )
     )
     yield Row(
         what=f"understanding squeue and sinfo: {WAITING:,} waiting jobs, {NODES:,} nodes",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 NODES, LOAD, YEAR, JOBS = 512, 0.85, 365 * 86_400, 400_000
 BAR_YEAR = 300.0
@@ -84,7 +84,7 @@ def cpus_of_a_year(jobs: int, nodes: int) -> tuple[Workload, Requests]:
     return drawn, Requests.of_jobs([kinds[n, (1, 2, 4, 8)[at % 4] * GB] for at, n in rows])
 
 
-def long_queue(waiting: int, nodes: int, *, shared: bool = False) -> tuple[State, int]:
+def long_queue(waiting: int, nodes: int, *, shared: bool = False) -> tuple[SlurmState, int]:
     """All but a 25th of the cpus are in use, and so many jobs wait."""
     state = state_of(shared_site(nodes) if shared else plain_site(nodes))
     draw = cpus_of_a_year if shared else part_of_a_year
@@ -149,7 +149,7 @@ def slurm_passes(folder: Path) -> Iterator[Row]:
         for plans, words in ((False, "starts"), (True, "starts and plans")):
             held: list[int] = []
 
-            def timed(state: State, now: int, plans: bool, held: list[int]) -> None:
+            def timed(state: SlurmState, now: int, plans: bool, held: list[int]) -> None:
                 made = backfill_pass(state.copy(), now, plans=plans)
                 held[:] = [len(made.starts), len(made.plans)]
 

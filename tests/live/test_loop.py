@@ -71,7 +71,7 @@ def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
     port = drive.wait_for_port(
         drive.Where(), tell=reported.append, run=slow_to_come_up, clock=clock
     )
-    assert port.view.partition == "batch"
+    assert port.scope.partition == "batch"
     assert (len(reported), clock.slept) == (1, [0.5, 1.0, 2.0])
     assert "no partition yet" in reported[0]
     empty.append(True)

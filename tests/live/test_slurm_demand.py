@@ -20,8 +20,8 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
 from shadowtime.live.slurm.details import COMMENTS_EVERY, MANY
 from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.status import status_of
 from shadowtime.live.store import InMemory
-from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 
 
@@ -279,7 +279,7 @@ def test_bandwidth_per_node_fixes_the_number_of_nodes() -> None:
 def test_another_name_for_the_bandwidth() -> None:
     """The first --gres is what is limited."""
     port, _ = looking(WithDetails("", NODES), "lessc", ("bw", "gpu"))
-    assert (port.view.bandwidth, port.view.resources) == ("bw", ("procs", "bw", "gpu"))
+    assert (port.scope.bandwidth, port.scope.resources) == ("bw", ("procs", "bw", "gpu"))
 
 
 def test_status_names_what_no_node_could_hold() -> None:

@@ -13,8 +13,8 @@ from shadowtime.live.port import Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.text import BETWEEN
+from shadowtime.live.status import status_of
 from shadowtime.live.store import InMemory
-from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 
 SHOWN_NODES = """\

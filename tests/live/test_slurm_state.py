@@ -10,7 +10,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.details import Detail
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.state import View, sort_jobs
+from shadowtime.live.slurm.state import Scope, sort_jobs
 from shadowtime.live.slurm.text import Window, parse_nodes, parse_queue
 from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import InMemory
@@ -19,7 +19,7 @@ from shadowtime.policy import parse_policy
 
 def look(queue: str, nodes: str = NODES, **more: object):
     return sort_jobs(
-        parse_queue(queue), parse_nodes(nodes), view=View(partition="batch"), now=1000, **more
+        parse_queue(queue), parse_nodes(nodes), scope=Scope(partition="batch"), now=1000, **more
     )
 
 
@@ -180,7 +180,7 @@ def test_garbage_is_an_error_and_never_a_state(text: str) -> None:
     """Half a line must not look like an empty queue."""
     clock = FakeClock()
     for fake in (FakeSlurm(text, NODES), FakeSlurm(queue_line("1"), text)):
-        port = SlurmPort(run=fake, clock=clock, view=View(partition="batch"))
+        port = SlurmPort(run=fake, clock=clock, scope=Scope(partition="batch"))
         with pytest.raises(PortError):
             port.snapshot()
     with pytest.raises(PortError):
@@ -190,7 +190,7 @@ def test_garbage_is_an_error_and_never_a_state(text: str) -> None:
 def test_a_snapshot_is_two_commands() -> None:
     """Details are asked once for each job, reservations every quarter of a minute."""
     clock, fake = FakeClock(), FakeSlurm(queue_line("1") + queue_line("2"), NODES)
-    port = SlurmPort(run=fake, clock=clock, view=View(partition="batch"))
+    port = SlurmPort(run=fake, clock=clock, scope=Scope(partition="batch"))
     port.snapshot()
     fake.calls.clear()
     port.snapshot()

@@ -20,7 +20,7 @@ from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.starting import begin
-from shadowtime.slurm.state import State
+from shadowtime.slurm.state import SlurmState
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 
@@ -124,7 +124,7 @@ def asks(draw: st.DrawFn, site: Site) -> Request:
 
 
 @st.composite
-def states(draw: st.DrawFn) -> tuple[State, list[Job]]:
+def states(draw: st.DrawFn) -> tuple[SlurmState, list[Job]]:
     """A machine in use and a queue; some nodes are down, some are still completing."""
     site = draw(sites())
     state = state_of(site)
@@ -161,7 +161,7 @@ def states(draw: st.DrawFn) -> tuple[State, list[Job]]:
     return state, jobs
 
 
-def made(state: State, jobs: list[Job], *, plans: bool, compiled: bool) -> Outcome:
+def made(state: SlurmState, jobs: list[Job], *, plans: bool, compiled: bool) -> Outcome:
     """One pass on a copy."""
     state = state.copy()
     state.waiting = list(jobs)
@@ -173,7 +173,7 @@ def made(state: State, jobs: list[Job], *, plans: bool, compiled: bool) -> Outco
 
 @settings(max_examples=examples(100), deadline=None)
 @given(states())
-def test_passes_are_the_same(world: tuple[State, list[Job]]) -> None:
+def test_passes_are_the_same(world: tuple[SlurmState, list[Job]]) -> None:
     """Starts, their nodes, all plans and their nodes."""
     state, jobs = world
     slow = made(state, jobs, plans=True, compiled=False)

@@ -15,7 +15,7 @@ from shadowtime.slurm.job import Job
 from shadowtime.slurm.machine import Hardware, Machine, Section, bits
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.slurm.state import State
+from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.usage import Share, lowest
 from shadowtime.workload.request import Request
 
@@ -60,14 +60,14 @@ def worlds(draw: st.DrawFn) -> NaiveState:
     return NaiveState(cpus, count, running, waiting)
 
 
-def state_of(naive: NaiveState, parameters: Parameters) -> State:
+def state_of(naive: NaiveState, parameters: Parameters) -> SlurmState:
     """The same world as the package's own value."""
     everything = (1 << naive.count) - 1
     machine = Machine(
         nodes=tuple(Hardware(name=f"n{k}", cpus=naive.cpus) for k in range(naive.count)),
         sections={"batch": Section(name="batch", nodes=everything)},
     )
-    state = State.of(machine, parameters)
+    state = SlurmState.of(machine, parameters)
 
     def job_of(one: NaiveJob) -> Job:
         request = (

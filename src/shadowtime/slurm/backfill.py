@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.slurm.backfill_bounds import JobCounts, Startable
 from shadowtime.slurm.ends import Ends, will_run
 from shadowtime.slurm.job import planned_limit
-from shadowtime.slurm.outcome import Outcome, Plan, Start
+from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.planmap import PlanMap
 from shadowtime.slurm.preempt import candidates_for
 from shadowtime.slurm.queue import build_queue
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.queue import Record
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 
 AFTER_LIMIT = 500
@@ -30,7 +30,7 @@ AFTER_LIMIT = 500
 
 
 def backfill_pass(
-    state: State,
+    state: SlurmState,
     now: int,
     *,
     clock: Callable[[int], int] | None = None,
@@ -52,7 +52,7 @@ class BackfillPass:
     """One backfill pass while it runs."""
 
     def __init__(
-        self, state: State, now: int, clock: Callable[[int], int] | None, plans: bool
+        self, state: SlurmState, now: int, clock: Callable[[int], int] | None, plans: bool
     ) -> None:
         self.state = state
         self.now = now
@@ -420,7 +420,7 @@ class BackfillPass:
         started = begin(self.state, job, section, found, self.now)
         started.limit = limit
         self.known_ends = None
-        self.out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
+        self.out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
         self.keep(started)
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.planmap import PlanMap
     from shadowtime.slurm.queue import Record
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 
 class Startable:
     """Which jobs could still start now: during a pass, what is free only shrinks."""
 
-    def __init__(self, state: State, plans: PlanMap) -> None:
+    def __init__(self, state: SlurmState, plans: PlanMap) -> None:
         self.state, self.map = state, plans
         self.nodes_now: dict[tuple[int, str, int], int] = {}
         """Nodes for a start now by request, partition and starts so far; 0: it cannot."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.backfill import BackfillPass
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.queue import Record
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
     from shadowtime.slurm.usage import Floor
     from shadowtime.types import AnyArray, Ints
 
@@ -58,7 +58,7 @@ class KeptMap(PlanMap):
 class CompiledPasses:
     """The arrays of one machine, kept from pass to pass. Not to be shared between threads."""
 
-    def __init__(self, state: State, *, most_others: float = MOST_OTHERS) -> None:
+    def __init__(self, state: SlurmState, *, most_others: float = MOST_OTHERS) -> None:
         machine, wish = state.machine, state.parameters
         self.words = b.words_of(len(machine.nodes))
         self.sections = {name: at for at, name in enumerate(machine.sections)}
@@ -142,7 +142,7 @@ class CompiledPasses:
             made.out.valid_until = int(mark[b.VALID])
         return made.out
 
-    def _rows_of(self, state: State, records: list[Record]) -> Ints:
+    def _rows_of(self, state: SlurmState, records: list[Record]) -> Ints:
         """The rows of the records."""
         if state.queue is None:  # these records are not kept
             return np.array([self._row(state, record) for record in records], np.int64)
@@ -190,7 +190,7 @@ class CompiledPasses:
                 made.keep(job)
         self._write_map(made.map)
 
-    def _row(self, state: State, record: Record) -> int:
+    def _row(self, state: SlurmState, record: Record) -> int:
         """The row of all records that are like this one, made for the first of them."""
         job, section = record.job, record.section
         single = not job.tasks and not job.licences
@@ -204,7 +204,9 @@ class CompiledPasses:
             self.board.record[row] = line
         return row
 
-    def _line(self, state: State, record: Record, single: bool) -> tuple[int, int, int, bool, int]:
+    def _line(
+        self, state: SlurmState, record: Record, single: bool
+    ) -> tuple[int, int, int, bool, int]:
         """What a record is on the board: request, partition, limit, whether it is plain, kind."""
         job, section = record.job, record.section
         number = self._number(state, job.ask)
@@ -216,7 +218,7 @@ class CompiledPasses:
             self.board = self.board._replace(narrow=_longer(self.board.narrow))
         return number, place, limit, plain, kind
 
-    def _number(self, state: State, ask: Ask) -> int:
+    def _number(self, state: SlurmState, ask: Ask) -> int:
         known = self.asks.get(id(ask))
         if known is not None:
             return known[0]
@@ -257,7 +259,7 @@ class CompiledPasses:
         self.board.floor[number] = cpus, -1 if memory is None else memory, 0, 0
         return number
 
-    def _write_nodes(self, state: State) -> None:
+    def _write_nodes(self, state: SlurmState) -> None:
         """What is free now."""
         here = self.board.here
         here[b.IDLE] = b.packed(state.usage.idle, self.words)
@@ -351,7 +353,7 @@ class CompiledPasses:
             made.out.plans.append(Plan(record.job.id, record.section.name, start, end, nodes))
 
 
-def _by_sets(state: State, ask: Ask) -> bool:
+def _by_sets(state: SlurmState, ask: Ask) -> bool:
     """Nodes by cpus and memory, filled by sets of neighbours (kernel/slurm/shared.py)."""
     if ask.gpus or ask.cpus_per_gpu or ask.required or ask.either:
         return False

@@ -8,7 +8,7 @@ from shadowtime.slurm.limits import Accounts, chains_of
 from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.preempt import Preemption
-from shadowtime.slurm.state import State, Window
+from shadowtime.slurm.state import SlurmState, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,9 +159,9 @@ def accounts_of(site: Site) -> Accounts:
     )
 
 
-def state_of(site: Site) -> State:
+def state_of(site: Site) -> SlurmState:
     """The site with nothing running."""
-    return State.of(
+    return SlurmState.of(
         machine_of(site),
         Parameters.of_config(site.config),
         accounts=accounts_of(site),

@@ -11,7 +11,7 @@ from shadowtime.slurm.queue import Record, rank, records_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
     from shadowtime.types import Ints
 
 
@@ -25,7 +25,7 @@ class KeptQueue(list[Record]):
         super().__init__()
         self.rows: Ints = np.full(64, -1, np.int64)
 
-    def put(self, state: State, job: Job) -> None:
+    def put(self, state: SlurmState, job: Job) -> None:
         """A job begins to wait."""
         for record in records_of(state, job):
             count = len(self)
@@ -36,7 +36,7 @@ class KeptQueue(list[Record]):
             self.rows[at + 1 : count + 1] = self.rows[at:count]
             self.rows[at] = record.row
 
-    def take_out(self, state: State, job: Job) -> None:
+    def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
         for name in job.partitions:
             section = state.machine.sections.get(name)

@@ -19,13 +19,13 @@ from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import Multifactor, first_tick
-from shadowtime.slurm.state import State
+from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import Dependencies, submissions
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.outcome import Outcome, Start
+    from shadowtime.slurm.outcome import Allocation, Outcome
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.phase import Phase
     from shadowtime.workload import Workload
@@ -73,7 +73,7 @@ class Loop:
     ) -> None:
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
         plain = state_of(site)
-        self.state = State.of(
+        self.state = SlurmState.of(
             plain.machine,
             parameters,
             accounts=plain.accounts,
@@ -337,7 +337,7 @@ class Loop:
                 if number in left:
                     state.queue.put(state, left[number])
 
-    def _started(self, time: float, one: Start, kind: str) -> None:
+    def _started(self, time: float, one: Allocation, kind: str) -> None:
         row = self.rows[one.job, one.task]
         record = one.record
         self.row_of[record] = row

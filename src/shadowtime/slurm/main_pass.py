@@ -6,17 +6,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.limits import Tally
-from shadowtime.slurm.outcome import Outcome, Start
+from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now, tally_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 
-def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
+def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
     """One pass at ``now``; ``state`` is changed by the starts.
 
     ``full``: the pass of sched_interval, which default_queue_depth does not bound.
@@ -71,7 +71,7 @@ def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
     return out
 
 
-def _yields(state: State, job: Job, now: int) -> bool:
+def _yields(state: SlurmState, job: Job, now: int) -> bool:
     """A job that is too young or of too low a priority blocks no other (2.6)."""
     wish = state.parameters
     if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
@@ -79,7 +79,7 @@ def _yields(state: State, job: Job, now: int) -> bool:
     return bool(wish.bf_min_age_reserve) and now - job.eligible < wish.bf_min_age_reserve
 
 
-def _try(state: State, job: Job, section: Section, left: int, now: int, out: Outcome) -> str:
+def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out: Outcome) -> str:
     """ "started", "busy" (fails the partition) or "passed over"."""
     ask = job.ask
     accounts = state.accounts
@@ -129,11 +129,11 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
         return over_limit
     task = job.tasks[0] if job.is_array else None
     started = begin(state, job, section, found, now)
-    out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
+    out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
     return "started"
 
 
-def _blocked(state: State, job: Job, section: Section, allowed: int) -> Tally | None:
+def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tally | None:
     """What a job that does not fit would be counted with (2.4c); None: it cannot run here (2.6d).
 
     None where it could not run on the nodes that are left even if they were empty, and none of

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.usage import Holding
 
 
-class Start(NamedTuple):
+class Allocation(NamedTuple):
     """A job (or the next task of an array) begins."""
 
     job: int
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 class Outcome:
     """All that a pass did, in its order."""
 
-    starts: list[Start] = field(default_factory=list)
+    starts: list[Allocation] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     victims: list[tuple[int, int]] = field(default_factory=list)
     """(preempted job, for job)."""

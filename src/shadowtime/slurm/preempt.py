@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 LARGE = 99_999
 
@@ -73,7 +73,7 @@ class Preemption:
         return False
 
 
-def candidates_for(state: State, job: Job, section: Section) -> list[Job]:
+def candidates_for(state: SlurmState, job: Job, section: Section) -> list[Job]:
     """Running jobs that the job may evict, in the order they are tried."""
     policy = state.preemption
     if not policy.on:
@@ -102,7 +102,7 @@ def candidates_for(state: State, job: Job, section: Section) -> list[Job]:
 
 
 def run_now(
-    state: State, job: Job, nodes: int, candidates: list[Job]
+    state: SlurmState, job: Job, nodes: int, candidates: list[Job]
 ) -> tuple[Choice | None, list[Job]]:
     """Fits as things are, or which jobs must go so that it does (7.3c, 20.2)."""
     chooser, ask = state.chooser, job.ask

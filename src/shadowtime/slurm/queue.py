@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ def rank(record: Record) -> tuple[bool, int, int, int, int]:
     return not job.reservation, -record.section.tier, -job.priority, job.submit, job.id
 
 
-def records_of(state: State, job: Job) -> list[Record]:
+def records_of(state: SlurmState, job: Job) -> list[Record]:
     """A job in each of its partitions that could take it."""
     found = []
     for name in job.partitions:
@@ -46,7 +46,7 @@ def records_of(state: State, job: Job) -> list[Record]:
     return found
 
 
-def build_queue(state: State) -> list[Record]:
+def build_queue(state: SlurmState) -> list[Record]:
     """One record per job and partition, sorted as Slurm sorts them.
 
     Rules

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 EMPTY_TALLY = Tally()
 _record = operator.attrgetter("record")
 
 
-def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
+def tally_of(state: SlurmState, job: Job, section: Section, choice: Choice) -> Tally:
     """What limits count a job with on these nodes: whole nodes where it is exclusive."""
     ask = job.ask
     cpus = mem = 0
@@ -54,7 +54,7 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
 
 
 def select_now(
-    state: State, job: Job, section: Section, allowed: int, *, excluded: bool = False
+    state: SlurmState, job: Job, section: Section, allowed: int, *, excluded: bool = False
 ) -> tuple[Choice | None, list[Job]]:
     """The choice for now on ``allowed`` nodes, and the jobs that must go for it.
 
@@ -79,7 +79,7 @@ def select_now(
 
 
 def _on_nodes(
-    state: State, job: Job, section: Section, nodes: int
+    state: SlurmState, job: Job, section: Section, nodes: int
 ) -> tuple[Choice | None, list[Job]]:
     """The choice for now on these nodes, and the jobs that must go for it."""
     ask = job.ask
@@ -99,7 +99,7 @@ def _on_nodes(
     return found, victims
 
 
-def leave_weights(state: State, job: Job) -> None:
+def leave_weights(state: SlurmState, job: Job) -> None:
     """What the test at a submission does to weights: as if the machine were empty (16.5)."""
     for name in job.partitions:
         section = state.machine.sections.get(name)
@@ -121,7 +121,7 @@ def take_out(waiting: list[Job], job: Job) -> None:
         waiting.remove(job)
 
 
-def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:
+def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: int) -> Job:
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
     view = state.usage if choice.view is None else choice.view
     holding = state.chooser.hold(view, job.ask, choice)

@@ -33,7 +33,7 @@ class Window:
 
 
 @dataclass(slots=True)
-class State:
+class SlurmState:
     """Nodes, running jobs in record order, and the waiting jobs that may be considered.
 
     ``waiting`` holds what the passes may consider: not held, begun, dependencies met.
@@ -69,9 +69,9 @@ class State:
         preemption: Preemption | None = None,
         licences: Mapping[str, int] | None = None,
         shortcuts: bool = True,
-    ) -> State:
+    ) -> SlurmState:
         """An empty machine; ``shortcuts`` False runs every pass without shortcuts."""
-        return State(
+        return SlurmState(
             machine,
             parameters,
             Usage(machine),
@@ -83,9 +83,9 @@ class State:
             licences=licences or {},
         )
 
-    def copy(self) -> State:
+    def copy(self) -> SlurmState:
         """A copy for one pass: starts in it do not touch this state."""
-        return State(
+        return SlurmState(
             self.machine,
             self.parameters,
             self.usage.copy(),

@@ -45,7 +45,7 @@ def _path(predictions: str | None, partition: str, state_file: str | None, timeo
         return Path(predictions)
     if state_file is None:
         where = drive.Where(partition=partition, timeout=timeout)
-        state_file = str(drive.default_state_file(drive.make_port(where).view.partition))
+        state_file = str(drive.default_state_file(drive.make_port(where).scope.partition))
     path = predictions_of(Path(state_file))
     if not path.exists():
         raise UsageError(

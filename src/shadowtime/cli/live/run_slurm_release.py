@@ -19,14 +19,14 @@ def release_queue(
 ) -> int:
     """Release the jobs at the gate; 1 if one of them could not be released."""
     port = drive.make_port(drive.Where(partition=partition, timeout=timeout))
-    name = port.view.partition
+    name = port.scope.partition
     path = Path(state_file or drive.default_state_file(name))
     with contextlib.ExitStack() as stack:
         if not show_only:
             refuse_strangers(port.run)
             identity = drive.identity_of(port.run)
-            for one in sorted(port.view.driven):
-                what = f"partition {one} of {port.view.name}"
+            for one in sorted(port.scope.driven):
+                what = f"partition {one} of {port.scope.name}"
                 stack.enter_context(one_loop(what, identity=identity))
         store = StateFile(path, tell=note)
         kept = store.load()

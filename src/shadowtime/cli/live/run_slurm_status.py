@@ -14,7 +14,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
 
 if TYPE_CHECKING:
-    from shadowtime.live.view import Status
+    from shadowtime.live.status import Status
 
 
 def look(
@@ -28,7 +28,7 @@ def look(
 ) -> Status:
     """One poll of Slurm with the loop's memory."""
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
-    path = Path(state_file or drive.default_state_file(port.view.partition))
+    path = Path(state_file or drive.default_state_file(port.scope.partition))
     kept = StateFile(path, tell=note).load()
     chosen: Any = parse_policy(policy or kept.policy or "slurm")
     if isinstance(chosen, SlurmPolicy):  # no loop runs: Slurm schedules by itself

@@ -14,15 +14,15 @@ from shadowtime.errors import UsageError
 from shadowtime.live.backend import Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
 from shadowtime.live.operation import Operation, ineligible_jobs, state_path
+from shadowtime.live.status import status_of
 from shadowtime.live.store import StateFile
-from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 from shadowtime.report.numbers import span
 
 if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
+    from shadowtime.live.status import Status
     from shadowtime.live.store import LoopState
-    from shadowtime.live.view import Status
 
 
 def look(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shadowtime.errors import UsageError
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import NotInstalled
-from shadowtime.live.slurm.state import View
+from shadowtime.live.slurm.state import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ class NotReady(PortError):
     """Slurm answers but is not ready yet: a loop waits for it."""
 
 
-def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
+def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Scope:
     """What the loop is responsible for, from Slurm's own configuration."""
     try:
         config = run(("scontrol", "show", "config"))
@@ -52,7 +52,7 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
     elif "," in partition:
         partition = several(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
     select, name = _SELECT.search(config.out), _NAME.search(config.out)
-    return View(
+    return Scope(
         partition=partition,
         gres=tuple(gres),
         memory=select is not None and "MEMORY" in select[1].upper(),

@@ -55,8 +55,8 @@ def commands(where: Where) -> Commands:
 def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = None) -> SlurmPort:
     """A port to the Slurm that SLURM_CONF names."""
     run = run or commands(where)
-    view = look_at(run, partition=where.partition, gres=where.gres)
-    return SlurmPort(run=run, clock=clock or SystemClock(), view=view)
+    scope = look_at(run, partition=where.partition, gres=where.gres)
+    return SlurmPort(run=run, clock=clock or SystemClock(), scope=scope)
 
 
 def wait_for_port(
@@ -119,15 +119,15 @@ def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Ta
     if act:
         refuse_strangers(port.run)
     suit(port, policy, shape)
-    name = port.view.partition
+    name = port.scope.partition
     identity = identity_of(port.run) if act else ""
     title = f"partitions {name}" if "," in name else f"partition {name}"
     return Target(
         shape=shape,
         title=f"{title} as a site" if shape == "site" else title,
-        labels={"cluster": port.view.name, "partition": name},
+        labels={"cluster": port.scope.name, "partition": name},
         locks=tuple(
-            (f"partition {one} of {port.view.name}", identity) for one in sorted(port.view.driven)
+            (f"partition {one} of {port.scope.name}", identity) for one in sorted(port.scope.driven)
         ),
         state_name=f"slurm-{name}",
         watcher=watcher_of(port.run),
@@ -179,7 +179,7 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
     too, and if Slurm enforces limits; otherwise a pool. A policy that has no meaning on a site sees
     a pool if one partition is named.
     """
-    count = len(port.view.driven)
+    count = len(port.scope.driven)
     plain = shape_for(policy)
     if count > 1 and (plain == "nodes" or wanted not in (None, "site")):
         raise UsageError(
@@ -202,7 +202,7 @@ def is_mixed(port: SlurmPort) -> bool:
     """Whether a partition is more than a set of equal nodes; see :func:`choose_shape`."""
     nodes = port.nodes()
     kinds = {
-        (node.cpus, node.memory if port.view.memory else 0, *node.gres.items(), node.features)
+        (node.cpus, node.memory if port.scope.memory else 0, *node.gres.items(), node.features)
         for node in nodes
     }
     shared = any(len(node.partitions) > 1 for node in nodes)
@@ -211,10 +211,10 @@ def is_mixed(port: SlurmPort) -> bool:
 
 def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
     """Let the port see what a policy counts: the first generic resource is the bandwidth."""
-    port.view = replace(port.view, site=shape == "site")
+    port.scope = replace(port.scope, site=shape == "site")
     if policy_parts(policy).place.caps and shape != "site":
-        gres = port.view.gres or (BANDWIDTH,)
-        port.view = replace(port.view, gres=gres, bandwidth=gres[0])
+        gres = port.scope.gres or (BANDWIDTH,)
+        port.scope = replace(port.scope, gres=gres, bandwidth=gres[0])
         port.demand = demand_for(policy, port.clock)
 
 

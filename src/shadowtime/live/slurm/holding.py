@@ -24,7 +24,7 @@ them that lacks room does not keep Slurm from starting those."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class Scope:
     """The part of the cluster that the loop is responsible for."""
 
     partition: str
@@ -44,7 +44,7 @@ class View:
 
         Examples
         --------
-        >>> sorted(View(partition="a,b").driven)
+        >>> sorted(Scope(partition="a,b").driven)
         ['a', 'b']
         """
         return frozenset(self.partition.split(","))
@@ -54,30 +54,30 @@ class View:
         return ("procs", *(("memory",) if self.memory else ()), *self.gres)
 
 
-def need_of(row: QueueRow, cpus: int, hosts: int, view: View) -> tuple[int, ...]:
+def need_of(row: QueueRow, cpus: int, hosts: int, scope: Scope) -> tuple[int, ...]:
     need = [cpus]
-    if view.memory:
+    if scope.memory:
         need.append(parse_tres(row.tres).get("mem", 0))
-    if view.gres:
+    if scope.gres:
         task, node = parse_gres(row.gres_per_task), parse_gres(row.gres_per_node)
         tasks = max(1, row.tasks)
-        need += [task.get(g, 0) * tasks + node.get(g, 0) * max(1, hosts) for g in view.gres]
+        need += [task.get(g, 0) * tasks + node.get(g, 0) * max(1, hosts) for g in scope.gres]
     return tuple(need)
 
 
-def each_node(row: QueueRow, detail: Detail | None, view: View) -> tuple[int, ...]:
+def each_node(row: QueueRow, detail: Detail | None, scope: Scope) -> tuple[int, ...]:
     """What a job uses on each of its nodes: its memory, unless it requests it by processor."""
-    if not view.memory or detail is None or detail.memory != "node":
+    if not scope.memory or detail is None or detail.memory != "node":
         return ()
     tres = parse_tres(row.tres)
     memory = -(-tres.get("mem", 0) // max(1, tres.get("node", 1)))
-    return (0, memory, *(0 for _ in view.gres)) if memory else ()
+    return (0, memory, *(0 for _ in scope.gres)) if memory else ()
 
 
 def running_job(
     row: QueueRow,
     usable: Mapping[str, NodeRow],
-    view: View,
+    scope: Scope,
     detail: Detail | None,
     *,
     mine: bool,
@@ -93,7 +93,7 @@ def running_job(
     cpus = sum(count for _, count in place)
     if cpus == 0:
         return None
-    need = need_of(row, cpus, len(hosts), view)
+    need = need_of(row, cpus, len(hosts), scope)
     total = sum(count for _, count in held)
     if cpus < total:  # the rest is on nodes that cannot be used
         need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
@@ -108,13 +108,13 @@ def running_job(
         user=row.user,
         ours=mine and row.requeue > 0 and row.state not in STANDS_STILL and row.priority != LAST,
         settled=row.state == "RUNNING",
-        alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
-        held=_held(detail, place, need, view) if len(hosts) > 1 else (),
+        alone=row.sharing == "NO" and (whole or bool(scope.bandwidth)),
+        held=_held(detail, place, need, scope) if len(hosts) > 1 else (),
     )
 
 
 def _held(
-    detail: Detail | None, place: Place, need: Sequence[int], view: View
+    detail: Detail | None, place: Place, need: Sequence[int], scope: Scope
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """What a job of several nodes holds on each of these, if Slurm reports it.
 
@@ -124,27 +124,27 @@ def _held(
     if detail is None:
         return ()
     gres, memory = dict(detail.gres), dict(detail.memory_held)
-    counted = view.bandwidth and any(view.bandwidth in amounts for amounts in gres.values())
-    if not counted and not (view.memory and any(memory.values())):
+    counted = scope.bandwidth and any(scope.bandwidth in amounts for amounts in gres.values())
+    if not counted and not (scope.memory and any(memory.values())):
         return ()
 
     def amounts(host: str, count: int) -> tuple[int, ...]:
         shares = [-(-amount * count // need[0]) for amount in need[1:]]
-        if view.memory and any(memory.values()):
+        if scope.memory and any(memory.values()):
             shares[0] = memory.get(host, shares[0])
         if counted:
-            first = len(shares) - len(view.gres)
-            shares[first:] = [gres.get(host, {}).get(name, 0) for name in view.gres]
+            first = len(shares) - len(scope.gres)
+            shares[first:] = [gres.get(host, {}).get(name, 0) for name in scope.gres]
         return (count, *shares)
 
     return tuple((host, amounts(host, count)) for host, count in place)
 
 
 def completing_job(
-    row: QueueRow, usable: Mapping[str, NodeRow], view: View, now: int
+    row: QueueRow, usable: Mapping[str, NodeRow], scope: Scope, now: int
 ) -> RunningJob | None:
     """A job that has ended: nodes that still clean up after it are free shortly."""
-    job = running_job(row, usable, view, None, mine=False)
+    job = running_job(row, usable, scope, None, mine=False)
     if job is None:
         return None
     place = tuple((host, min(count, usable[host].cpus)) for host, count in job.place)
@@ -158,15 +158,15 @@ def about_to_start(
     row: QueueRow,
     place: Place,
     usable: Mapping[str, NodeRow],
-    view: View,
+    scope: Scope,
     now: int,
     detail: Detail | None,
 ) -> RunningJob:
     """A job that was released: it counts as running."""
     if row.sharing == "NO":
         place = tuple((host, usable[host].cpus if host in usable else 1) for host, _ in place)
-    need = need_of(row, sum(count for _, count in place) or row.cpus, len(place), view)
-    each = each_node(row, detail, view)
+    need = need_of(row, sum(count for _, count in place) or row.cpus, len(place), scope)
+    each = each_node(row, detail, scope)
     held: tuple[tuple[str, tuple[int, ...]], ...] = ()
     if each and place:
         need = (need[0], each[1] * len(place), *need[2:])

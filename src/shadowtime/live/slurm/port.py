@@ -28,7 +28,7 @@ from shadowtime.live.slurm.requeued import REQUEUED, Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import Sorted, View, nodes_of, sort_jobs
+from shadowtime.live.slurm.state import Scope, Sorted, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import SINFO, SQUEUE, parse_nodes, parse_queue, parse_reservations
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
 
@@ -60,7 +60,7 @@ class SlurmPort:
 
     run: Runner
     clock: Clock
-    view: View
+    scope: Scope
     name: str = "slurm"
     known: Callable[[str], bool] = lambda job: True
     stopped: Callable[[str], bool] = lambda job: False
@@ -107,7 +107,7 @@ class SlurmPort:
         queue, listed = side_by_side(self.run, SQUEUE, SINFO)
         rows, nodes = self._queue(queue), parse_nodes(listed)
         now = self.clock.now()
-        if self.view.site:
+        if self.scope.site:
             return self._on_site(rows, nodes, now)
         if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
             shown = self._ask(("scontrol", "--oneliner", "show", "reservation"))
@@ -116,21 +116,21 @@ class SlurmPort:
         assert self.sorted is not None
         if self.demand is not None and not self.sorted.state.closed:
             state = with_demands(
-                self.sorted.state, self._details.by_job, self.demand, self.view.bandwidth
+                self.sorted.state, self._details.by_job, self.demand, self.scope.bandwidth
             )
             self.sorted = replace(self.sorted, state=state)
         return self.sorted.state
 
     def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
         """What Slurm reports now, on the model of a site."""
-        nodes_of(nodes, self.view)  # raises if the partitions have none
+        nodes_of(nodes, self.scope)  # raises if the partitions have none
         named = {row.reservation for row in rows} - {*NONE}
         busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)
         model = OnSite(
             site,
             nodes,
-            view=self.view,
+            scope=self.scope,
             now=int(now),
             sent=self._sent,
             shared=self._remembered.shared,
@@ -141,7 +141,7 @@ class SlurmPort:
         self, rows: list[QueueRow], nodes: list[NodeRow], now: float, *, model: Model | None = None
     ) -> Sorted:
         comments = self.demand is not None
-        self._details.learn(self.run, rows, now, site=self.view.site, comments=comments)
+        self._details.learn(self.run, rows, now, site=self.scope.site, comments=comments)
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
@@ -149,7 +149,7 @@ class SlurmPort:
         self.sorted = sort_jobs(
             rows,
             nodes,
-            view=self.view,
+            scope=self.scope,
             now=int(now),
             windows=self._windows,
             model=model,
@@ -194,7 +194,7 @@ class SlurmPort:
                         decision,
                         restarted=row is not None and row.restarts > 0,
                         row=row,
-                        gres=self.view.bandwidth,
+                        gres=self.scope.bandwidth,
                         nodes=self._details.nodes(decision.job),
                         mark=mark_words(self._touched.get(decision.job)),
                     )
@@ -226,7 +226,7 @@ class SlurmPort:
                 commented = self._details.remarked(job)
                 if known is not None:  # it was stopped, and is not as its user wrote it yet
                     self._leftover[job] = known
-                mark = touch(decision, row, known, self.view.bandwidth, nodes, commented=commented)
+                mark = touch(decision, row, known, self.scope.bandwidth, nodes, commented=commented)
                 if mark is not None:
                     self._touched[job] = mark
                 self.arrays.let_through(job)
@@ -246,7 +246,7 @@ class SlurmPort:
 
     def nodes(self) -> list[NodeRow]:
         """The nodes of the partitions that the loop drives."""
-        return nodes_of(parse_nodes(self._ask(SINFO)), self.view)
+        return nodes_of(parse_nodes(self._ask(SINFO)), self.scope)
 
     @property
     def touched(self) -> Mapping[str, Touched]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.live_pass import Held
     from shadowtime.live.port import Ended, Place
     from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.holding import View
+    from shadowtime.live.slurm.holding import Scope
     from shadowtime.live.slurm.text import NodeRow, QueueRow
 
 
@@ -45,17 +45,17 @@ class OnSite:
         site: Site,
         nodes: Sequence[NodeRow],
         *,
-        view: View,
+        scope: Scope,
         now: int,
         sent: Mapping[str, Held] | None = None,
         shared: Callable[[Request], Request] = lambda request: request,
     ) -> None:
-        self.site, self.view, self.now, self.shared = site, view, now, shared
+        self.site, self.scope, self.now, self.shared = site, scope, now, shared
         self.sent = sent or {}
         open_now = {node.name for node in nodes if node.open}
         self.shut = tuple(node.name for node in site.nodes if node.name not in open_now)
         self.capacity = {node.name: node.amounts for node in site.nodes}
-        driven = {name for one in site.partitions if one.name in view.driven for name in one.nodes}
+        driven = {name for one in site.partitions if one.name in scope.driven for name in one.nodes}
         self.usable = [node for node in site.nodes if node.name in driven and node.name in open_now]
         self.nodes_in = {one.name: frozenset(one.nodes) for one in site.partitions}
         self._shapes: Shapes | None = None
@@ -71,7 +71,7 @@ class OnSite:
         return self._shapes
 
     def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
-        return why_beyond_site(row, self.site, self.view.driven)
+        return why_beyond_site(row, self.site, self.scope.driven)
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
         ask = self.shared(request_of(row, detail))
@@ -119,7 +119,7 @@ class OnSite:
             shape="nodes",
             resources=resources,
             hosts=hosts or (Host(NO_HOST, nothing),),
-            name=self.view.name,
+            name=self.scope.name,
         )
         return Snapshot(
             now=self.now,

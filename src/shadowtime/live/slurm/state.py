@@ -15,7 +15,7 @@ from shadowtime.live.slurm.details import Detail, detail_of
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.holding import (
     LAST,
-    View,
+    Scope,
     about_to_start,
     completing_job,
     each_node,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
     from shadowtime.live.slurm.touched import Touched
 
-__all__ = ["HOLDS", "Sorted", "View", "sort_jobs"]
+__all__ = ["HOLDS", "Scope", "Sorted", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
@@ -104,10 +104,10 @@ class EqualNodes:
     """The nodes of one partition as hosts: processors, memory and named resources of each."""
 
     def __init__(
-        self, nodes: Sequence[NodeRow], *, view: View, now: int, windows: Sequence[Window] = ()
+        self, nodes: Sequence[NodeRow], *, scope: Scope, now: int, windows: Sequence[Window] = ()
     ) -> None:
         closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
-        self.view, self.now, self.windows = view, now, windows
+        self.scope, self.now, self.windows = scope, now, windows
         self.every = {node.name: node for node in nodes}
         self.usable = {
             name: node
@@ -121,37 +121,37 @@ class EqualNodes:
         return [(node.name, node.cpus, node.features) for node in self.usable.values()]
 
     def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
-        return why_beyond(row, detail, self.every, self.view.gres)
+        return why_beyond(row, detail, self.every, self.scope.gres)
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
-        return _waiting(row, self.usable, self.view, detail, self.windows, self.now)
+        return _waiting(row, self.usable, self.scope, detail, self.windows, self.now)
 
     def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
-        return running_job(row, self.usable, self.view, detail, mine=mine)
+        return running_job(row, self.usable, self.scope, detail, mine=mine)
 
     def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
-        return completing_job(row, self.usable, self.view, self.now)
+        return completing_job(row, self.usable, self.scope, self.now)
 
     def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
-        return about_to_start(row, place, self.usable, self.view, self.now, detail)
+        return about_to_start(row, place, self.usable, self.scope, self.now, detail)
 
     def state(
         self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
     ) -> Snapshot:
         return Snapshot(
             now=self.now,
-            cluster=_cluster(self.usable, self.view),
+            cluster=_cluster(self.usable, self.scope),
             waiting=tuple(waiting),
             running=tuple(running),
             ended=tuple(ended),
         )
 
 
-def nodes_of(nodes: Sequence[NodeRow], view: View) -> list[NodeRow]:
+def nodes_of(nodes: Sequence[NodeRow], scope: Scope) -> list[NodeRow]:
     """The nodes of the partitions that the loop drives; PortError if there are none."""
-    ours = [node for node in nodes if not view.driven.isdisjoint(node.partitions)]
+    ours = [node for node in nodes if not scope.driven.isdisjoint(node.partitions)]
     if not ours:
-        raise PortError(f"Slurm has no partition {view.partition} with nodes")
+        raise PortError(f"Slurm has no partition {scope.partition} with nodes")
     return ours
 
 
@@ -159,7 +159,7 @@ def sort_jobs(
     rows: Sequence[QueueRow],
     nodes: Sequence[NodeRow],
     *,
-    view: View,
+    scope: Scope,
     now: int,
     windows: Sequence[Window] = (),
     model: Model | None = None,
@@ -190,8 +190,8 @@ def sort_jobs(
     nodes that still clean up after a few seconds.
     """
     details, placed, touched = details or {}, placed or {}, touched or {}
-    ours = nodes_of(nodes, view)
-    model = model or EqualNodes(ours, view=view, now=now, windows=windows)
+    ours = nodes_of(nodes, scope)
+    model = model or EqualNodes(ours, scope=scope, now=now, windows=windows)
     remembered = remembered or Remembered()
     remembered.begin(model.machine)
     waiting: list[WaitingJob] = []
@@ -206,7 +206,7 @@ def sort_jobs(
     delayed: list[str] = []
     wrong: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
-    driven = view.driven
+    driven = scope.driven
     ours_in: dict[str, bool] = {}  # by list of partitions: of thousands of jobs few differ
     for row in rows:
         mine = ours_in.get(row.partition)
@@ -286,26 +286,29 @@ def sort_jobs(
     )
 
 
-def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
+def _cluster(usable: Mapping[str, NodeRow], scope: Scope) -> Cluster:
     if not usable:
         # A cluster needs a host: one processor on which no job fits represents none.
-        nothing = (1, *(0 for _ in view.resources[1:]))
+        nothing = (1, *(0 for _ in scope.resources[1:]))
         return Cluster(
-            shape="nodes", resources=view.resources, hosts=(Host(NO_HOST, nothing),), name=view.name
+            shape="nodes",
+            resources=scope.resources,
+            hosts=(Host(NO_HOST, nothing),),
+            name=scope.name,
         )
     hosts = []
     for node in usable.values():
         capacity = [node.cpus]
-        if view.memory:
+        if scope.memory:
             capacity.append(node.memory)
-        capacity += [node.gres.get(name, 0) for name in view.gres]
+        capacity += [node.gres.get(name, 0) for name in scope.gres]
         hosts.append(Host(node.name, tuple(capacity)))
-    options = {"contention": {"shared": [view.bandwidth]}} if view.bandwidth else {}
+    options = {"contention": {"shared": [scope.bandwidth]}} if scope.bandwidth else {}
     return Cluster(
         shape="nodes",
-        resources=view.resources,
+        resources=scope.resources,
         hosts=tuple(hosts),
-        name=view.name,
+        name=scope.name,
         options=options,
     )
 
@@ -321,7 +324,7 @@ def queued_since(row: QueueRow, now: int) -> int:
 def _waiting(
     row: QueueRow,
     usable: Mapping[str, NodeRow],
-    view: View,
+    scope: Scope,
     detail: Detail | None,
     windows: Sequence[Window],
     now: int,
@@ -346,7 +349,7 @@ def _waiting(
             and has_features(row.features, node)
         ) or (NO_HOST,)
         hosts = max(hosts, len(wanted))
-    if view.bandwidth and parse_gres(row.gres_per_node).get(view.bandwidth):
+    if scope.bandwidth and parse_gres(row.gres_per_node).get(scope.bandwidth):
         hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
     cpus = row.cpus
     exclusive = row.sharing == "NO"
@@ -354,8 +357,8 @@ def _waiting(
         size = max((node.cpus for node in usable.values()), default=1)
         hosts = max(hosts, 1, -(-cpus // size))
         cpus = hosts * size
-    need = need_of(row, cpus, hosts, view)
-    each = each_node(row, detail, view)
+    need = need_of(row, cpus, hosts, scope)
+    each = each_node(row, detail, scope)
     if each:
         size = max((node.cpus for node in usable.values()), default=1)
         need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
@@ -369,7 +372,7 @@ def _waiting(
         alone=exclusive,
         only=only,
         chunk=1 if exclusive else max(1, row.per_task),
-        bandwidth=parse_gres(row.gres_per_task).get(view.bandwidth, -1),
+        bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
         each=each,
     )
 

@@ -18,8 +18,8 @@ from shadowtime.live.signals import Interrupted, Signals
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.forecast import forecast, look
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.status import Row, Status
 from shadowtime.live.store import StateFile
-from shadowtime.live.view import Row, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -169,11 +169,11 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
         stack.enter_context(contextlib.suppress(Interrupted))
         stack.enter_context(Signals())
         port = drive.wait_for_port(where, nodes=False, tell=tell, stopped=how.over())
-        path = Path(wanted.state_file or drive.default_state_file(port.view.partition))
+        path = Path(wanted.state_file or drive.default_state_file(port.scope.partition))
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = predictions_of(path)
         stack.enter_context(StateFile(kept, tell=tell).locked())
-        labels = {"cluster": port.view.name, "policy": wanted.policy.name, "mode": "predict"}
+        labels = {"cluster": port.scope.name, "policy": wanted.policy.name, "mode": "predict"}
         counting = stack.enter_context(how.counting(labels, tell=tell))
         watch = Watch(
             run=port.run,
@@ -190,7 +190,7 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
             counting.watched(queue, sum(row.state in HOLDS for row in seen.rows))
 
         notify("READY=1")
-        line = f"{wanted.policy.name} on {port.view.name}, read-only: predictions in {kept}"
+        line = f"{wanted.policy.name} on {port.scope.name}, read-only: predictions in {kept}"
         tell(LogLine(line, event="begin", **labels))
         with contextlib.suppress(Interrupted):
             watch.run_on(

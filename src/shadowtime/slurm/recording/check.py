@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.recording.folder import Recording
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
 
 SECOND = 1.002
 """Seconds between two turns of slurmctld's loop."""
@@ -199,7 +199,7 @@ class Checker:
             return True
         return False
 
-    def state_at(self, now: int) -> State:
+    def state_at(self, now: int) -> SlurmState:
         """The state before a pass at ``now``."""
         state = self.replayer.state.copy()
         state.waiting = self.replayer.waiting(now)
@@ -264,7 +264,7 @@ class Checker:
         self.tallies.extra_starts += extra
         self._victims(time, evicted, outcome)
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: SlurmState) -> None:
         """What a pass leaves behind: weights, and what its starts hold if nothing records it."""
         replayer = self.replayer
         replayer.state.weights = state.weights

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.recording.folder import Recording
-    from shadowtime.slurm.state import State
+    from shadowtime.slurm.state import SlurmState
     from shadowtime.slurm.usage import Holding
 
 NEAR = 2
@@ -44,7 +44,7 @@ def cpus_of(machine: Machine, job: Job) -> int:
     return sum(share.cores.bit_count() * machine.nodes[share.node].threads for share in job.holding)
 
 
-def held_by_start(recording: Recording, state: State, job: Job) -> Held:
+def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
     """From scontrol's details, else whole nodes, else what one node must have given."""
     machine, usage, ask = state.machine, state.usage, job.ask
     pieces = None

@@ -18,7 +18,7 @@ from shadowtime.slurm.recording.holdings import cpus_of, held_by_start, start_se
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
-from shadowtime.slurm.state import State, Window
+from shadowtime.slurm.state import SlurmState, Window
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
@@ -42,7 +42,7 @@ class Replayer:
     """The state as the log's events leave it."""
 
     recording: Recording
-    state: State
+    state: SlurmState
     pending: dict[int, Job] = field(default_factory=dict)
     running: dict[int, Job] = field(default_factory=dict)
     begin: dict[int, int] = field(default_factory=dict)
