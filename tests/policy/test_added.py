@@ -64,6 +64,8 @@ def test_a_package_adds_policies(
         parse_policy("idle(x=1)")
     with pytest.raises(PolicyError, match=r"Did you mean .*slim"):
         parse_policy("slimm")
+    assert run(["demo", "--step", "--auto", "--policy", "idle"]) == 2
+    assert "Patient never starts job A" in capsys.readouterr().err, "it is asked, step by step"
     assert run(["policies"]) == 0
     listed = "".join(capsys.readouterr())
     assert "slim-deep" in listed
