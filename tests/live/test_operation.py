@@ -156,8 +156,10 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
     printed = capsys.readouterr().err
     assert "in shadow mode for 1 s" in printed and "jobs it would start 1, stop 0" in printed
     assert fake.sent == []
-    events = [json.loads(line)["event"] for line in (tmp_path / "l").read_text().splitlines()]
-    assert [one for one in events if one not in ("compiling", "compiled")] == ["begin", "start"]
+    lines = [json.loads(line) for line in (tmp_path / "l").read_text().splitlines()]
+    kept = [one for one in lines if one["event"] not in ("compiling", "compiled")]
+    assert [one["event"] for one in kept] == ["begin", "start", "end"]
+    assert "in shadow mode for 1 s" in kept[-1]["message"] and kept[-1]["interrupted"] is False
     assert values_in((tmp_path / "m").read_text())['waiting_jobs{reason="room"}'] == 1
     assert run([*words[:4], "--log", str(tmp_path / "no" / "l")]) == 2
     assert "--log" in capsys.readouterr().err

@@ -172,7 +172,10 @@ def run(
         except Interrupted:
             interrupted = True
         notify("STOPPING=1")
-    return Ended(interrupted=interrupted, summary=how.summary(loop, counting))
+        summary = how.summary(loop, counting)
+        if how.log_file or how.log_format == "json":  # on a terminal the command prints it
+            tell(LogLine(summary, event="end", interrupted=interrupted))
+    return Ended(interrupted=interrupted, summary=summary)
 
 
 def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, once: bool) -> None:
