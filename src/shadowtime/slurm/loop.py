@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import functools
-import heapq
 import math
 import operator
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.event_queue import EventQueue
 from shadowtime.slurm.from_site import changes_of, setting, state_of
 from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
-from shadowtime.slurm.limits import hold_age, let_age
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
-from shadowtime.slurm.priority import Multifactor, first_tick
+from shadowtime.slurm.priority import RunPriorities
 from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import Dependencies, submissions
 
@@ -35,25 +34,6 @@ CREDENTIAL = 120
 """Seconds that a credential lives: a requeued job waits that long and one more."""
 RUN_STEP = 0.618
 """Parts of seconds of run times, from row to row."""
-
-
-class Event(NamedTuple):
-    """Ordered by time, rank and number; no two have the same number."""
-
-    time: float
-    rank: int
-    number: int
-    kind: str
-    what: Any = None
-
-
-RANKS = {
-    name: rank
-    for rank, name in enumerate(
-        ("end", "free", "world", "tick", "sweep", "cancel", "submit", "ready")
-    )
-}
-PERIODIC = ("tick", "sweep")
 LIMIT_CHECK = 30
 """Seconds between two checks of time limits."""
 
@@ -85,8 +65,7 @@ class Loop:
             self.state.queue = KeptQueue()
         count = len(workload)
         self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
-        self.heap: list[Event] = []
-        self.number = 0
+        self.events = EventQueue()
         self.waiting: dict[int, Job] = {}
         self.rows: dict[tuple[int, int | None], int] = {}
         """(record, task) to row."""
@@ -104,18 +83,10 @@ class Loop:
         """Nodes that have not answered after an end, one mask per job."""
         self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
-        self.multifactor: Multifactor | None = None
-        if "multifactor" in setting(site.config, "PriorityType"):
-            self.multifactor = Multifactor(site)
-        self.tested: set[int] = set()
+        self.priorities = RunPriorities(site, self.state.accounts)
         self.depends = Dependencies(workload, requests) if requests.dependencies else None
         expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
-
-    def at(self, time: float, kind: str, what: Any = None) -> None:
-        """Schedule an event."""
-        self.number += 1
-        heapq.heappush(self.heap, Event(time, RANKS[kind], self.number, kind, what))
 
     def run(self) -> SlurmRun:
         """From the first submission to the last end."""
@@ -124,28 +95,26 @@ class Loop:
         self.rows = made.rows
         self.state.records = len(self.workload)
         for when, job in made.arrivals:
-            self.at(when, "submit", job)
+            self.events.at(when, "submit", job)
         for row, cancelled in enumerate(self.requests.cancel_at.tolist()):
             if cancelled >= 0:
-                self.at(float(cancelled), "cancel", row)
+                self.events.at(float(cancelled), "cancel", row)
         for moment, change in changes_of(self.site, machine, self.workload.epoch or 0):
-            self.at(moment, "world", change)
-        if self.multifactor is not None:
-            period = self.multifactor.weights.period
-            known = first_tick(self.site, self.workload.epoch)
-            first = self.opening + period * self.phase.tick if known is None else float(known)
-            self.multifactor.shares.last = first - period
-            self.at(first, "tick")
+            self.events.at(moment, "world", change)
+        first = self.priorities.first_tick(
+            epoch=self.workload.epoch, opening=self.opening, offset=self.phase.tick
+        )
+        if first is not None:
+            self.events.at(first, "tick")
             if self.state.accounts.bounds_minutes:
-                self.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
+                self.events.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
         times = self.times
-        while self.heap or not times.idle or (self.waiting and self.running):
+        while self.events or not times.idle or (self.waiting and self.running):
             if self._over():
                 break
-            nearest = self.heap[0].time if self.heap else math.inf
             main = times.main
-            if nearest <= min(main, times.next_backfill):
-                event = heapq.heappop(self.heap)
+            if self.events.next_time <= min(main, times.next_backfill):
+                event = self.events.pop()
                 times.quiet_until = 0
                 getattr(self, f"_on_{event.kind}")(event.time, event.what)
             elif main <= times.next_backfill:
@@ -156,9 +125,8 @@ class Loop:
 
     def _over(self) -> bool:
         """Only ticks and passes are left, and nothing runs: jobs that wait will never start."""
-        rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
         idle = self.idle_passes > 2 or self.times.asleep
-        return rest and not self.running and self.times.idle and idle
+        return self.events.only_periodic and not self.running and self.times.idle and idle
 
     @property
     def running(self) -> bool:
@@ -176,26 +144,14 @@ class Loop:
         self.times.work(time)
 
     def _on_tick(self, time: float, _: None) -> None:
-        """PriorityCalcPeriod: recompute usage and all priorities (5.2)."""
-        factors = self.multifactor
-        assert factors is not None
-        now, accounts = math.floor(time), self.state.accounts
-        last = now if factors.last is None else factors.last
-        fade = factors.shares.fade_to(now)
-        accounts.fade(fade)
-        for job in self.state.running:
-            accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
-        factors.tick(now, self.state.running)
-        accounts.counted_to = now
-        for job in self.waiting.values():
-            tested = job.id in self.tested
-            job.priority = factors.of(job, math.floor(time), tested=tested)
+        """Usage is charged, and the queue sorted by new priorities."""
+        following = self.priorities.tick(time, self.state.running, self.waiting.values())
         if self.state.queue is not None:
             self.state.queue.sort_again()
         self.times.fresh = True
         if self.waiting:
             self.times.wake(time)
-        self.at(time + factors.weights.period, "tick")
+        self.events.at(following, "tick")
 
     def _on_sweep(self, time: float, _: None) -> None:
         """The check of time limits: jobs whose GrpTRESMins is used up are killed (21.6)."""
@@ -203,7 +159,7 @@ class Loop:
             if self.state.accounts.used_up(job):
                 self.ends[job.id] = time
                 self._on_end(time, (job.id, time), killed=True)
-        self.at(time + LIMIT_CHECK, "sweep")
+        self.events.at(time + LIMIT_CHECK, "sweep")
 
     def _on_submit(self, time: float, job: Job) -> None:
         if self.depends is None:
@@ -223,10 +179,7 @@ class Loop:
     def _on_ready(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
         self.state.waiting.append(job)
-        if self.multifactor is not None:
-            job.eligible = math.floor(time)
-            hold_age(self.state.accounts, job)
-            job.priority = self.multifactor.of(job, math.floor(time), tested=False)
+        self.priorities.enter(job, math.floor(time))
         if self.state.queue is not None:
             self.state.queue.put(self.state, job)
         self.times.work(time)
@@ -288,11 +241,8 @@ class Loop:
         before = {job.id: job for job in state.running} if state.preemption.on else {}
         now = math.floor(time)
         self.out.passes += 1
-        if self.multifactor is not None:
-            if kind == "backfill" or self.builtin:
-                self.tested.update(self.waiting)
-            if state.accounts.enforced:
-                let_age(state.accounts, self.waiting.values(), now)
+        tests = kind == "backfill" or self.builtin
+        self.priorities.before_pass(self.waiting, now, tests=tests)
         made: Outcome
         if kind == "main":
             made = main_pass(state, now, full=full)
@@ -351,7 +301,7 @@ class Loop:
             self.out.waited_for[row] = job.waited_for
         end = time + max(0.0, min(run, job.limit) + self.phase.part_of_second(row, RUN_STEP) - 0.5)
         self.ends[record] = end
-        self.at(end, "end", (record, end))
+        self.events.at(end, "end", (record, end))
         if self.depends is not None:
             self.depends.start(row)
             self._look_at_dependents(time)
@@ -369,11 +319,7 @@ class Loop:
         state.completing |= job.nodes
         if state.preemption.gang:
             self._rotate(time)
-        factors = self.multifactor
-        if factors is not None and state.accounts.enforced and factors.last is not None:
-            since = factors.shares.unpaid(time, job.start)
-            factors.charge(job, since)
-            state.accounts.charge(job, since)
+        self.priorities.end(job, time)
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
         self._leave(time, job.nodes, at_once=killed)
@@ -385,7 +331,7 @@ class Loop:
         """Nodes complete an end: unusable until they have answered (1.6)."""
         self.leaving.append(nodes)
         self.times.wake(time)
-        self.at(time + self.phase.latency, "free", (nodes, at_once))
+        self.events.at(time + self.phase.latency, "free", (nodes, at_once))
 
     def _on_free(self, time: float, what: tuple[int, bool]) -> None:
         """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
@@ -427,7 +373,7 @@ class Loop:
         job.resume(math.floor(time))
         self.out.start[row] = math.floor(time)
         self.ends[job.id] = end = time + self.left.pop(job.id)
-        self.at(end, "end", (job.id, end))
+        self.events.at(end, "end", (job.id, end))
         self.times.note(time)
 
     def _evicted(self, time: float, job: Job) -> None:
@@ -443,7 +389,7 @@ class Loop:
             self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
             fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="", suspended=0)
             self.state.accounts.note(fresh, "BeginTime")
-            self.at(math.floor(time) + self.requeue_after, "ready", fresh)
+            self.events.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:
             self.out.end[row] = math.floor(time)
             if self.depends is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,15 @@ from shadowtime.engine.priority.factors import Claim, Factors, parts_of, priorit
 from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.limits import hold_age, let_age
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.limits import Accounts
 
 
 AFTER_BOOT = 1
@@ -106,3 +111,67 @@ class Multifactor:
             )
             self._terms[key] = ask, self.factors.terms(claim, tested=tested)
         return self._terms[key][1]
+
+
+class RunPriorities:
+    """The priorities of one run's waiting jobs, and the usage that limits and ticks count (5).
+
+    Under priority/basic there are no ticks, and the priorities of submission stay.
+    """
+
+    def __init__(self, site: Site, accounts: Accounts) -> None:
+        self.site, self.accounts = site, accounts
+        multifactor = "multifactor" in setting(site.config, "PriorityType")
+        self.factors = Multifactor(site) if multifactor else None
+        self.tested: set[int] = set()
+        """Jobs for which a pass has found which cpus they would get."""
+
+    def first_tick(self, *, epoch: int | None, opening: int, offset: float) -> float | None:
+        """When ticks begin; None without any. ``offset`` is used if the site records none."""
+        factors = self.factors
+        if factors is None:
+            return None
+        period = factors.weights.period
+        known = first_tick(self.site, epoch)
+        first = opening + period * offset if known is None else float(known)
+        factors.shares.last = first - period
+        return first
+
+    def tick(self, time: float, running: list[Job], waiting: Iterable[Job]) -> float:
+        """PriorityCalcPeriod: recompute usage and all priorities (5.2); returns the next tick."""
+        factors, accounts, now = self.factors, self.accounts, math.floor(time)
+        assert factors is not None
+        last = now if factors.last is None else factors.last
+        fade = factors.shares.fade_to(now)
+        accounts.fade(fade)
+        for job in running:
+            accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
+        factors.tick(now, running)
+        accounts.counted_to = now
+        for job in waiting:
+            job.priority = factors.of(job, now, tested=job.id in self.tested)
+        return time + factors.weights.period
+
+    def enter(self, job: Job, now: int) -> None:
+        """A job enters the queue."""
+        if self.factors is not None:
+            job.eligible = now
+            hold_age(self.accounts, job)
+            job.priority = self.factors.of(job, now, tested=False)
+
+    def before_pass(self, waiting: Mapping[int, Job], now: int, *, tests: bool) -> None:
+        """A pass begins; ``tests``: it finds which cpus jobs would get."""
+        if self.factors is None:
+            return
+        if tests:
+            self.tested.update(waiting)
+        if self.accounts.enforced:
+            let_age(self.accounts, waiting.values(), now)
+
+    def end(self, job: Job, time: float) -> None:
+        """A job has ended: what it used since the last tick counts where limits are enforced."""
+        factors = self.factors
+        if factors is not None and self.accounts.enforced and factors.last is not None:
+            since = factors.shares.unpaid(time, job.start)
+            factors.charge(job, since)
+            self.accounts.charge(job, since)

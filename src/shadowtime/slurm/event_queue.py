@@ -1,0 +1,68 @@
+"""The events of a run of slurmctld, in the order in which they take effect."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import Any, NamedTuple
+
+
+class Event(NamedTuple):
+    """Ordered by time, rank and number; no two have the same number."""
+
+    time: float
+    rank: int
+    number: int
+    kind: str
+    what: Any = None
+
+
+RANKS = {
+    name: rank
+    for rank, name in enumerate(
+        ("end", "free", "world", "tick", "sweep", "cancel", "submit", "ready")
+    )
+}
+"""The kinds of events, in their order at one instant."""
+PERIODIC = ("tick", "sweep")
+"""Kinds that each schedule their next one."""
+
+
+class EventQueue:
+    """What will happen, the next event first; equal ones in the order of scheduling.
+
+    Examples
+    --------
+    >>> queue = EventQueue()
+    >>> queue.at(5.0, "submit", 1)
+    >>> queue.at(5.0, "end", 2)
+    >>> queue.next_time, queue.pop().what, queue.pop().what, queue.next_time
+    (5.0, 2, 1, inf)
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[Event] = []
+        self._number = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def at(self, time: float, kind: str, what: Any = None) -> None:
+        """Schedule an event."""
+        self._number += 1
+        heapq.heappush(self._heap, Event(time, RANKS[kind], self._number, kind, what))
+
+    @property
+    def next_time(self) -> float:
+        """When the next event takes place."""
+        return self._heap[0].time if self._heap else math.inf
+
+    def pop(self) -> Event:
+        """The next event, which is no longer in the queue."""
+        return heapq.heappop(self._heap)
+
+    @property
+    def only_periodic(self) -> bool:
+        """True if nothing is left but what repeats for ever: one event of each such kind."""
+        few = len(self._heap) <= len(PERIODIC)
+        return few and all(event.kind in PERIODIC for event in self._heap)
