@@ -27,7 +27,7 @@ to this many waiting jobs are all asked; places of ``step`` ever used; the first
 again; the first and the last of those that are held, and how many they are; the steps in the list
 when ``near`` was renewed."""
 HOLDS_FEW = 16
-"""Up to this many places may always be held.""" ""
+"""Up to this many places may always be held."""
 (LISTED, GAPS, SCALE, WIDEST, BASE, LAST_BEGIN, KNOWN, RISES, WASTED, SOUGHT) = range(10, 20)
 """Places in ``line``; those whose job has started; seconds in a part of time, as a power of two;
 the class of the whole pool's width; when the first part begins; when the last step began; is
