@@ -3,8 +3,8 @@
 Numba's disk cache looks at one file at a time: it does not see that a callee in another file
 changed. So the cache folder of an entry is keyed by a digest of every source file of ours that its
 own file imports, directly or not (sources.py), and by what changes the generated code: versions
-and the bounds-check flag, which Numba's own key ignores. The folder is ``$SHADOWTIME_CACHE``, else
-the user's cache folder.
+and the flags for bounds checks and optimisation, which Numba's own key ignores. The folder is
+``$SHADOWTIME_CACHE``, else the user's cache folder.
 """
 
 from __future__ import annotations
@@ -45,6 +45,13 @@ def refuse_foreign(folder: Path) -> None:
         )
 
 
+def flags_of_numba() -> str:
+    """What the code was compiled with, if not as usual: checked, or optimised less."""
+    checked = "-checked" if numba_config.BOUNDSCHECK else ""
+    level = "" if int(numba_config.OPT) == 3 else f"-O{int(numba_config.OPT)}"
+    return checked + level + ("" if numba_config.LOOP_VECTORIZE else "-scalar")
+
+
 @cache
 def cache_folder(path: Path) -> Path:
     """Where the compiled entries of a source file are kept."""
@@ -52,8 +59,7 @@ def cache_folder(path: Path) -> Path:
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         base = os.path.join(home, "shadowtime")
-    checked = "-checked" if numba_config.BOUNDSCHECK else ""
-    build = f"py{platform.python_version()}-numba{numba.__version__}{checked}"
+    build = f"py{platform.python_version()}-numba{numba.__version__}{flags_of_numba()}"
     refuse_foreign(Path(base) / "kernels")
     return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
 

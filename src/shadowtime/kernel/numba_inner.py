@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -29,6 +30,14 @@ class LinkedLibrary(JITCodeLibrary):
     def codegen(self) -> Any:
         """What Numba asks to set the address of the function's constants, which has none here."""
         return _WithoutAddresses()
+
+    def _optimize_final_module(self) -> None:
+        """Optimise it, unless little optimisation is asked for: then once, inside its entry.
+
+        With ``NUMBA_OPT=1`` a pass compiles in two thirds of the time and runs up to 40 % slower.
+        """
+        if int(config.OPT) > 1:
+            super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
