@@ -23,6 +23,7 @@ from shadowtime.engine.live_pass import (
     WaitingJob,
     decide,
 )
+from shadowtime.engine.live_pass.forward import forward
 from shadowtime.live.record import state_from_json, state_to_json
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
@@ -227,3 +228,46 @@ def test_a_job_that_holds_no_memory_leaves_all_of_it() -> None:
     state = Snapshot(now=1, cluster=site.as_nodes(), waiting=(waits,), running=(runs,), site=site)
     found = decide(parse_policy("fcfs"), state, Memory(), shape="site")
     assert [one.job for one in found.decisions] == ["2"]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_a_job_with_unequal_amounts_on_its_nodes_counts_once(policy: str) -> None:
+    """All memory of mixed nodes is not the same on each: limits see one job and its licences."""
+    site = Site(
+        nodes=tuple(Node(name=f"n{i}", amounts=(2, 2 + i, 0, 0)) for i in range(3)),
+        resources=RESOURCES,
+        partitions=(Partition(name="p", nodes=("n0", "n1", "n2"), default=True),),
+        qos=(Qos(name="q", limits=Limits(user_jobs=2, group_resources={"cpus": 5})),),
+        licences={"matlab": 2},
+        enforce=frozenset({"limits"}),
+    )
+    ask = Request(partitions=("p",), qos="q", licences=(("matlab", 1),))
+    runs = RunningJob(
+        id="1", submit=0, need=(1, 0, 0, 0), request=9, start=0, user="ann", ask=ask,
+        place=tuple((f"n{i}", 1) for i in range(3)),
+        held=tuple((f"n{i}", (1, 2 + i, 0, 0)) for i in range(3)),
+    )  # fmt: skip
+
+    def job(name: str, user: str, **more: Any) -> WaitingJob:
+        return WaitingJob(
+            id=name, submit=1, need=(1, 0, 0, 0), request=5, user=user, ask=Request(**more)
+        )
+
+    asks = {"partitions": ("p",), "qos": "q"}
+    second = job("2", "ann", **asks, licences=(("matlab", 1),))
+    third = job("3", "ann", **asks)  # a third job of hers
+    wide = job("4", "bob", **asks, nodes=2, tasks=2)  # more than what is left
+    licensed = job("5", "bob", partitions=("p",), licences=(("matlab", 1),))  # no licence is left
+    chosen = parse_policy(policy)
+    for waiting, started in (
+        ((second,), ["2"]),
+        ((second, third), ["2"]),
+        ((second, wide), ["2"]),
+        ((second, licensed), ["2"]),
+    ):
+        state = Snapshot(
+            now=1, cluster=site.as_nodes(), waiting=waiting, running=(runs,), site=site
+        )
+        found = decide(chosen, state, Memory(), shape="site")
+        assert [one.job for one in found.decisions] == started
+        assert forward(chosen, state, Memory(), shape="site")["2"] == 1

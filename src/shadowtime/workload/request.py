@@ -68,6 +68,9 @@ class Request:
     wanted: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     licences: tuple[tuple[str, int], ...] = ()
+    counts: bool = field(default=True, repr=False)
+    """False for a further part of a job that is written as several: limits count its amounts but
+    no other job."""
 
     @property
     def cpus(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -126,7 +127,8 @@ def parts_of(
 ) -> list[tuple[Request, dict[str, int]]]:
     """What a running job holds as a request that fits there and takes just that.
 
-    Where its amounts lie by node or by processor it is one request; otherwise one for each node.
+    Where its amounts lie by node or by processor it is one request; otherwise one for each node,
+    of which the first stands for the job where limits count jobs, wall time and licences.
     ``bare`` keeps, by partitions, whether a job that asks for no memory gets none there.
     """
     base = run.ask or Request()
@@ -140,10 +142,12 @@ def parts_of(
     whole = _as_one(key, tuple([amounts for _, amounts in held]), site.resources)
     if whole is not None:
         return [(whole, {host: amounts[0] for host, amounts in held})]
-    found = []
+    found: list[tuple[Request, dict[str, int]]] = []
     for host, amounts in held:
         part = _as_one(key, (amounts,), site.resources)
         assert part is not None, "amounts on one node lie by node"
+        if found:
+            part = replace(part, counts=False, licences=())
         found.append((part, {host: amounts[0]}))
     return found
 

@@ -31,6 +31,8 @@ class Alternative:
     tier: int
     reserves: int = RESERVES_FREELY
     """Whether it may be planned, and how plans are counted (kernel/site/fields.py)."""
+    jobs: int = 1
+    """Jobs that limits count."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,7 +122,8 @@ def asks_of(
             shared = charged.to(request, partition, name) if enforced else ()
             numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
             tier = partition.tier
-            found.append(Alternative(number, numbers, request.licences, tier, reserves))
+            counted = int(request.counts)
+            found.append(Alternative(number, numbers, request.licences, tier, reserves, counted))
         of_first[at] = each.setdefault(tuple(found), len(each))
     of_job = of_first[of_key]
     odd = int(np.array(odd_requests, np.int64)[requests.index].sum()) if len(workload) else 0

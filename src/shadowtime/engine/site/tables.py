@@ -12,7 +12,6 @@ from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.limits import LICENCES
 from shadowtime.kernel.site.score import Scoring
 
 if TYPE_CHECKING:
@@ -318,12 +317,13 @@ def limit_tables(asks: Asks, site: Site) -> tuple[Ints, Ints, Ints, Ints]:
                     len(bucket),
                     len(charged),
                     alt.reserves,
+                    alt.jobs,
                     *(counts.get(name, 0) for name in licences),
                 )
             )
             bucket += charged
     return (
-        np.array(alts, np.int64).reshape(-1, LICENCES + len(licences)),
+        np.array(alts, np.int64).reshape(-1, f.ALT_LICENCES + len(licences)),
         np.array(ask, np.int64).reshape(-1, 2),
         np.array(bucket, np.int64),
         bounds,

@@ -180,6 +180,10 @@ ALT_FROM = 1
 ALT_COUNT = 2
 ALT_RESERVES = 3
 """Whether it may be planned, and how plans are counted."""
+ALT_JOBS = 4
+"""Jobs that limits count: 1, or 0 for a further part of a job that is written as several."""
+ALT_LICENCES = 5
+"""First of the columns of licences."""
 RESERVES_FREELY, RESERVES_COUNTED, RESERVES_BY_NODE, RESERVES_NEVER = 0, 1, 2, 3
 
 # Rows of scratch.

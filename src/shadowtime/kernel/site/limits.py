@@ -15,6 +15,8 @@ from shadowtime.kernel.site.fields import (
     ALT,
     ALT_COUNT,
     ALT_FROM,
+    ALT_JOBS,
+    ALT_LICENCES,
     ALT_SHAPE,
     BOUND,
     CHARGE,
@@ -33,8 +35,6 @@ from shadowtime.kernel.site.fields import (
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
-LICENCES = 4
-"""First of the columns of licences in the table of alternatives."""
 ASKED_FOR, IN_SCRATCH, IN_PLACE = 0, 1, 2
 """Where the amounts come from: the request, the placement found last, the job's own place."""
 
@@ -66,15 +66,16 @@ def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
                 node, tasks = ground.place[first + at] >> 32, ground.place[first + at] & 0xFFFFFFFF
             for k in range(resources):
                 line[1 + k] += amount(ground, shape, node, tasks, k)
-    line[0] = 1
+    jobs = ground.alt[alt, ALT_JOBS]
+    line[0] = jobs
     line[1 + resources] = nodes
     request = max(1, state.job[job, REQUEST])
     for k in range(resources + 1):
         line[2 + resources + k] = line[1 + k] * request
         line[3 + 2 * resources + k] = line[1 + k] * request
-    line[4 + 3 * resources] = request
-    for k in range(LICENCES, ground.alt.shape[1]):
-        line[5 + 3 * resources + k - LICENCES] = ground.alt[alt, k]
+    line[4 + 3 * resources] = jobs * request
+    for k in range(ALT_LICENCES, ground.alt.shape[1]):
+        line[5 + 3 * resources + k - ALT_LICENCES] = ground.alt[alt, k]
 
 
 @routine
@@ -123,7 +124,7 @@ def account_end(state: Any, ground: Any, job: int, now: int) -> None:
             ground.limit[USED, bucket, k] -= line[k]
         for k in range(resources + 1):
             ground.limit[USED, bucket, 3 + 2 * resources + k] += line[1 + k] * used
-        ground.limit[USED, bucket, 4 + 3 * resources] += used
+        ground.limit[USED, bucket, 4 + 3 * resources] += line[0] * used
 
 
 @kernel
