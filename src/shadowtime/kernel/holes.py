@@ -47,8 +47,9 @@ NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
 SEARCH = 16
 """A needless check costs as much as this many steps, and those that it looks at."""
 WORTH = 8
-"""A step costs as many times more where all holes are noted than where one is sought: that is hard
-to predict for the processor, and classes of width are computed (measured)."""
+"""The bound is made anew once needless checks have looked at so many times the steps that it takes.
+Chosen by run time among 2, 4, 8 and 16 on generated jobs at loads 0.9 and 1.05; no schedule depends
+on it."""
 
 
 @kernel
