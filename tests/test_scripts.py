@@ -192,4 +192,4 @@ def test_what_is_compiled_before_the_suite_is_there() -> None:
 
     assert {name for group in GROUPS.values() for name in group.passes} == set(COST)
     for path in (each.partition("::")[0] for group in GROUPS.values() for each in group.reached_by):
-        assert (ROOT / path).is_file(), path
+        assert (ROOT / path).exists(), path
