@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, thorough
 from shadowtime.cli import run
 from shadowtime.cluster.site import (
     Association,
@@ -230,7 +230,7 @@ def test_jobs_end_when_the_minutes_of_their_qos_are_used_up() -> None:
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
-@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("name", WITHIN if thorough() else list(WITHIN)[::3])
 def test_mean_waits_from_sacct_alone(name: str) -> None:
     """The mean over the phases is near the recorded one."""
     found = compare_waits(FOLDER / name, phases=PHASES.get(name, 6))
