@@ -42,7 +42,7 @@ def mariadb() -> Iterator[str]:
     """A MariaDB with an empty database ``hperf``; its URL as root."""
     install = program("mariadb-install-db", component="mariadb")
     server = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-    require("mariadb", Path(server).exists(), "the program mariadbd is not installed")
+    require("mariadb", os.access(server, os.X_OK), "the program mariadbd is not installed")
     me = ["--user=root"] if os.getuid() == 0 else []
     with folder(None) as here:
         data = f"--datadir={here / 'data'}"

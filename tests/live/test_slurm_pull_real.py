@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,6 +36,9 @@ def counted() -> Iterator[SlurmCluster]:
         with slurm_cluster(folder, nodes=4, accounting=True) as cluster:
             cluster.run("sacctmgr", "--immediate", "add", "account", "phys", "fairshare=7")
             cluster.run("scontrol", "update", "NodeName=n4", "State=DOWN", "Reason=bob was here")
+            down = int(time.time())
+            # Slurm records whole seconds: an outage within one of them took no time.
+            wait_for(lambda: int(time.time()) > down, "the next second")
             cluster.run("scontrol", "update", "NodeName=n4", "State=RESUME")
             maintenance = ("StartTime=now", "Duration=1", "Nodes=n3", "Flags=MAINT")
             name = "ReservationName=of_bob"
