@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 
 from conftest import examples
-from engine.site_worlds import assert_same, sites, workloads
+from engine.site_worlds import RESOURCES, assert_same, sites, workloads
 from naive.site import ALL, Rules
+from shadowtime.cluster.site import Node, Site
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
 
 POLICIES = {
     "fcfs": Rules(depth=0, backfill="never"),
@@ -106,3 +111,19 @@ def test_without_limits_and_closings(policy: str) -> None:
         assert_same(workload, site, policy, PLAIN[policy])
 
     equal()
+
+
+def test_a_count_for_a_job_of_one_node_is_a_feature() -> None:
+    """``[x*2|y*1]`` on one node is ``y``: Slurm's rule still takes the node with fewest cpus."""
+    nodes = tuple(
+        Node(name=f"n{at}", amounts=(cpus, 2, 0, 0), features=frozenset("y"), weight=2)
+        for at, cpus in enumerate((2, 1))
+    )
+    site = Site(nodes=nodes, resources=RESOURCES)
+    times = {"submit": [0], "run": [1], "request": [1], "procs": [1], "executable": [0]}
+    for features in ("y", "y*1", "[x*2|y*1]"):
+        asked = Requests.of_jobs([Request(features=features)])
+        workload = Workload.build(**times, requests=asked, epoch=0)
+        policy = "easy(place=slurm)"
+        assert_same(workload, site, policy, PLAIN[policy])
+        assert simulate(workload, site, parse_policy(policy)).place.tasks_of(0) == [(1, 1)]

@@ -226,6 +226,9 @@ def shape_of(
         nodes.sort()
     else:
         nodes.sort(key=lambda i: (i not in wanted, site.nodes[i].weight, i))
+    if most == 1:  # a single node: what is counted is a feature of every node of the job
+        nodes = [i for i in nodes if all(i in those for _, those in of_nodes)]
+        of_nodes = ()
     return Shape(
         partition=partition,
         nodes=tuple(nodes),

@@ -203,7 +203,7 @@ class Shapes:
         there = not wanted or wanted.issubset(nodes)  # mostly none is, and the nodes are many
         if not there or len(wanted) < len(set(request.wanted)):
             return None
-        if counts and most == 1:
+        if counts and most == 1:  # a count of one node is a feature of every node of the job
             nodes, counts = tuple(n for n in nodes if n in counts[0][1]), ()
         return Shape(
             partition=self.number[partition.name],
