@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from shadowtime.kernel.jit import entry, kernel, routine
+import numpy as np
+import pytest
+from numba import njit, types
+
+from shadowtime.kernel.jit import cached_cfunc, entry, kernel, routine
 from shadowtime.kernel.numba_inner import LinkedLibrary
 
 
@@ -48,3 +51,41 @@ def test_only_what_python_calls_has_an_address():
     for inner in (doubled, total):
         assert all(isinstance(found, LinkedLibrary) for found in libraries(inner))
     assert not any(isinstance(found, LinkedLibrary) for found in libraries(run))
+
+
+class Table(NamedTuple):
+    values: np.ndarray
+    chosen: object
+
+
+def from_index():
+    return types.float64(types.int64)
+
+
+@cached_cfunc(from_index)
+def half(at):
+    return at / 2
+
+
+@cached_cfunc(from_index)
+def twice(at):
+    return at * 2.0
+
+
+@entry
+def applied(table, at):
+    return table.chosen(at) + table.values[0]
+
+
+def test_an_entry_keeps_what_was_compiled_for_each_kind_of_arguments(monkeypatch):
+    """Another pointer or array of the same kind needs no look at the types by Numba."""
+    whole = np.array([3, 4])
+    assert applied(Table(whole, half), 5) == 5.5
+    assert applied(Table(whole / 2, half), 5) == 4.0  # floats: another version
+    assert applied(Table(whole[::-1], half), 5) == 6.5  # not contiguous: a third
+    assert len(applied.compiled) == len(applied.dispatcher.overloads) == 3
+    monkeypatch.setitem(applied.__dict__, "dispatcher", None)
+    assert applied(Table(whole + 1, twice), 5) == 14.0
+    assert applied(Table((whole + 1) / 2, twice), 5) == 12.0
+    with pytest.raises(TypeError):
+        applied(Table(whole, twice), 5.0)  # not compiled for floats: Numba's part

@@ -13,6 +13,8 @@ from functools import cached_property, update_wrapper
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+
 from shadowtime.kernel import library
 from shadowtime.kernel.notice import numba_is_here
 
@@ -100,11 +102,45 @@ class Entry(Kernel):
     def _pipeline(self) -> dict[str, Any]:
         return {}  # Numba's own: Python needs the address
 
+    @cached_property
+    def compiled(self) -> dict[Any, Callable[..., Any]]:
+        """What Numba compiled of it, by the kinds of arguments.
+
+        Numba would work out the types of a tuple that holds a Pointer in Python at every call: half
+        a millisecond, where a pass may take ten microseconds.
+        """
+        return {}
+
     def __call__(self, *arguments: Any) -> Any:
         for version in self.versions:
             if (values := version.values(arguments)) is not None:
                 return version.call(values)
-        return self.dispatcher(*arguments)
+        kinds = _kinds(arguments)
+        if (known := self.compiled.get(kinds)) is not None:
+            return known(*arguments)
+        done = self.dispatcher(*arguments)
+        types = tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
+        if types in self.dispatcher.overloads:  # not where Numba converted an argument
+            self.compiled[kinds] = self.dispatcher.overloads[types].entry_point
+        return done
+
+
+def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What decides the types of arguments, for a table.
+
+    Arrays by the type and order of their elements, pointers by their signatures, everything else
+    by its class.
+    """
+    found: list[Any] = []
+    for value in arguments:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append((value.dtype, value.ndim, value.flags.num))
+        elif isinstance(value, tuple):
+            found.append((kind, _kinds(value)))
+        else:
+            found.append(getattr(value, "signature_text", kind))
+    return tuple(found)
 
 
 class Pointer:
@@ -137,7 +173,7 @@ class Pointer:
         """Where the code lies."""
         return self._found[1] if self._found else int(self.compiled.address)
 
-    @property
+    @cached_property
     def signature_text(self) -> str:
         """Its type, as the library names it."""
         return self._found[0] if self._found else str(self.make_signature())
