@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import shadowtime as st
+from shadowtime.cli import run as run_command
 from shadowtime.errors import (
     InputError,
     PolicyError,
@@ -17,6 +19,7 @@ from shadowtime.errors import (
     UnknownName,
     UsageError,
 )
+from shadowtime.result.write import to_json
 
 
 def jobs() -> st.Workload:
@@ -201,6 +204,52 @@ def test_results_save_load_and_report(tmp_path: Path) -> None:
     assert again[0].schedule.start.tolist() == found[0].schedule.start.tolist()
     page = again.report(tmp_path / "out.html")
     assert page.read_text().startswith("<!doctype html>")
+
+
+def test_only_some_jobs_count(tmp_path: Path) -> None:
+    """``where`` selects the jobs that metrics and groups are about; a folder keeps it."""
+    whole = st.simulate(jobs(), "pool:4", "fcfs")
+    some = st.simulate(jobs(), "pool:4", "fcfs", where="user=0")
+    waits = whole.schedule.wait.tolist()
+    assert some.schedule.wait.tolist() == waits
+    assert some.metrics["wait_mean_s"] == (waits[0] + waits[2]) / 2
+    assert [(row["name"], row["jobs"]) for row in some.groups("user")] == [
+        ("all", 2),
+        ("0", 2),
+    ]
+    found = st.compare(jobs(), "pool:4", ["fcfs", "easy"], where="user=0")
+    assert found["fcfs"].metrics == found.result.runs[0].metrics == some.metrics
+    found.save(tmp_path / "out")
+    assert st.load(tmp_path / "out")["fcfs"].metrics == some.metrics
+    with pytest.raises(UsageError, match="no job has user 7"):
+        st.compare(jobs(), "pool:4", where="user=7")
+    with pytest.raises(UsageError, match="about all jobs: omit where"):
+        st.compare(jobs(), "pool:4", shake=1, where="user=0", resume=tmp_path / "k", workers=1)
+
+
+def test_the_command_line_prints_what_python_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers, groups, differences and the selection of jobs are the same on both ways."""
+    monkeypatch.chdir(tmp_path)
+    assert (
+        run_command(["trace", "generate", "lublin", "a.swf", "--jobs", "90", "--procs", "16"]) == 0
+    )
+    options = ["--cluster", "pool:16", "--where", "procs<=8", "--by", "size", "--json"]
+    capsys.readouterr()
+
+    run = st.simulate("a.swf", "pool:16", "easy", where="procs<=8")
+    assert run_command(["simulate", "a.swf", "-p", "easy", *options]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["policies"][0]["metrics"] == run.metrics and printed["where"] == "procs<=8"
+    assert printed["groups"] == run.groups("size")
+
+    loads = ["0.8", "1.2"]
+    found = st.compare("a.swf", "pool:16", ["easy", "fcfs"], shake=2, loads=loads, where="procs<=8")
+    words = ["compare", "a.swf", "-p", "easy", "-p", "fcfs", "--shake", "2", *options]
+    assert run_command([*words, *(word for load in loads for word in ("--load", load))]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(to_json(found.as_dict(by="size")))
+    assert {row["load"] for row in found.groups("size")} == {f"{load} x" for load in loads}
 
 
 def test_comparisons_become_frames() -> None:

@@ -20,6 +20,8 @@ from shadowtime.workload.embedded import demo_workload
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from shadowtime.metrics.where import Where
+
 
 def read(path: str | os.PathLike[str], **options: Any) -> Workload:
     """Read a job log of any supported format, cleaned and sorted.
@@ -110,6 +112,15 @@ def _warn(text: str) -> None:
 def as_window(window: Any) -> Window:
     """A window, a text such as ``"7d:1d"``, or every job (None)."""
     return window if isinstance(window, Window) else Window.parse(window or "all")
+
+
+def as_where(where: Any) -> Where | None:
+    """Conditions, a text such as ``"partition=gpu"``, or every job (None)."""
+    if not where:
+        return None
+    from shadowtime.metrics.where import Where
+
+    return where if isinstance(where, Where) else Where.parse(where)
 
 
 def require_folder(

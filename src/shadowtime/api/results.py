@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from shadowtime.api.inputs import as_window, inputs_of, require_folder
+from shadowtime.api.inputs import as_where, as_window, inputs_of, require_folder
 from shadowtime.api.picture import picture
-from shadowtime.api.run import SHOWN, Run, save
-from shadowtime.api.tables import html_table, to_arrow, to_frame
+from shadowtime.api.run import SHOWN, Run, content_of, save
+from shadowtime.api.tables import group_rows, html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
-from shadowtime.errors import UnknownName, near
+from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.policy import make_policy
 from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
 from shadowtime.report.verdict import contest, verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object
 from shadowtime.study import Load
 from shadowtime.study import compare as run_all
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from shadowtime.api.picture import Picture
+    from shadowtime.metrics.where import Where
     from shadowtime.report import ReportInput
     from shadowtime.report.verdict import Verdict
     from shadowtime.study import Comparison
@@ -45,8 +45,9 @@ WIDTH = 80
 class Results:
     """Runs of several policies over one log; the first is the baseline.
 
-    ``comparison`` holds the paired differences over shaken or resampled copies, if there are any;
-    it is None for results read from a folder.
+    ``reports`` has what is shown of each load; ``runs`` are those of the first. ``comparison``
+    holds the paired differences over shaken or resampled copies, if there are any; it is None for
+    results read from a folder.
 
     Examples
     --------
@@ -58,8 +59,13 @@ class Results:
     """
 
     runs: tuple[Run, ...]
-    result: ReportInput
+    reports: tuple[ReportInput, ...]
     comparison: Comparison | None = None
+
+    @property
+    def result(self) -> ReportInput:
+        """What is shown of the first load."""
+        return self.reports[0]
 
     def __getitem__(self, policy: str | int) -> Run:
         if isinstance(policy, int):
@@ -89,18 +95,30 @@ class Results:
         """A row per policy, a column per metric, as an Arrow table."""
         return to_arrow(self._columns())
 
+    def groups(self, by: str | Sequence[str]) -> list[dict[str, Any]]:
+        """Jobs, waits and slowdowns by ``user``, ``partition``, ``size`` ...: a row per policy.
+
+        With several loads the rows are of all of them.
+        """
+        window, where = self.runs[0].window, self.runs[0].where
+        loads = [str(one.load) for one in self.comparison.settings] if self.comparison else [""]
+        return [
+            {**row, "load": load} if load else row
+            for load, shown in zip(loads, self.reports, strict=True)
+            for row in group_rows(shown.runs, shown.workload, by, window=window, where=where)
+        ]
+
+    def as_dict(self, *, by: str | Sequence[str] = ()) -> dict[str, Any]:
+        """The object that ``compare --json`` prints, with ``--by`` if groups are named."""
+        more = self.comparison.as_dict() if self.comparison else {}
+        groups = {"groups": self.groups(by)} if by else {}
+        return {**content_of(self.runs[0], self.result, **more), **groups}
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a result folder; ``st.load`` reads it."""
         if self.comparison is None:
             return save(self.runs, folder, result=self.result)
-
-        found = self.comparison
-        reports = [
-            as_report(found, setting, title=setting.workload.name, command="")
-            for setting in found.settings
-        ]
-        content = as_object(reports[0], found.window, **found.as_dict())
-        write_comparison(content, found, reports, str(folder))
+        write_comparison(self.as_dict(), self.comparison, self.reports, str(folder))
         return Path(folder)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
@@ -163,6 +181,7 @@ def compare(
     seed: int = 1,
     loads: Sequence[Any] = (),
     window: Any = None,
+    where: Any = None,
     threads: int | None = None,
     resume: str | os.PathLike[str] | None = None,
     workers: int | None = None,
@@ -174,7 +193,8 @@ def compare(
     -----
     ``shake`` and ``resample`` copies of the log, the same for every policy, give paired
     differences with intervals (``found.comparison``). ``loads`` are factors (1.2) or
-    ``"offered=0.9"``; the runs of the results are those of the first. With ``resume`` every run is
+    ``"offered=0.9"``; the runs of the results are those of the first. All jobs are simulated; the
+    metrics are about those of the ``window`` that satisfy ``where``. With ``resume`` every run is
     saved in that folder and reused; the runs on copies then go to ``workers`` processes, or
     to any ``concurrent.futures.Executor`` whose workers see the same files.
 
@@ -189,9 +209,11 @@ def compare(
     """
     workload, machine = inputs_of(jobs, cluster)
     chosen = [make_policy(each) for each in policies]
-    scored = as_window(window)
+    scored, counted = as_window(window), as_where(where)
     wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
     require_folder(resume, workers, executor)
+    if counted is not None and (workers is not None or executor is not None):
+        raise UsageError("workers perform runs whose numbers are about all jobs: omit where")
     engine: Engine = simulate
     known = None
     if resume is not None:
@@ -200,7 +222,7 @@ def compare(
         from shadowtime.study.sweep.kept import kept
 
         engine = kept(simulate, resume)
-        if shake or resample:
+        if (shake or resample) and counted is None:  # the saved numbers are about all jobs
             known = run_copies(
                 workload, machine, policies, resume, load=load_log, loads=wanted or [Load()],
                 shake=shake, resample=resample, seed=seed, window=scored, workers=workers,
@@ -215,23 +237,41 @@ def compare(
         resample=resample,
         seed=seed,
         window=scored,
+        where=counted,
         threads=threads,
         engine=engine,
         known=known,
     )
-    first = found.settings[0]
+    return results_of(found, chosen, where=counted)
+
+
+def results_of(
+    comparison: Comparison,
+    policies: Sequence[Any],
+    *,
+    where: Where | None = None,
+    title: str = "",
+    command: str = "",
+) -> Results:
+    """A comparison of these policies, as it is shown and saved."""
+    first = comparison.settings[0]
     runs = tuple(
         Run(
             policy=each,
             workload=first.workload,
-            cluster=machine,
+            cluster=comparison.cluster,
             schedule=one.schedule,
-            window=scored,
+            window=comparison.window,
+            where=where,
+            measured=one.metrics,
         )
-        for each, one in zip(chosen, first.runs, strict=True)
+        for each, one in zip(policies, first.runs, strict=True)
     )
-    result = as_report(found, first, title=first.workload.name, command="")
-    return Results(runs=runs, result=result, comparison=found)
+    reports = tuple(
+        as_report(comparison, setting, title=title, command=command)
+        for setting in comparison.settings
+    )
+    return Results(runs=runs, reports=reports, comparison=comparison)
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
@@ -239,6 +279,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
     from shadowtime.result.read import read_folder
 
     found = read_folder(str(folder))
+    counted = as_where(found.content.get("where"))
     runs = tuple(
         Run(
             policy=_Named(run.name, dict(run.parameters)),
@@ -246,10 +287,12 @@ def load(folder: str | os.PathLike[str]) -> Results:
             cluster=found.result.cluster,
             schedule=run.schedule,
             window=found.window,
+            where=counted,
+            measured=run.metrics,
         )
         for run in found.result.runs
     )
-    return Results(runs=runs, result=found.result)
+    return Results(runs=runs, reports=(found.result,))
 
 
 @dataclass(frozen=True)

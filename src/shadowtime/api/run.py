@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.api.inputs import as_window, inputs_of
-from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
+from shadowtime.api.inputs import as_where, as_window, inputs_of
+from shadowtime.api.tables import columns_of, group_rows, html_table, to_arrow, to_frame
+from shadowtime.engine import simulate as perform
 from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.policy import make_policy
 from shadowtime.schedule import write
@@ -16,14 +17,16 @@ from shadowtime.schedule.files import SUFFIXES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.api.picture import Picture
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
+    from shadowtime.metrics.where import Where
     from shadowtime.report import Explanation, PolicyRun, ReportInput
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.check import Report
+    from shadowtime.study.compare import Engine
     from shadowtime.workload import Workload
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
@@ -65,18 +68,45 @@ class Run:
     cluster: Cluster
     schedule: Schedule
     window: Window
+    where: Where | None = None
+    """The jobs that count, of all that were simulated."""
+    measured: Mapping[str, float] | None = None
+    """The metrics, where they are known already."""
 
     @property
     def name(self) -> str:
         """The policy's name."""
         return str(getattr(self.policy, "name", None) or type(self.policy).__name__)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The policy's parameters, for the record."""
+        return dict(getattr(self.policy, "parameters", {}))
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric by name (docs/reference/metrics)."""
+        if self.measured is not None:
+            return Metrics(self.measured)
         from shadowtime.metrics import measure
 
-        return Metrics(measure(self.schedule, self.workload, self.cluster, window=self.window))
+        only = self.where.mask(self.workload) if self.where else None
+        return Metrics(
+            measure(self.schedule, self.workload, self.cluster, window=self.window, only=only)
+        )
+
+    def groups(self, by: str | Sequence[str]) -> list[dict[str, Any]]:
+        """Jobs, waits and slowdowns by ``user``, ``account``, ``partition``, ``size`` ...
+
+        Examples
+        --------
+        >>> import shadowtime as st
+        >>> jobs = st.Workload.build(submit=[0, 1], run=[9, 5], procs=[8, 1], user=[3, 4])
+        >>> rows = st.simulate(jobs, "pool:8", "easy").groups("user")
+        >>> [(row["by"], row["name"], row["wait_mean_s"]) for row in rows]
+        [('all', 'all', 4.0), ('user', '3', 0.0), ('user', '4', 8.0)]
+        """
+        return group_rows([self], self.workload, by, window=self.window, where=self.where)
 
     def check(self, *, claims: Any = None) -> Report:
         """Prove the schedule: capacity, limits, promises and whatever else the policy claims."""
@@ -130,8 +160,11 @@ class Run:
 
         return picture("gantt", self.as_report())
 
-    def as_report(self, *others: Run) -> ReportInput:
-        """This run, and others beside it, as a report shows them."""
+    def as_report(self, *others: Run, command: str = "") -> ReportInput:
+        """This run, and others beside it, as a report shows them.
+
+        ``command`` is the command line that made them, which the page quotes.
+        """
         from shadowtime.report import ReportInput
         from shadowtime.result.write import versions
 
@@ -143,6 +176,7 @@ class Run:
             runs=tuple(run.as_policy_run() for run in (self, *others)),
             window=str(self.window),
             versions=versions(),
+            command=command,
         )
 
     def as_policy_run(self) -> PolicyRun:
@@ -152,7 +186,7 @@ class Run:
         return PolicyRun(
             name=self.name,
             schedule=self.schedule,
-            parameters=dict(getattr(self.policy, "parameters", {})),
+            parameters=self.parameters,
             metrics=self.metrics,
         )
 
@@ -175,7 +209,14 @@ class Run:
         return html_table(("metric", self.name), rows, f"{self.name} on {self.workload.name}")
 
 
-def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: Any = None) -> Run:
+def simulate(
+    jobs: Any,
+    cluster: Any = None,
+    policy: Any = "easy",
+    *,
+    window: Any = None,
+    where: Any = None,
+) -> Run:
     """Run a log through a policy on a machine.
 
     Rules
@@ -183,7 +224,8 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
     ``jobs`` is a workload or a path to a log; ``cluster`` a Cluster or what ``--cluster`` accepts
     (default: that of the log's header); ``policy`` a Policy, what ``--policy`` accepts, or an
     object with ``decide``. Jobs that fit nowhere are dropped and counted in
-    ``run.workload.cleaning``.
+    ``run.workload.cleaning``. The metrics are about jobs submitted in the ``window`` (what
+    ``--window`` accepts; default: all) that satisfy ``where`` (``"partition=gpu,procs>=64"``).
 
     Examples
     --------
@@ -192,16 +234,28 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
     >>> st.simulate(jobs, st.Cluster.pool(4), st.policy("easy")).schedule.start.tolist()
     [0, 9, 2]
     """
-    from shadowtime.engine import simulate
-
-    chosen = make_policy(policy)
+    chosen, scored, counted = make_policy(policy), as_window(window), as_where(where)
     workload, machine = inputs_of(jobs, cluster)
+    return run_policy(workload, machine, chosen, window=scored, where=counted)
+
+
+def run_policy(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Any,
+    *,
+    window: Window,
+    where: Where | None = None,
+    engine: Engine = perform,
+) -> Run:
+    """The same for jobs that are known to fit; ``engine`` performs the run."""
     return Run(
-        policy=chosen,
+        policy=policy,
         workload=workload,
-        cluster=machine,
-        schedule=simulate(workload, machine, chosen),
-        window=as_window(window),
+        cluster=cluster,
+        schedule=engine(workload, cluster, policy),
+        window=window,
+        where=where,
     )
 
 
@@ -224,7 +278,15 @@ def save(
     runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
 ) -> Path:
     """Write the result folder of some runs over one log."""
-    from shadowtime.result.write import as_object, write_folder
+    from shadowtime.result.write import write_folder
 
     whole = result or runs[0].as_report(*runs[1:])
-    return write_folder(as_object(whole, runs[0].window), whole, str(folder))
+    return write_folder(content_of(runs[0], whole), whole, str(folder))
+
+
+def content_of(run: Run, result: ReportInput, **more: Any) -> dict[str, Any]:
+    """The JSON object of a result; ``run`` is one of its runs, ``more`` goes into the object."""
+    from shadowtime.result.write import as_object
+
+    counted = {"where": str(run.where)} if run.where else {}
+    return {**as_object(result, run.window, **more), **counted}

@@ -13,9 +13,14 @@ from shadowtime.schedule.columns import LABELS, present
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shadowtime.metrics import Window
+    from shadowtime.metrics.where import Where
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
+
+OF_GROUPS = ("wait_mean_s", "wait_median_s", "wait_p95_s", "bsld_mean", "bsld_p95")
+"""Numbers of a group of jobs."""
 
 FROM_LOG = ("run", "request", "user", "group", "partition", "queue", "executable")
 """Columns that come from the log rather than from the schedule."""
@@ -50,6 +55,36 @@ def named(workload: Workload, column: str) -> AnyArray | list[str | None]:
     if not names:
         return np.asarray(values)
     return [names[at] if 0 <= at < len(names) else None for at in values.tolist()]
+
+
+def group_rows(
+    runs: Sequence[Any],
+    workload: Workload,
+    by: str | Sequence[str],
+    *,
+    window: Window,
+    where: Where | None = None,
+) -> list[dict[str, Any]]:
+    """A row for each group of jobs under each run's policy.
+
+    ``runs`` have a name and a schedule of the workload; ``by`` is what ``--by`` accepts.
+    """
+    from shadowtime.metrics.by_class import by_groups
+    from shadowtime.metrics.groups import parse_by
+
+    kinds = parse_by(by if isinstance(by, str) else ",".join(by))
+    only = where.mask(workload) if where else None
+    return [
+        {
+            "by": row.kind,
+            "name": row.label,
+            "policy": run.name,
+            "jobs": row.jobs,
+            **{name: row.metrics[name] for name in OF_GROUPS if name in row.metrics},
+        }
+        for run in runs
+        for row in by_groups(run.schedule, workload, kinds, window=window, only=only)
+    ]
 
 
 def to_arrow(columns: Mapping[str, Any]) -> Any:

@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled users"}
 
 
-def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
+def title_of(setting: Setting) -> str:
+    """The log, and the load where it is not the recorded one."""
+    name = setting.workload.name
+    return f"{name} at load {setting.load}" if str(setting.load) != "as recorded" else name
+
+
+def as_report(
+    comparison: Comparison, setting: Setting, *, title: str = "", command: str = ""
+) -> ReportInput:
     """One load of a comparison as a report shows it: the unmodified log, and its copies."""
     copies = comparison.replicas
     return ReportInput(
-        title=title,
+        title=title or title_of(setting),
         workload=setting.workload,
         cluster=comparison.cluster,
         runs=setting.runs,

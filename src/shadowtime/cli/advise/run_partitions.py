@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from shadowtime.api.run import content_of
 from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
@@ -13,8 +14,6 @@ from shadowtime.cli.common.running import run_policies
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
 from shadowtime.policy import parse_policy
-from shadowtime.report import ReportInput
-from shadowtime.result.write import as_object, versions
 from shadowtime.study.partition_advice import advise
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from shadowtime.api.run import Run
     from shadowtime.policy import Policy
-    from shadowtime.report import PolicyRun
     from shadowtime.study.partition_advice import Advice, Choice
     from shadowtime.workload import Workload
 
@@ -52,14 +51,8 @@ def advise_partitions(
     runs = run_policies(workload, machine, policies_for(advice, best), scored)
     waits = [_waits(run, workload, advice.above, scored) for run in runs]
     if as_json:
-        result = ReportInput(
-            title=f"partitions for {workload.name}",
-            workload=workload,
-            cluster=machine,
-            runs=runs,
-            versions=versions(),
-        )
-        content = as_object(result, scored, advice=_as_dict(advice, best))
+        result = runs[0].as_report(*runs[1:])
+        content = content_of(runs[0], result, advice=_as_dict(advice, best))
         for entry, classes in zip(content["policies"], waits, strict=True):
             entry["classes"] = classes
         options.print_json(content)
@@ -77,9 +70,7 @@ def policies_for(advice: Advice, best: Sequence[Choice]) -> list[Policy]:
     return [parse_policy(text) for text in texts]
 
 
-def _waits(
-    run: PolicyRun, jobs: Workload, above: int, window: Window
-) -> dict[str, dict[str, float]]:
+def _waits(run: Run, jobs: Workload, above: int, window: Window) -> dict[str, dict[str, float]]:
     """Waits of the large jobs and of the others."""
     classes = Classes((jobs.procs > above).astype("int64"), ("others", "large"))
     rows = by_classes(run.schedule, jobs, classes, kind="partition", window=window)
@@ -101,7 +92,7 @@ def _as_dict(advice: Advice, best: Sequence[Choice]) -> dict[str, Any]:
 def _parts(
     advice: Advice,
     best: Sequence[Choice],
-    runs: Sequence[PolicyRun],
+    runs: Sequence[Run],
     waits: Sequence[dict[str, dict[str, float]]],
 ) -> Iterator[RenderableType]:
     share = advice.large_jobs / advice.jobs
@@ -149,7 +140,7 @@ def _guidelines(advice: Advice, best: Sequence[Choice]) -> Table:
     return table
 
 
-def _effects(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, float]]]) -> Table:
+def _effects(runs: Sequence[Run], waits: Sequence[dict[str, dict[str, float]]]) -> Table:
     table = numbers_table("policy", "all", "others", "large", "large, 95 %", "large, longest")
     for run, classes in zip(runs, waits, strict=True):
         large, others = classes.get("large", {}), classes.get("others", {})
@@ -164,7 +155,7 @@ def _effects(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, floa
     return table
 
 
-def _verdict(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, float]]]) -> str:
+def _verdict(runs: Sequence[Run], waits: Sequence[dict[str, dict[str, float]]]) -> str:
     """Of those under which no class pays, the one with the least wait of large jobs."""
 
     def wait(at: int, label: str) -> float:

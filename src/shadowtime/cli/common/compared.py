@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
 from shadowtime.report.policy_rows import legend
-from shadowtime.result.comparison import copies_in_words, write_comparison
+from shadowtime.result.comparison import copies_in_words, title_of, write_comparison
 from shadowtime.result.write import file_names
 
 if TYPE_CHECKING:
@@ -25,33 +24,22 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from shadowtime.api.results import Results
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Setting
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Done:
-    """A comparison on one machine: as found, as reported, as JSON, and by group."""
-
-    found: Comparison
-    results: list[ReportInput]
-    content: dict[str, Any]
-    rows: dict[str, list[dict[str, Any]]]
-
-
-def show_done(done: Done) -> None:
+def show_results(found: Results, by: Sequence[str] = ()) -> None:
     """Every load, and the groups of each where they were asked for."""
-    show_comparison(done.found, done.results)
-    for load_text, groups in done.rows.items():
-        show(Text(f"\nload {load_text}" if len(done.rows) > 1 else ""), group_table(groups))
-
-
-def title_of(setting: Setting) -> str:
-    """The log, and the load where it is not the recorded one."""
-    name = setting.workload.name
-    return f"{name} at load {setting.load}" if str(setting.load) != "as recorded" else name
+    assert found.comparison is not None
+    show_comparison(found.comparison, found.reports)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in found.groups(by) if by else ():
+        rows.setdefault(row["load"], []).append(row)
+    for load, groups in rows.items():
+        show(Text(f"\nload {load}" if len(rows) > 1 else ""), group_table(groups))
 
 
 def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
@@ -102,36 +90,44 @@ def _by_load(found: Comparison) -> RenderableType:
 
 
 def finish_machines(
-    clusters: Sequence[str], done: Sequence[Done], folder: str | None, *, as_json: bool
+    clusters: Sequence[str],
+    found: Sequence[Results],
+    by: Sequence[str],
+    folder: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Write a folder for each machine, and print all of them."""
+    contents = [one.as_dict(by=by) for one in found] if folder or as_json else []
     if folder:
         names = file_names([Path(one).name or one for one in clusters])
-        for name, one in zip(names, done, strict=True):
+        for name, one, content in zip(names, found, contents, strict=True):
             inner = str(Path(folder) / name)
-            write_comparison(one.content, one.found, one.results, inner)
+            assert one.comparison is not None
+            write_comparison(content, one.comparison, one.reports, inner)
             wrote(inner)
     if as_json:
         machines = [
-            {"given": given, **one.content} for given, one in zip(clusters, done, strict=True)
+            {"given": given, **content} for given, content in zip(clusters, contents, strict=True)
         ]
         options.print_json({"machines": machines})
         return
-    for given, one in zip(clusters, done, strict=True):
+    for given, one in zip(clusters, found, strict=True):
         show(Text(f"== {given}", "bold"))
-        show_done(one)
+        show_results(one, by)
         show(Text())
-    show(_side_by_side(clusters, done))
+    show(_side_by_side(clusters, found))
 
 
-def _side_by_side(clusters: Sequence[str], done: Sequence[Done]) -> Table:
+def _side_by_side(clusters: Sequence[str], found: Sequence[Results]) -> Table:
     """A row per machine, load and policy, with what most people look at."""
-    loads = len(done[0].found.settings) > 1
+    loads = len(found[0].reports) > 1
     head = ["machine", *(["load"] if loads else []), "policy"]
     table = numbers_table(*head, *(describe(name).short for name in SHOWN))
     table.columns[len(head) - 1].justify = "left"
-    for given, one in zip(clusters, done, strict=True):
-        for setting, result in zip(one.found.settings, one.results, strict=True):
+    for given, one in zip(clusters, found, strict=True):
+        assert one.comparison is not None
+        for setting, result in zip(one.comparison.settings, one.reports, strict=True):
             for run in result.runs:
                 cells = [amount(run.point(name), describe(name).unit) for name in SHOWN]
                 load = [str(setting.load)] if loads else []

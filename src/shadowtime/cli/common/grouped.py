@@ -1,4 +1,4 @@
-"""Results by group: rows for JSON, and a table with a column per policy."""
+"""Results by group: a table with a column per policy."""
 
 from __future__ import annotations
 
@@ -7,43 +7,12 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.metrics.by_class import by_groups
 from shadowtime.report.numbers import number, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
-
-    from shadowtime.metrics import Window
-    from shadowtime.report import PolicyRun
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
-
-KEPT = ("wait_mean_s", "wait_median_s", "wait_p95_s", "bsld_mean", "bsld_p95")
-"""Numbers of a group."""
-
-
-def group_rows(
-    runs: Sequence[PolicyRun],
-    workload: Workload,
-    by: Sequence[str],
-    *,
-    window: Window,
-    only: AnyArray | None,
-) -> list[dict[str, Any]]:
-    """A row for each group and policy."""
-    return [
-        {
-            "by": row.kind,
-            "name": row.label,
-            "policy": run.name,
-            "jobs": row.jobs,
-            **{name: row.metrics[name] for name in KEPT if name in row.metrics},
-        }
-        for run in runs
-        for row in by_groups(run.schedule, workload, by, window=window, only=only)
-    ]
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> Table:

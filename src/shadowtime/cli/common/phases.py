@@ -14,7 +14,7 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.report import PolicyRun
+    from shadowtime.api.run import Run
     from shadowtime.workload import Workload
 
 
@@ -32,7 +32,7 @@ def check_phases(policy: Any, **outputs: str | None) -> None:
         )
 
 
-def ranges(runs: Sequence[PolicyRun]) -> dict[str, dict[str, float]]:
+def ranges(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
     """Mean, least and largest value of each metric that every run has."""
     found = {}
     for name in runs[0].metrics:
@@ -46,7 +46,7 @@ def ranges(runs: Sequence[PolicyRun]) -> dict[str, dict[str, float]]:
     return found
 
 
-def show_phases(runs: Sequence[PolicyRun], workload: Workload, as_json: bool) -> None:
+def show_phases(runs: Sequence[Run], workload: Workload, as_json: bool) -> None:
     """Print them."""
     found = ranges(runs)
     first = runs[0]
@@ -54,7 +54,7 @@ def show_phases(runs: Sequence[PolicyRun], workload: Workload, as_json: bool) ->
         options.print_json(
             {
                 "policy": first.name,
-                "parameters": dict(first.parameters),
+                "parameters": first.parameters,
                 "jobs": len(workload),
                 "phases": len(runs),
                 "metrics": found,

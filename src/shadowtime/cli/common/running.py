@@ -5,22 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shadowtime import engine
+from shadowtime.api.run import run_policy
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.progress import working
-from shadowtime.engine import warm
+from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
-from shadowtime.metrics import measure
-from shadowtime.report import PolicyRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shadowtime.api.run import Run
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
+    from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
-    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 
@@ -47,7 +46,7 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
         note(f"compiling the engine for this machine: once, about {seconds} seconds ...")
         with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
             warm.warm(policies, cluster, cores=cores(), finished=lambda name: advance())
-    return engine.simulate
+    return simulate
 
 
 def run_policies(
@@ -56,10 +55,10 @@ def run_policies(
     policies: Sequence[Any],
     window: Window,
     *,
-    only: AnyArray | None = None,
-) -> tuple[PolicyRun, ...]:
-    """Simulate and measure each policy in turn; ``only`` are the jobs that count."""
-    simulate = prepare(policies, cluster, jobs=len(workload))
+    where: Where | None = None,
+) -> tuple[Run, ...]:
+    """Simulate and measure each policy in turn; ``where`` selects the jobs that count."""
+    engine = prepare(policies, cluster, jobs=len(workload))
     runs = []
     steps = len(policies) if len(policies) > 1 else None
     with (
@@ -67,16 +66,8 @@ def run_policies(
         compile_notice("the engine", "up to a minute"),
     ):
         for policy in policies:
-            name = str(getattr(policy, "name", type(policy).__name__))
-            schedule = simulate(workload, cluster, policy)
-            metrics = measure(schedule, workload, cluster, window=window, only=only)
-            runs.append(
-                PolicyRun(
-                    name=name,
-                    schedule=schedule,
-                    parameters=dict(getattr(policy, "parameters", {})),
-                    metrics=metrics,
-                )
-            )
-            advance(f"{name} done")
+            run = run_policy(workload, cluster, policy, window=window, where=where, engine=engine)
+            run.metrics  # noqa: B018 - measured here, where progress is shown
+            runs.append(run)
+            advance(f"{run.name} done")
     return tuple(runs)

@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shadowtime.api.inputs import as_where
+from shadowtime.api.results import results_of
 from shadowtime.cli.common import comparing, options
-from shadowtime.cli.common.compared import Done, finish_machines, show_done, title_of
+from shadowtime.cli.common.compared import finish_machines, show_results
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.grouped import group_rows
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
 from shadowtime.cli.common.outputs import PAGES, check_outputs, wrote
 from shadowtime.cli.common.placing import Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
-from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.result.comparison import as_report, write_comparison, write_pages
-from shadowtime.result.write import as_object
+from shadowtime.result.comparison import write_comparison, write_pages
 from shadowtime.study import Load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.api.results import Results
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Known
     from shadowtime.workload import Workload
 
@@ -58,7 +59,7 @@ def compare_policies(
     asked = Asked(
         window=Window.parse(window or "all"),
         policies=tuple(parse_policy(policy) for policy in policies),
-        where=Where.parse(where),
+        where=as_where(where),
         by=parse_by(by) if by else (),
         loads=tuple(Load.parse(text) for text in loads) or (Load(),),
         copies={"shake": shake, "resample": resample, "seed": seed},
@@ -78,7 +79,7 @@ def compare_policies(
     check_outputs(folder=folder, report=report, figures=figures, kept=resume)
     done = [_on(trace, one, Cleaning(**cleaning), asked) for one in clusters or (None,)]
     if len(done) == 1:
-        _finish(done[0], folder, report, figures, as_json=as_json)
+        _finish(done[0], asked.by, folder, report, figures, as_json=as_json)
         return
     if report or figures:
         raise click.UsageError(
@@ -86,7 +87,7 @@ def compare_policies(
             "`shadowtime report DIR` makes a page of all of them"
         )
 
-    finish_machines(clusters, done, folder, as_json=as_json)
+    finish_machines(clusters, done, asked.by, folder, as_json=as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ class Asked:
 
     window: Window
     policies: tuple[Any, ...]
-    where: Where
+    where: Where | None
     by: tuple[str, ...]
     loads: tuple[Load, ...]
     copies: Mapping[str, int]
@@ -107,7 +108,7 @@ class Asked:
     placing: Placing
 
 
-def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
+def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results:
     """Read the log for a machine and compare the policies there."""
     workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
     must_score_some(asked.window, workload)
@@ -123,24 +124,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
         known=_known(workload, machine, asked) if asked.resume else None,
         kept_in=asked.resume,
     )
-    results = [
-        as_report(found, setting, title=title_of(setting), command=options.command_line())
-        for setting in found.settings
-    ]
-    rows = {
-        str(setting.load): group_rows(
-            result.runs, setting.workload, asked.by, window=asked.window,
-            only=asked.where.mask(setting.workload) if asked.where else None,
-        )
-        for setting, result in zip(found.settings, results, strict=True)
-        if asked.by
-    }  # fmt: skip
-    content = as_object(results[0], asked.window, **found.as_dict())
-    if asked.by:
-        content["groups"] = [{**row, "load": load} for load in rows for row in rows[load]]
-    if asked.where:
-        content["where"] = str(asked.where)
-    return Done(found=found, results=results, content=content, rows=rows)
+    return results_of(found, asked.policies, where=asked.where, command=options.command_line())
 
 
 def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
@@ -174,15 +158,24 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
 
 
 def _finish(
-    done: Done, folder: str | None, report: str | None, figures: str | None, *, as_json: bool
+    found: Results,
+    by: tuple[str, ...],
+    folder: str | None,
+    report: str | None,
+    figures: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Write and print what was found on one machine."""
+    comparison = found.comparison
+    assert comparison is not None
+    content = found.as_dict(by=by) if folder or as_json else {}
     if folder:
-        write_comparison(done.content, done.found, done.results, folder)
-    pages = write_pages(done.found, done.results, report=report, figures=figures, step=working)
+        write_comparison(content, comparison, found.reports, folder)
+    pages = write_pages(comparison, found.reports, report=report, figures=figures, step=working)
     html = [page for page in pages if page.suffix.lower() in PAGES]
     wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        options.print_json(done.content)
+        options.print_json(content)
     else:
-        show_done(done)
+        show_results(found, by)

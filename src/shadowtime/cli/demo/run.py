@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from shadowtime.api.results import results_of
 from shadowtime.cli.common import comparing, findings, options, tables
 from shadowtime.cli.common.compared import setting_parts
 from shadowtime.cli.common.console import show
@@ -19,9 +20,7 @@ from shadowtime.engine import warm
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
 from shadowtime.report.numbers import span
-from shadowtime.result.comparison import as_report
 from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object, write_folder
 from shadowtime.workload.embedded import demo_workload
 
 if TYPE_CHECKING:
@@ -65,17 +64,15 @@ def compare_all(
     if shake is None:
         shake = 0 if warm.cold(policies, cluster) else shakes
     found = comparing.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
-    [setting] = found.settings
-    result = as_report(found, setting, title="Demo", command=options.command_line())
-    content = as_object(result, found.window, **found.as_dict())
+    results = results_of(found, policies, title="Demo", command=options.command_line())
     if folder:
-        write_folder(content, result, folder)
-    write_results(result, found.window, report=report, step=working)
+        results.save(folder)
+    write_results(results.result, found.window, report=report, step=working)
     wrote(folder, report)
     if as_json:
-        options.print_json(content)
+        options.print_json(results.as_dict())
     else:
-        _show(found, result, doubt="" if shake else ONE_SAMPLE.format(shakes))
+        _show(found, results.result, doubt="" if shake else ONE_SAMPLE.format(shakes))
 
 
 def _show(found: Comparison, result: ReportInput, *, doubt: str) -> None:

@@ -82,8 +82,8 @@ def _simulated(
     chosen = given or policy_of(machine)
     wanted = _job_id(job, workload, log)
     print_policy_notes([chosen], machine, workload)
-    runs = run_policies(workload, machine, [chosen], Window.all())
-    return ReportInput(title=log, workload=workload, cluster=machine, runs=runs), wanted
+    [run] = run_policies(workload, machine, [chosen], Window.all())
+    return run.as_report(), wanted
 
 
 def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:

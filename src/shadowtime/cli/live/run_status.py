@@ -77,10 +77,12 @@ def show_status(found: Status) -> None:
             span(max(0, row.eta.earliest - found.now)),
             span(max(0, row.eta.latest - found.now)),
         )
-    parts: list[Any] = [head, Text(_life(found)), table]
+    parts: list[Any] = [head, Text(_life(found))]
     missed = found.counters.get("decided_by_fallback", 0)
     if missed:
-        parts.insert(2, Text(f"the fallback decided {missed} passes in which the policy failed"))
+        parts.append(Text(f"the fallback decided {missed} passes in which the policy failed"))
+    if found.waiting:
+        parts.append(table)
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     verb = "has no predicted start" if found.policy == "slurm" else "is skipped"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shadowtime.api.inputs import as_where
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
@@ -15,11 +16,11 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import run_policies
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
-from shadowtime.report import ReportInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shadowtime.api.run import Run
     from shadowtime.metrics.where import Where
 
 
@@ -43,7 +44,7 @@ def simulate_log(
     """Run one policy, or with ``phases`` several runs of Slurm's scheduler."""
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    jobs_where, kinds = slices(where, by)
+    counted = jobs_that_count(where, by)
     if phases:
         from shadowtime.cli.common.phases import check_phases, show_phases
 
@@ -57,40 +58,22 @@ def simulate_log(
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine, workload)
-    only = jobs_where.mask(workload) if jobs_where else None
     if phases:
-        offsets = chosen.offsets(phases)
-        runs = run_policies(workload, machine, offsets, scored, only=only)
+        runs = run_policies(workload, machine, chosen.offsets(phases), scored, where=counted)
         show_phases(runs, workload, as_json)
         return
-    runs = run_policies(workload, machine, [chosen], scored, only=only)
-    rows = []
-    if by:
-        from shadowtime.cli.common.grouped import group_rows
-
-        rows = group_rows(runs, workload, kinds, window=scored, only=only)
-    result = ReportInput(
-        title=f"{runs[0].name} on {workload.name}",
-        workload=workload,
-        cluster=machine,
-        runs=runs,
-        window=str(scored),
-        versions={},
-        command=options.command_line(),
-    )
+    [run] = run_policies(workload, machine, [chosen], scored, where=counted)
+    rows = run.groups(by) if by else []
     if schedule:
-        from shadowtime.api.run import write_schedule
-
-        write_schedule(workload, runs[0].schedule, schedule, policy=runs[0].name)
+        run.write(schedule)
     pages = 0
     if folder or report or figures or as_json:  # a table alone needs no writer
+        from shadowtime.api.run import content_of
         from shadowtime.result.pages import write_results
-        from shadowtime.result.write import as_object, versions, write_folder
+        from shadowtime.result.write import write_folder
 
-        result = result.replace(versions=versions())
-        content = as_object(result, scored, **({"groups": rows} if by else {}))
-        if jobs_where:
-            content["where"] = str(jobs_where)
+        result = run.as_report(command=options.command_line())
+        content = content_of(run, result, **({"groups": rows} if by else {}))
         if folder:
             write_folder(content, result, folder)
         pages = len(write_results(result, scored, report=report, figures=figures, step=working))
@@ -98,26 +81,25 @@ def simulate_log(
     if as_json:
         options.print_json(content)
     else:
-        _show(result, rows, str(jobs_where or ""))
+        _show(run, rows)
 
 
-def slices(where: str, by: str) -> tuple[Where | None, tuple[str, ...]]:
-    """Which jobs count, and how they are grouped; loads nothing if neither is requested."""
-    if not where and not by:
-        return None, ()
-    from shadowtime.metrics.groups import parse_by
-    from shadowtime.metrics.where import Where
+def jobs_that_count(where: str, by: str) -> Where | None:
+    """What ``--where`` selects; ``--by`` is read too, so that a wrong word is reported early."""
+    if by:
+        from shadowtime.metrics.groups import parse_by
 
-    return Where.parse(where) if where else None, tuple(parse_by(by))
+        parse_by(by)
+    return as_where(where)
 
 
-def _show(result: ReportInput, rows: Sequence[dict[str, Any]], where: str) -> None:
-    run, jobs = result.runs[0], result.workload
-    slice_words = f", {where}" if where else ""
+def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
+    jobs = run.workload
+    slice_words = f", {run.where}" if run.where else ""
     head = Words(
         (run.name, "bold cyan"),
         f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
-        f" on {tables.machine(result.cluster)}; scored: {result.window}{slice_words}\n",
+        f" on {tables.machine(run.cluster)}; scored: {run.window}{slice_words}\n",
     )
     cleaned = tables.cleaning(jobs)
     extra: list[Any] = [Words("\nThe log was cleaned:"), cleaned] if cleaned else []
