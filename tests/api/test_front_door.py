@@ -110,6 +110,8 @@ def test_wrong_words_raise_our_errors() -> None:
         st.read("no-such-file.swf")
     with pytest.raises(UsageError, match="job log"):
         st.simulate(3, 4, "easy")
+    with pytest.raises(UsageError, match="a text such as 'pool:256', not float"):
+        st.simulate(jobs(), 3.5, "easy")
     with pytest.raises(ShadowtimeError, match="did you mean pool:4"):
         st.simulate(jobs(), "poll:4", "easy")
     with pytest.raises(ShadowtimeError, match="whole numbers"):

@@ -37,3 +37,13 @@ def test_a_backfill_rule_keeps_its_former_name() -> None:
     """Files and commands that say ``anybody`` mean ``any``."""
     former, now = (parse_policy(f"easy(backfill={word})") for word in ("anybody", "any"))
     assert former.parts == now.parts
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("multifactor", "order=multifactor"), ("last-two(a=1)", "estimate=last-two")],
+)
+def test_a_part_is_no_policy(text: str, written: str):
+    """Its name is answered with the slot it belongs to."""
+    with pytest.raises(PolicyError, match=rf"not a policy: write, for example, easy\({written}\)"):
+        parse_policy(text)

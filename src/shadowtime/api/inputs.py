@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.api.load import load
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.site import Site
 from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.trace import read as read_log
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import fit
-from shadowtime.workload.embedded import demo_workload
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from shadowtime.cluster.site import Site
     from shadowtime.metrics.where import Where
 
 
@@ -53,6 +52,8 @@ def demo() -> Workload:
     >>> len(st.demo()) > 1000
     True
     """
+    from shadowtime.workload.embedded import demo_workload
+
     return demo_workload()
 
 
@@ -95,14 +96,16 @@ def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
         machine = parse_cluster(None, machine=jobs.machine)
     elif isinstance(machine, str):
         machine = parse_machine(machine)
-    return (
-        (jobs, cast("Cluster", machine))
-        if isinstance(machine, Site)
-        else (
-            fit(jobs, machine),
-            machine,
+    if isinstance(machine, Cluster):
+        return fit(jobs, machine), machine
+    from shadowtime.cluster.site import Site
+
+    if not isinstance(machine, Site):
+        raise UsageError(
+            "expected a Cluster, a Site, a number of processors or a text such as 'pool:256', not "
+            f"{type(machine).__name__}"
         )
-    )
+    return jobs, cast("Cluster", machine)  # a site has its own rules for which jobs may run
 
 
 def _warn(text: str) -> None:

@@ -16,7 +16,7 @@ from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.values import near, part_from, with_settings
+from shadowtime.policy.values import near, part_from, parts, with_settings
 from shadowtime.printable import shown
 
 SCHEDULERS = {"slurm": "shadowtime.slurm.policy:SlurmPolicy"}
@@ -153,6 +153,12 @@ def build(call: Call, *, name: str) -> Any:
         added = added_policies()
         if call.name not in added:
             names = [*catalogue_names(), *SCHEDULERS, *added]
+            for slot, known in parts().items():
+                if call.name in known:
+                    raise PolicyError(
+                        f"{call.name} is a part of policies, not a policy: write, for example, "
+                        f"easy({slot}={call.name})"
+                    )
             raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, names)}")
         return with_parameters(added[call.name], call, name=name)
     policy = with_arguments(base, call.arguments)
