@@ -19,6 +19,7 @@ from shadowtime.errors import (
     UnknownName,
     UsageError,
 )
+from shadowtime.result.pages import with_classes
 from shadowtime.result.write import to_json
 
 
@@ -252,6 +253,21 @@ def test_the_command_line_prints_what_python_returns(
     assert run_command([*words, *(word for load in loads for word in ("--load", load))]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(to_json(found.as_dict(by="size")))
     assert {row["load"] for row in found.groups("size")} == {f"{load} x" for load in loads}
+
+
+def test_a_page_is_about_the_jobs_that_count(tmp_path: Path) -> None:
+    """Its classes are theirs and it names the selection, also when made from a folder."""
+    some = st.simulate(jobs(), "pool:4", "fcfs", where="user=0")
+    for shown in (some.as_report(), st.load(some.save(tmp_path / "out")).result):
+        sizes = [
+            row for row in with_classes(shown, some.window).runs[0].classes if row.kind == "size"
+        ]
+        assert sum(row.jobs for row in sizes) == 2
+        assert shown.scored == "all jobs, user=0"
+    page = st.load(tmp_path / "out").report(tmp_path / "out.html")
+    assert "scored: all jobs, user=0" in page.read_text()
+    st.simulate(jobs(), "pool:4", "fcfs").save(tmp_path / "all")
+    assert run_command(["report", str(tmp_path / "out"), str(tmp_path / "all")]) == 2
 
 
 def test_comparisons_become_frames() -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from shadowtime.api.inputs import as_where, as_window, inputs_of, require_folder
 from shadowtime.api.picture import picture
-from shadowtime.api.run import SHOWN, Run, content_of, save
+from shadowtime.api.run import SHOWN, Run, save
 from shadowtime.api.tables import group_rows, html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
 from shadowtime.errors import UnknownName, UsageError, near
@@ -22,6 +22,7 @@ from shadowtime.report.policy_rows import HOLLOW, legend, value
 from shadowtime.report.verdict import contest, verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.pages import write_results
+from shadowtime.result.write import as_object
 from shadowtime.study import Load
 from shadowtime.study import compare as run_all
 
@@ -112,7 +113,7 @@ class Results:
         """The object that ``compare --json`` prints, with ``--by`` if groups are named."""
         more = self.comparison.as_dict() if self.comparison else {}
         groups = {"groups": self.groups(by)} if by else {}
-        return {**content_of(self.runs[0], self.result, **more), **groups}
+        return as_object(self.result, self.runs[0].window, **more, **groups)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a result folder; ``st.load`` reads it."""
@@ -268,7 +269,7 @@ def results_of(
         for each, one in zip(policies, first.runs, strict=True)
     )
     reports = tuple(
-        as_report(comparison, setting, title=title, command=command)
+        as_report(comparison, setting, where=str(where or ""), title=title, command=command)
         for setting in comparison.settings
     )
     return Results(runs=runs, reports=reports, comparison=comparison)
@@ -279,7 +280,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
     from shadowtime.result.read import read_folder
 
     found = read_folder(str(folder))
-    counted = as_where(found.content.get("where"))
+    counted = as_where(found.result.where)
     runs = tuple(
         Run(
             policy=_Named(run.name, dict(run.parameters)),

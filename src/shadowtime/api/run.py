@@ -175,6 +175,7 @@ class Run:
             cluster=self.cluster,
             runs=tuple(run.as_policy_run() for run in (self, *others)),
             window=str(self.window),
+            where=str(self.where or ""),
             versions=versions(),
             command=command,
         )
@@ -278,15 +279,7 @@ def save(
     runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
 ) -> Path:
     """Write the result folder of some runs over one log."""
-    from shadowtime.result.write import write_folder
+    from shadowtime.result.write import as_object, write_folder
 
     whole = result or runs[0].as_report(*runs[1:])
-    return write_folder(content_of(runs[0], whole), whole, str(folder))
-
-
-def content_of(run: Run, result: ReportInput, **more: Any) -> dict[str, Any]:
-    """The JSON object of a result; ``run`` is one of its runs, ``more`` goes into the object."""
-    from shadowtime.result.write import as_object
-
-    counted = {"where": str(run.where)} if run.where else {}
-    return {**as_object(result, run.window, **more), **counted}
+    return write_folder(as_object(whole, runs[0].window), whole, str(folder))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.study.trust import Trust
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 
@@ -74,6 +75,8 @@ class ReportInput:
     cluster: Cluster
     runs: tuple[PolicyRun, ...]
     window: str = "all jobs"
+    where: str = ""
+    """What ``--where`` accepts, if only some jobs of the window count."""
     cleaning: Mapping[str, int] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
@@ -101,6 +104,20 @@ class ReportInput:
                     f"the schedule of {run.name} has {len(run.schedule)} jobs and the workload "
                     f"{len(self.workload)}: report them with the workload that was simulated"
                 )
+
+    @property
+    def scored(self) -> str:
+        """The jobs that count, in words."""
+        return f"{self.window}, {self.where}" if self.where else self.window
+
+    @property
+    def counted(self) -> AnyArray | None:
+        """A mask of the jobs that ``where`` selects; None if it selects all."""
+        if not self.where:
+            return None
+        from shadowtime.metrics.where import Where
+
+        return Where.parse(self.where).mask(self.workload)
 
     @property
     def baseline(self) -> PolicyRun:

@@ -56,8 +56,9 @@ def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
     """The classes of a run, computed if the run has none."""
     if run.classes is not None:
         return run.classes
-    rows = class_rows(report.workload, run.schedule)
-    return rows + named_rows(report.workload, run.schedule)
+    only = report.counted
+    rows = class_rows(report.workload, run.schedule, only=only)
+    return rows + named_rows(report.workload, run.schedule, only=only)
 
 
 def payers(report: ReportInput, run: int) -> Payers:

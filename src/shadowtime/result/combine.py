@@ -39,15 +39,16 @@ class Folders:
 
         Rules
         -----
-        The folders score the same window, else their metrics cannot be compared. Each run keeps
-        its own machine.
+        The folders score the same jobs (window and selection), else their metrics cannot be
+        compared. Each run keeps its own machine.
         """
         first = self.found[0]
         for name, folder in zip(self.names, self.found, strict=True):
-            if folder.window != first.window:
+            scored = [one.result.scored for one in (first, folder)]
+            if scored[0] != scored[1]:
                 raise UsageError(
-                    f"{self.names[0]} scores {first.window} and {name} scores {folder.window}: "
-                    "write both with the same --window"
+                    f"{self.names[0]} scores {scored[0]} and {name} scores {scored[1]}: "
+                    "write both with the same --window and --where"
                 )
         runs = tuple(
             replace(run, name=f"{name}: {run.name}", cluster=folder.result.cluster)

@@ -26,7 +26,12 @@ def title_of(setting: Setting) -> str:
 
 
 def as_report(
-    comparison: Comparison, setting: Setting, *, title: str = "", command: str = ""
+    comparison: Comparison,
+    setting: Setting,
+    *,
+    where: str = "",
+    title: str = "",
+    command: str = "",
 ) -> ReportInput:
     """One load of a comparison as a report shows it: the unmodified log, and its copies."""
     copies = comparison.replicas
@@ -36,6 +41,7 @@ def as_report(
         cluster=comparison.cluster,
         runs=setting.runs,
         window=str(comparison.window),
+        where=where,
         versions=versions(),
         command=command,
         seeds=(copies.seed,) if copies.count else (),

@@ -31,13 +31,15 @@ def with_classes(result: ReportInput, window: Window) -> ReportInput:
     """
     from shadowtime.study.losers import NAMED, class_rows, named_rows
 
+    only = result.counted
+
     def classes(run: PolicyRun) -> tuple[ClassRow, ...]:
         known = run.classes
         if known is None:
-            known = class_rows(result.workload, run.schedule, window=window)
+            known = class_rows(result.workload, run.schedule, window=window, only=only)
         if not known or any(row.kind in NAMED for row in known):
             return known
-        return (*known, *named_rows(result.workload, run.schedule, window=window))
+        return (*known, *named_rows(result.workload, run.schedule, window=window, only=only))
 
     runs = tuple(replace(run, classes=classes(run)) for run in result.runs)
     return result.replace(runs=runs)

@@ -108,6 +108,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         cluster=read_cluster(root / "inputs"),
         runs=runs,
         window=str(window),
+        where=str(content.get("where", "")),
         versions=dict(content.get("versions", {})),
         command=str(content.get("command", "")),
         seeds=tuple(shown.get("seeds", ())),

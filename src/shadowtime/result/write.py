@@ -46,6 +46,7 @@ def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any
         "trace": {"name": jobs.name, "jobs": len(jobs), "cleaning": dict(result.cleaned)},
         "cluster": describe_cluster(result.cluster),
         "window": window.as_dict(),
+        **({"where": result.where} if result.where else {}),
         "policies": [
             {
                 "name": run.name,

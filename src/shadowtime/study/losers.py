@@ -107,7 +107,11 @@ def class_rows(
 
 
 def named_rows(
-    workload: Workload, schedule: Schedule, *, window: Window | None = None
+    workload: Workload,
+    schedule: Schedule,
+    *,
+    window: Window | None = None,
+    only: AnyArray | None = None,
 ) -> tuple[ClassRow, ...]:
     """The classes by account, partition and QOS, where the log names at least two of them.
 
@@ -128,7 +132,7 @@ def named_rows(
         row
         for kind in NAMED
         if kind in workload.names and len(set(getattr(workload, kind).tolist())) > 1
-        for row in by_class(schedule, workload, kind, window=scored, top=TOP_USERS)
+        for row in by_class(schedule, workload, kind, window=scored, only=only, top=TOP_USERS)
     )
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.api.run import content_of
 from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
@@ -14,6 +13,7 @@ from shadowtime.cli.common.running import run_policies
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
 from shadowtime.policy import parse_policy
+from shadowtime.result.write import as_object
 from shadowtime.study.partition_advice import advise
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def advise_partitions(
     waits = [_waits(run, workload, advice.above, scored) for run in runs]
     if as_json:
         result = runs[0].as_report(*runs[1:])
-        content = content_of(runs[0], result, advice=_as_dict(advice, best))
+        content = as_object(result, scored, advice=_as_dict(advice, best))
         for entry, classes in zip(content["policies"], waits, strict=True):
             entry["classes"] = classes
         options.print_json(content)

@@ -47,18 +47,18 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
     trust = findings.trust_line(found.trust)
     parts: list[RenderableType] = []
     for setting, result in zip(found.settings, results, strict=True):
-        parts += [*_heading(found, setting), *setting_parts(found, setting, result), Text()]
+        parts += [*_heading(found, setting, result), *setting_parts(found, setting, result), Text()]
     if len(found.settings) > 1:
         parts += [_by_load(found), Text()]
     parts += [trust, Text()] if trust else []
     show(*parts[:-1])
 
 
-def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
+def _heading(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
     jobs = tables.count(len(setting.workload), "job")
     machine = tables.machine(found.cluster)
     head = Text.assemble((title_of(setting), "bold"), f": {jobs} on {machine}")
-    head.append(f"\noffered load {setting.offered_load:.2f}; scored: {found.window}")
+    head.append(f"\noffered load {setting.offered_load:.2f}; scored: {result.scored}")
     warning = findings.load_warning(setting)
     return [head, *([warning] if warning else []), Text()]
 

@@ -68,12 +68,11 @@ def simulate_log(
         run.write(schedule)
     pages = 0
     if folder or report or figures or as_json:  # a table alone needs no writer
-        from shadowtime.api.run import content_of
         from shadowtime.result.pages import write_results
-        from shadowtime.result.write import write_folder
+        from shadowtime.result.write import as_object, write_folder
 
         result = run.as_report(command=options.command_line())
-        content = content_of(run, result, **({"groups": rows} if by else {}))
+        content = as_object(result, scored, **({"groups": rows} if by else {}))
         if folder:
             write_folder(content, result, folder)
         pages = len(write_results(result, scored, report=report, figures=figures, step=working))

@@ -53,7 +53,7 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
             "cleaning": dict(report.cleaned),
         },
         "cluster": {"shape": report.cluster.shape, "total": report.cluster.total},
-        "window": report.window,
+        "window": report.scored,
         "policies": [
             {
                 "name": run.name,

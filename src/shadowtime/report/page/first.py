@@ -65,7 +65,7 @@ def _facts(report: ReportInput) -> list[str]:
     facts = [*named, f"{number(len(jobs))} jobs"]
     if length:
         facts.append(f"submitted over {span(length)}")
-    return [*facts, machine(report), f"scored: {report.window}"]
+    return [*facts, machine(report), f"scored: {report.scored}"]
 
 
 def machine(report: ReportInput) -> str:

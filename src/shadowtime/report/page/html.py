@@ -229,7 +229,7 @@ def inputs(report: ReportInput) -> str:
         "name": trace.name,
         "jobs": number(len(trace)),
         "resources": ", ".join(trace.resources),
-        "scored": report.window,
+        "scored": report.scored,
     }
     seeds = ", ".join(map(str, report.seeds)) if report.seeds else "no randomness used"
     touched = {rule: f"{number(count)} jobs" for rule, count in report.cleaned.items() if count}
