@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conftest import share
 from shadowtime.policy import catalogue, parse_policy
 from shadowtime.testing import CHECKS
 
@@ -18,11 +19,13 @@ ON_NODES = [
 """Policies that plan on nodes are checked there too."""
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-@pytest.mark.parametrize("policy", catalogue(), ids=lambda policy: policy.name)
+PAIRS = [(policy.name, check) for policy in catalogue() for check in CHECKS]
+
+
+@pytest.mark.parametrize(("policy", "check"), share(PAIRS, 0))
 def test_policy_conforms(policy, check):
-    """Every registered policy is checked."""
-    check(lambda: policy)
+    """Every registered policy is checked; in a quick run by every third check."""
+    CHECKS[check](lambda: parse_policy(policy))
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
