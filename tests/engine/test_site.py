@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from conftest import examples
 from engine.site_worlds import RESOURCES, assert_same, sites, workloads
 from naive.site import ALL, Rules
-from shadowtime.cluster.site import Node, Site
+from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
@@ -127,3 +127,27 @@ def test_a_count_for_a_job_of_one_node_is_a_feature() -> None:
         policy = "easy(place=slurm)"
         assert_same(workload, site, policy, PLAIN[policy])
         assert simulate(workload, site, parse_policy(policy)).place.tasks_of(0) == [(1, 1)]
+
+
+def test_a_partition_that_forbids_a_job_gives_it_no_tier() -> None:
+    """A wall time beyond the bound of the higher tier: the job waits with the lower one."""
+    node = Node(name="n", amounts=(1, 2, 0, 0))
+    short = Partition(name="short", nodes=("n",), max_time=10, tier=2)
+    site = Site(
+        nodes=(node,), resources=RESOURCES, partitions=(short, Partition(name="p", nodes=("n",)))
+    )
+    asked = Requests.of_jobs([Request(partitions=("p", "short"))] * 2)
+    times = {
+        "submit": [0, 0],
+        "run": [25, 1],
+        "request": [25, 1],
+        "procs": [1, 1],
+        "executable": [0, 0],
+    }
+    made = assert_same(
+        Workload.build(**times, requests=asked, epoch=0),
+        site,
+        "conservative",
+        POLICIES["conservative"],
+    )
+    assert made.start.tolist() == [1, 0]

@@ -358,6 +358,7 @@ class SiteWorld:
     saved: dict[int, int] = field(default_factory=dict)  # row -> work that is behind it
     worked: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # (overhead, kept)
     priority: Priority | None = None
+    tiers: dict[int, int] = field(default_factory=dict)
     times: int = 0
     planned: dict[int, list[int]] = field(default_factory=dict)
     """What the plans of this pass take on nodes of class one."""
@@ -909,7 +910,11 @@ class SiteWorld:
         return asked_of(self.shapes[row][0])[0] if self.shapes[row] else self.jobs[row].need[0]
 
     def tier(self, row: int) -> int:
-        return max((s.partition.tier for s in self.shapes[row]), default=0)
+        """The highest among the partitions in which the job may run at all."""
+        if row not in self.tiers:
+            may = [s for s in self.considered_ever(row) if s.per_node > 0]
+            self.tiers[row] = max((s.partition.tier for s in may), default=0)
+        return self.tiers[row]
 
 
 # ----------------------------------------------------------------------------- the policies
