@@ -46,6 +46,10 @@ def test_an_entry_contains_what_it_calls():
     assert run(values + 1) == 32
 
 
+def test_without_a_pointer_numba_finds_the_code():
+    assert run(np.arange(5)) == 20 and not run.direct
+
+
 def test_only_what_python_calls_has_an_address():
     run.dispatcher.compile("int64(int64[::1])")
     for inner in (doubled, total):
@@ -83,7 +87,7 @@ def test_an_entry_keeps_what_was_compiled_for_each_kind_of_arguments(monkeypatch
     assert applied(Table(whole, half), 5) == 5.5
     assert applied(Table(whole / 2, half), 5) == 4.0  # floats: another version
     assert applied(Table(whole[::-1], half), 5) == 6.5  # not contiguous: a third
-    assert len(applied.compiled) == len(applied.dispatcher.overloads) == 3
+    assert len(applied.direct) == len(applied.dispatcher.overloads) == 3
     monkeypatch.setitem(applied.__dict__, "dispatcher", None)
     assert applied(Table(whole + 1, twice), 5) == 14.0
     assert applied(Table((whole + 1) / 2, twice), 5) == 12.0

@@ -102,12 +102,15 @@ class Entry(Kernel):
     def _pipeline(self) -> dict[str, Any]:
         return {}  # Numba's own: Python needs the address
 
-    @cached_property
-    def compiled(self) -> dict[Any, Callable[..., Any]]:
-        """What Numba compiled of it, by the kinds of arguments.
+    compilations = 0
+    """How often Numba has compiled or loaded it, as far as we have looked."""
 
-        Numba would work out the types of a tuple that holds a Pointer in Python at every call: half
-        a millisecond, where a pass may take ten microseconds.
+    @cached_property
+    def direct(self) -> dict[Any, Callable[..., Any]]:
+        """What Numba compiled for arguments with a Pointer among them, by their kinds.
+
+        Numba works out the types of a tuple that holds one in Python, at every call: half a
+        millisecond, where a pass may take ten microseconds. Without one Numba is faster.
         """
         return {}
 
@@ -115,14 +118,22 @@ class Entry(Kernel):
         for version in self.versions:
             if (values := version.values(arguments)) is not None:
                 return version.call(values)
-        kinds = _kinds(arguments)
-        if (known := self.compiled.get(kinds)) is not None:
+        if self.direct and (known := self.direct.get(_kinds(arguments))) is not None:
             return known(*arguments)
         done = self.dispatcher(*arguments)
-        types = tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
-        if types in self.dispatcher.overloads:  # not where Numba converted an argument
-            self.compiled[kinds] = self.dispatcher.overloads[types].entry_point
+        if self.direct or len(self.dispatcher.overloads) > self.compilations:
+            self.compilations = len(self.dispatcher.overloads)
+            self._call_directly(arguments)
         return done
+
+    def _call_directly(self, arguments: tuple[Any, ...]) -> None:
+        """Remember the code for such arguments if a Pointer is among them."""
+        leaves: list[Any] = []
+        library.flatten(arguments, leaves)
+        if any(hasattr(leaf, "signature_text") for leaf in leaves):
+            types = tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
+            if types in self.dispatcher.overloads:  # not where Numba converted an argument
+                self.direct[_kinds(arguments)] = self.dispatcher.overloads[types].entry_point
 
 
 def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
