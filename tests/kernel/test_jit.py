@@ -93,3 +93,26 @@ def test_an_entry_keeps_what_was_compiled_for_each_kind_of_arguments(monkeypatch
     assert applied(Table((whole + 1) / 2, twice), 5) == 12.0
     with pytest.raises(TypeError):
         applied(Table(whole, twice), 5.0)  # not compiled for floats: Numba's part
+
+
+@njit
+def one_more(at):
+    return at + 1
+
+
+@njit
+def one_less(at):
+    return at - 1
+
+
+@entry
+def applied_twice(table, other, at):
+    return table.chosen(other(at)) + table.values[0]
+
+
+def test_functions_of_one_class_are_not_confused():
+    """Numba gives every compiled function a type of its own: none is called for another."""
+    table = Table(np.array([3, 4]), half)
+    assert applied_twice(table, one_more, 5) == 6.0
+    assert applied_twice(table, one_less, 5) == 5.0
+    assert not applied_twice.direct

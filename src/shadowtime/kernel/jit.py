@@ -92,7 +92,17 @@ class Kernel:
 
 
 class Entry(Kernel):
-    """A kernel that Python calls: from the library if it holds it for these arguments."""
+    """A kernel that Python calls: from the library if it holds it for these arguments.
+
+    Numba works out the types of a tuple that holds a Pointer in Python, at every call, which takes
+    longer than most passes. So the code for such arguments is remembered by their kinds and called
+    directly. Without a Pointer Numba's own lookup is faster.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        super().__init__(function, options)
+        self.direct: dict[Any, Callable[..., Any]] = {}
+        self.compilations = 0  # of Numba's, when we last looked
 
     @cached_property
     def versions(self) -> tuple[library.Version, ...]:
@@ -101,18 +111,6 @@ class Entry(Kernel):
 
     def _pipeline(self) -> dict[str, Any]:
         return {}  # Numba's own: Python needs the address
-
-    compilations = 0
-    """How often Numba has compiled or loaded it, as far as we have looked."""
-
-    @cached_property
-    def direct(self) -> dict[Any, Callable[..., Any]]:
-        """What Numba compiled for arguments with a Pointer among them, by their kinds.
-
-        Numba works out the types of a tuple that holds one in Python, at every call: half a
-        millisecond, where a pass may take ten microseconds. Without one Numba is faster.
-        """
-        return {}
 
     def __call__(self, *arguments: Any) -> Any:
         for version in self.versions:
@@ -123,14 +121,19 @@ class Entry(Kernel):
         done = self.dispatcher(*arguments)
         if self.direct or len(self.dispatcher.overloads) > self.compilations:
             self.compilations = len(self.dispatcher.overloads)
-            self._call_directly(arguments)
+            self._remember(arguments)
         return done
 
-    def _call_directly(self, arguments: tuple[Any, ...]) -> None:
-        """Remember the code for such arguments if a Pointer is among them."""
+    def _remember(self, arguments: tuple[Any, ...]) -> None:
+        """Call the code for such arguments directly from now on, if a Pointer is among them.
+
+        Not if another object has a Numba type of its own, which its class does not tell.
+        """
         leaves: list[Any] = []
         library.flatten(arguments, leaves)
-        if any(hasattr(leaf, "signature_text") for leaf in leaves):
+        pointers = [hasattr(leaf, "signature_text") for leaf in leaves]
+        typed = [hasattr(leaf, "_numba_type_") for leaf in leaves]
+        if any(pointers) and pointers == typed:
             types = tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
             if types in self.dispatcher.overloads:  # not where Numba converted an argument
                 self.direct[_kinds(arguments)] = self.dispatcher.overloads[types].entry_point
