@@ -226,7 +226,7 @@ def test_only_some_jobs_count(tmp_path: Path) -> None:
     assert st.load(tmp_path / "out")["fcfs"].metrics == some.metrics
     with pytest.raises(UsageError, match="no job has user 7"):
         st.compare(jobs(), "pool:4", where="user=7")
-    with pytest.raises(UsageError, match="about all jobs: omit where"):
+    with pytest.raises(UsageError, match="copies of the whole log: omit where"):
         st.compare(jobs(), "pool:4", shake=1, where="user=0", resume=tmp_path / "k", workers=1)
 
 
@@ -251,8 +251,9 @@ def test_the_command_line_prints_what_python_returns(
     found = st.compare("a.swf", "pool:16", ["easy", "fcfs"], shake=2, loads=loads, where="procs<=8")
     words = ["compare", "a.swf", "-p", "easy", "-p", "fcfs", "--shake", "2", *options]
     assert run_command([*words, *(word for load in loads for word in ("--load", load))]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(to_json(found.as_dict(by="size")))
-    assert {row["load"] for row in found.groups("size")} == {f"{load} x" for load in loads}
+    rows = found.groups("size")
+    assert json.loads(capsys.readouterr().out) == json.loads(to_json(found.as_dict(groups=rows)))
+    assert {row["load"] for row in rows} == {f"{load} x" for load in loads}
 
 
 def test_a_page_is_about_the_jobs_that_count(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from shadowtime.api.inputs import as_where, as_window, inputs_of, require_folder
 from shadowtime.api.picture import picture
-from shadowtime.api.run import SHOWN, Run, save
+from shadowtime.api.run import SHOWN, Run
 from shadowtime.api.tables import group_rows, html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
 from shadowtime.errors import UnknownName, UsageError, near
@@ -22,7 +22,7 @@ from shadowtime.report.policy_rows import HOLLOW, legend, value
 from shadowtime.report.verdict import contest, verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object
+from shadowtime.result.write import as_object, write_folder
 from shadowtime.study import Load
 from shadowtime.study import compare as run_all
 
@@ -109,17 +109,19 @@ class Results:
             for row in group_rows(shown.runs, shown.workload, by, window=window, where=where)
         ]
 
-    def as_dict(self, *, by: str | Sequence[str] = ()) -> dict[str, Any]:
-        """The object that ``compare --json`` prints, with ``--by`` if groups are named."""
+    def as_dict(self, *, groups: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+        """The object that ``compare --json`` prints, with the rows of ``groups`` if given."""
         more = self.comparison.as_dict() if self.comparison else {}
-        groups = {"groups": self.groups(by)} if by else {}
-        return as_object(self.result, self.runs[0].window, **more, **groups)
+        rows = {"groups": list(groups)} if groups else {}
+        return as_object(self.result, self.runs[0].window, **more, **rows)
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write a result folder; ``st.load`` reads it."""
+    def save(
+        self, folder: str | os.PathLike[str], *, groups: Sequence[dict[str, Any]] = ()
+    ) -> Path:
+        """Write a result folder, with the rows of ``groups`` if given; ``st.load`` reads it."""
         if self.comparison is None:
-            return save(self.runs, folder, result=self.result)
-        write_comparison(self.as_dict(), self.comparison, self.reports, str(folder))
+            return write_folder(self.as_dict(groups=groups), self.result, str(folder))
+        write_comparison(self.as_dict(groups=groups), self.comparison, self.reports, str(folder))
         return Path(folder)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
@@ -214,7 +216,7 @@ def compare(
     wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
     require_folder(resume, workers, executor)
     if counted is not None and (workers is not None or executor is not None):
-        raise UsageError("workers perform runs whose numbers are about all jobs: omit where")
+        raise UsageError("workers perform the runs on copies of the whole log: omit where")
     engine: Engine = simulate
     known = None
     if resume is not None:

@@ -139,7 +139,10 @@ class Run:
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a result folder, which ``load``, ``report`` and ``explain`` read."""
-        return save([self], folder)
+        from shadowtime.result.write import as_object, write_folder
+
+        result = self.as_report()
+        return write_folder(as_object(result, self.window), result, str(folder))
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page of this run."""
@@ -273,13 +276,3 @@ def write_schedule(
     columns = columns_of(workload, schedule, policy=policy)
     log = {name: columns[name] for name in ("run", "user", "partition", "policy")}
     write(schedule, target, more=log)
-
-
-def save(
-    runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
-) -> Path:
-    """Write the result folder of some runs over one log."""
-    from shadowtime.result.write import as_object, write_folder
-
-    whole = result or runs[0].as_report(*runs[1:])
-    return write_folder(as_object(whole, runs[0].window), whole, str(folder))

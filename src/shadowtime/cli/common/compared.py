@@ -15,7 +15,7 @@ from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
 from shadowtime.report.policy_rows import legend
-from shadowtime.result.comparison import copies_in_words, title_of, write_comparison
+from shadowtime.result.comparison import copies_in_words, title_of
 from shadowtime.result.write import file_names
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
 
 
-def show_results(found: Results, by: Sequence[str] = ()) -> None:
-    """Every load, and the groups of each where they were asked for."""
+def show_results(found: Results, groups: Sequence[dict[str, Any]]) -> None:
+    """Every load, then the rows of its groups if there are any."""
     assert found.comparison is not None
     show_comparison(found.comparison, found.reports)
     rows: dict[str, list[dict[str, Any]]] = {}
-    for row in found.groups(by) if by else ():
+    for row in groups:
         rows.setdefault(row["load"], []).append(row)
-    for load, groups in rows.items():
-        show(Text(f"\nload {load}" if len(rows) > 1 else ""), group_table(groups))
+    for load, here in rows.items():
+        show(Text(f"\nload {load}" if len(rows) > 1 else ""), group_table(here))
 
 
 def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
@@ -98,23 +98,23 @@ def finish_machines(
     as_json: bool,
 ) -> None:
     """Write a folder for each machine, and print all of them."""
-    contents = [one.as_dict(by=by) for one in found] if folder or as_json else []
+    groups = [one.groups(by) if by else [] for one in found]
     if folder:
         names = file_names([Path(one).name or one for one in clusters])
-        for name, one, content in zip(names, found, contents, strict=True):
+        for name, one, rows in zip(names, found, groups, strict=True):
             inner = str(Path(folder) / name)
-            assert one.comparison is not None
-            write_comparison(content, one.comparison, one.reports, inner)
+            one.save(inner, groups=rows)
             wrote(inner)
     if as_json:
         machines = [
-            {"given": given, **content} for given, content in zip(clusters, contents, strict=True)
+            {"given": given, **one.as_dict(groups=rows)}
+            for given, one, rows in zip(clusters, found, groups, strict=True)
         ]
         options.print_json({"machines": machines})
         return
-    for given, one in zip(clusters, found, strict=True):
+    for given, one, rows in zip(clusters, found, groups, strict=True):
         show(Text(f"== {given}", "bold"))
-        show_results(one, by)
+        show_results(one, rows)
         show(Text())
     show(_side_by_side(clusters, found))
 

@@ -19,7 +19,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
 from shadowtime.policy import parse_policy
-from shadowtime.result.comparison import write_comparison, write_pages
+from shadowtime.result.comparison import write_pages
 from shadowtime.study import Load
 
 if TYPE_CHECKING:
@@ -169,13 +169,13 @@ def _finish(
     """Write and print what was found on one machine."""
     comparison = found.comparison
     assert comparison is not None
-    content = found.as_dict(by=by) if folder or as_json else {}
+    groups = found.groups(by) if by else []
     if folder:
-        write_comparison(content, comparison, found.reports, folder)
+        found.save(folder, groups=groups)
     pages = write_pages(comparison, found.reports, report=report, figures=figures, step=working)
     html = [page for page in pages if page.suffix.lower() in PAGES]
     wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        options.print_json(content)
+        options.print_json(found.as_dict(groups=groups))
     else:
-        show_results(found, by)
+        show_results(found, groups)
