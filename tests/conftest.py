@@ -62,11 +62,6 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Documents first: one may take 20 seconds, and at the end the other workers would wait."""
-    items.sort(key=lambda item: item.path.name != "test_documented.py")
-
-
 def pytest_collection_finish() -> None:
     """Collect garbage less often, and not among what stays to the end: modules and tests.
 

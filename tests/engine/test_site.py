@@ -9,8 +9,6 @@ from conftest import examples
 from engine.site_worlds import RESOURCES, assert_same, sites, workloads
 from naive.site import ALL, Rules
 from shadowtime.cluster.site import Node, Partition, Site
-from shadowtime.engine import simulate
-from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 
@@ -125,8 +123,8 @@ def test_a_count_for_a_job_of_one_node_is_a_feature() -> None:
         asked = Requests.of_jobs([Request(features=features)])
         workload = Workload.build(**times, requests=asked, epoch=0)
         policy = "easy(place=slurm)"
-        assert_same(workload, site, policy, PLAIN[policy])
-        assert simulate(workload, site, parse_policy(policy)).place.tasks_of(0) == [(1, 1)]
+        made = assert_same(workload, site, policy, PLAIN[policy])
+        assert made.place is not None and made.place.tasks_of(0) == [(1, 1)]
 
 
 def test_a_partition_that_forbids_a_job_gives_it_no_tier() -> None:

@@ -156,8 +156,8 @@ def build(call: Call, *, name: str) -> Any:
             for slot, known in parts().items():
                 if call.name in known:
                     raise PolicyError(
-                        f"{call.name} is a part of policies, not a policy: write, for example, "
-                        f"easy({slot}={call.name})"
+                        f"{call.name} is a part for the slot {slot}, not a policy: write, for "
+                        f"example, easy({slot}={call.name})"
                     )
             raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, names)}")
         return with_parameters(added[call.name], call, name=name)
