@@ -1,6 +1,6 @@
 """A real HTCondor pool on loopback for the tests: master, collector, negotiator, schedd, startds.
 
-The daemons are those that ``scripts/fetch-condor`` unpacked. Started as root they run as nobody;
+The daemons are those that ``scripts/fetch-daemons`` unpacked. Started as root they run as nobody;
 any client is taken for nobody too (CLAIMTOBE), which is acceptable only for a throw-away pool that
 listens on loopback.
 """
@@ -45,10 +45,10 @@ CLAIM_WORKLIFE = 0 the dedicated scheduler of 23.9.6 ends in a segmentation faul
 def condor_folder() -> Path:
     """Where the daemons are."""
     pip_free = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
-    given = os.environ.get("SHADOWTIME_CONDOR")
+    given = os.environ.get("SHADOWTIME_DAEMONS")
     where = subprocess.run(
-        [str(ROOT / "scripts" / "fetch-condor"), "--where"],
-        env=pip_free | ({"SHADOWTIME_CONDOR": given} if given else {}),
+        [str(ROOT / "scripts" / "fetch-daemons"), "condor", "--where"],
+        env=pip_free | ({"SHADOWTIME_DAEMONS": given} if given else {}),
         capture_output=True,
         text=True,
         check=True,

@@ -19,6 +19,8 @@ from typing import TypeVar
 import pytest
 from hypothesis import settings
 
+from shadowtime.testing import slurm, slurm_accounting
+
 ROOT = Path(__file__).resolve().parent.parent
 
 World = TypeVar("World")
@@ -113,6 +115,25 @@ def program(name: str, *, component: str | None = None) -> str:
     return path
 
 
+SLURMS = ("system", *slurm.FETCHED)
+"""Every Slurm that tests may start: Debian's own of this machine, and those fetched."""
+
+
+def require_slurm(version: str = "system", *, accounting: bool = True) -> Path | None:
+    """The folder of a Slurm to start (None: the system's), where it and what it needs are here."""
+    missing = slurm.missing_programs()
+    require("slurm", not missing, f"Slurm is not installed here ({', '.join(missing)})")
+    if accounting:
+        missing = slurm_accounting.missing_programs()
+        require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
+    if version == "system":
+        return None
+    root = slurm.slurm_root(version)
+    reason = f"Slurm {version} is not here: scripts/install --system gets it"
+    require(f"slurm-{version}", root, reason)
+    return root
+
+
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """A folder that one worker fills and all of them read; the others wait for it."""
     base = factory.getbasetemp()
@@ -140,3 +161,9 @@ def _recording_path() -> Callable[[str], Path]:
 @pytest.fixture(name="program", scope="session")
 def _program() -> Callable[..., str]:
     return program
+
+
+@pytest.fixture(params=SLURMS)
+def slurm_root(request: pytest.FixtureRequest) -> Path | None:
+    """The folder of each Slurm in turn, for :class:`shadowtime.testing.slurm.SlurmCluster`."""
+    return require_slurm(request.param)

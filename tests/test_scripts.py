@@ -111,21 +111,29 @@ def test_every_pinned_version_is_exact_and_without_an_address() -> None:
 
 def test_the_daemons_are_fetched_once_into_the_given_folder(tmp_path: Path) -> None:
     """A finished folder is known by its digest; a slip does not start a download."""
-    script = ROOT / "scripts" / "fetch-condor"
-    environment = {"PATH": os.environ["PATH"], "SHADOWTIME_CONDOR": str(tmp_path / "condor")}
-    where = subprocess.run(
-        [script, "--where"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert where.stdout.strip() == str(tmp_path / "condor")
-    wrong = subprocess.run([script, "--wehre"], env=environment, capture_output=True, text=True)
-    assert wrong.returncode == 1
-    assert "--wehre" in wrong.stderr
-    assert not (tmp_path / "condor").exists()
-    alone = {"PATH": str(tmp_path), "SHADOWTIME_CONDOR": str(tmp_path / "condor")}
+    script = ROOT / "scripts" / "fetch-daemons"
+    environment = {"PATH": os.environ["PATH"], "SHADOWTIME_DAEMONS": str(tmp_path)}
+
+    def fetch(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [script, *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+
+    for name in ("condor", "slurm-24.11", "slurm-26.05"):
+        assert fetch(name, "--where").stdout.strip() == str(tmp_path / name)
+    for slip in (["condor", "--wehre"], ["slurm-19.05"]):
+        wrong = fetch(*slip)
+        assert wrong.returncode == 1
+        assert slip[-1] in wrong.stderr
+        assert not (tmp_path / "condor").exists()
+    alone = {"PATH": str(tmp_path), "SHADOWTIME_DAEMONS": str(tmp_path)}
     for tool in ("dirname", "id"):
         (tmp_path / tool).symlink_to(shutil.which(tool) or "")
     missing = subprocess.run(
-        [shutil.which("bash") or "bash", str(script)], env=alone, capture_output=True, text=True
+        [shutil.which("bash") or "bash", str(script), "condor"],
+        env=alone,
+        capture_output=True,
+        text=True,
     )
     assert missing.returncode == 1
     assert "apt-get is needed" in missing.stderr

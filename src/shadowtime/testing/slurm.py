@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")
+FETCHED = ("24.11", "26.05")
+"""Versions besides the system's own that ``scripts/fetch-daemons slurm-VERSION`` unpacks. Debian's
+newest moves on: what is asked for as the last of them may be newer."""
 SECONDS = 300.0
 """Seconds that a daemon may take to start, even on a slow and busy machine."""
 TO_END = 30.0
@@ -48,6 +51,21 @@ def missing_programs() -> list[str]:
     return [name for name in PROGRAMS if not shutil.which(name, path=f"{os.defpath}:{SBIN}")]
 
 
+def slurm_root(version: str) -> Path | None:
+    """The folder with the programs of a version that was fetched, None where it was not.
+
+    Examples
+    --------
+    >>> slurm_root("19.05") is None
+    True
+    """
+    given = os.environ.get("SHADOWTIME_DAEMONS")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shadowtime"
+    folders = [Path(given)] if given else [Path("/var/cache/shadowtime"), cache]
+    found = (folder / f"slurm-{version}" for folder in folders)
+    return next((root for root in found if (root / "fetched").is_file()), None)
+
+
 @dataclass(kw_only=True)
 class SlurmCluster:
     """A cluster in a folder; :func:`slurm_cluster` starts and stops one.
@@ -55,7 +73,7 @@ class SlurmCluster:
     ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none);
     with ``accounting`` sacct works; ``owner`` is SlurmUser (default: slurm, or the caller if not
     root). ``kinds`` describes different nodes, instead of ``nodes``, ``cpus``, ``memory`` and
-    ``gres``.
+    ``gres``. ``root`` is the folder of another Slurm than the system's (:func:`slurm_root`).
     """
 
     folder: Path
@@ -68,6 +86,7 @@ class SlurmCluster:
     owner: str = ""
     partitions: Sequence[str] = ()
     kinds: Sequence[NodeKind] = ()
+    root: Path | None = None
     port: int = 0
     pids: dict[str, int] = field(default_factory=dict)
 
@@ -87,7 +106,16 @@ class SlurmCluster:
     def env(self) -> dict[str, str]:
         """The environment in which Slurm's commands talk to this cluster."""
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+        if self.root is not None:
+            path = f"{self.folder / 'bin'}:{path}"
         return {**os.environ, "SLURM_CONF": str(self.conf), "PATH": path}
+
+    @property
+    def plugins(self) -> Path | None:
+        """Where the plug-ins of another Slurm than the system's lie."""
+        if self.root is None:
+            return None
+        return next((self.root / "usr" / "lib").glob("*/slurm-wlm"))
 
     @property
     def node_range(self) -> str:
@@ -145,10 +173,14 @@ class SlurmCluster:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o755)
         # Node GRES are parsed only by programs of exactly these names.
-        for name in ("slurmctld", "slurmd", "slurmstepd"):
-            real = next(p for p in (SBIN / f"{name}-wlm", SBIN / name) if p.exists())
+        sbin = SBIN if self.root is None else self.root / "usr" / "sbin"
+        programs = dict.fromkeys(("slurmctld", "slurmd", "slurmstepd", "slurmdbd"), sbin)
+        if self.root is not None:
+            programs |= {path.name: path.parent for path in (self.root / "usr/bin").glob("s*")}
+        for name, place in programs.items():
+            real = next((p for p in (place / f"{name}-wlm", place / name) if p.exists()), None)
             link = self.folder / "bin" / name
-            if not link.exists():
+            if real is not None and not link.exists():
                 link.symlink_to(real)
         key = self.folder / "munge" / "munge.key"
         key.write_bytes(os.urandom(128))
@@ -220,7 +252,7 @@ class SlurmCluster:
 
     def start_slurmdbd(self) -> None:
         """Start the daemon of the accounting; its database runs already."""
-        self._spawn("slurmdbd", [str(SBIN / "slurmdbd"), "-D"], user=self._daemon_user())
+        self._spawn("slurmdbd", [self._bin("slurmdbd"), "-D"], user=self._daemon_user())
 
     def start_controller(self) -> None:
         """Start slurmctld and wait until it answers."""
@@ -260,7 +292,8 @@ class SlurmCluster:
 
     def accounting_store(self) -> Accounting:
         """The slurmdbd and the database of the cluster."""
-        return Accounting(self.folder, self.port + self.nodes + 2, self._owner())
+        port = self.port + self.nodes + 2
+        return Accounting(self.folder, port, self._owner(), self.plugins)
 
     def _bin(self, name: str) -> str:
         return str(self.folder / "bin" / name)

@@ -36,6 +36,7 @@ class Accounting:
     folder: Path
     port: int
     owner: str
+    plugins: Path | None = None
 
     @property
     def socket(self) -> Path:
@@ -73,6 +74,7 @@ class Accounting:
             f"StoragePass={PASSWORD}",
             "StorageLoc=slurm_acct_db",
             "CommunicationParameters=NoInAddrAny",
+            *([f"PluginDir={self.plugins}"] if self.plugins else []),
         ]
         conf.write_text("\n".join(lines) + "\n")
         conf.chmod(0o600)

@@ -142,6 +142,7 @@ def conf_lines(cluster: SlurmCluster, *, owner: str, as_root: bool) -> list[str]
         "KillWait=5",
         "CompleteWait=0",
         "MaxJobCount=200000",
+        *([f"PluginDir={cluster.plugins}"] if cluster.plugins else []),
         f"PlugStackConfig={d}/etc/plugstack.conf",
         "MailProg=/bin/true",
         *cluster.settings,

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 SETTINGS = (
     "SchedulerType=sched/backfill",
     "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2,bf_resolution=1",
-    "SlurmctldDebug=info",
-    "DebugFlags=Backfill",
+    "SlurmctldDebug=verbose",
+    "DebugFlags=Backfill,HetJob",
 )
-"""Slurm's backfill with times compressed, and every plan in the log."""
+"""Slurm's backfill with times compressed, every plan in the log (24.11 writes them at verbose), and
+every start (26.05 writes those of backfill with HetJob alone)."""
 SAMPLED = 60.0
 """Seconds between two looks at what running jobs hold."""
 
