@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
 
 from shadowtime.errors import UsageError
+from shadowtime.live import lock
 from shadowtime.live.lock import one_loop
 
 
@@ -34,3 +36,20 @@ def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be opened"), one_loop("x", folder=tmp_path):
         pass
     assert not victim.exists()
+
+
+def test_the_lock_is_where_only_its_user_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any user may make files in /run/lock, and so take a lock under a name that can be guessed."""
+    monkeypatch.setattr(lock, "RUN", tmp_path / "run" / "shadowtime")
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path / "state"))
+    with one_loop("x") as path:  # /run is not there: even root makes no folder in it
+        assert path.parent == tmp_path / "state"
+    lock.RUN.mkdir(parents=True, mode=0o700)
+    with one_loop("x") as path:
+        assert path.parent == lock.RUN
+        assert not path.parent.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    lock.RUN.chmod(0o777)
+    with pytest.raises(UsageError, match="can be written by others"), one_loop("x"):
+        pass

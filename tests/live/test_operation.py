@@ -249,7 +249,7 @@ def test_release_takes_the_lock_and_reports_what_stays_held(
     """While a loop runs it does nothing, since the loop would hold the jobs again."""
     from shadowtime.live import lock
 
-    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(lock, "RUN", tmp_path)
     fake = FakeSlurm(queue_line("7") + queue_line("8"), NODES)
     monkeypatch.setattr(drive, "commands", lambda where: fake)
     words = ["live", "slurm", "release", "--state", str(tmp_path / "s.json")]
@@ -296,7 +296,7 @@ def test_one_loop_at_a_time_drives_a_schedd(
     from shadowtime.live import lock
     from shadowtime.live.condor import client
 
-    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(lock, "RUN", tmp_path)
     monkeypatch.setattr(client, "Pool", lambda **named: Fake([], []))
     words = ["live", "condor", "--policy", "easy", "--apply", "--once"]
     words += ["--state", str(tmp_path / "s.json")]
@@ -337,7 +337,7 @@ def test_an_htcondor_queue_is_given_back_as_users_wrote_it(
             held(11, jobstatus=2),
         ],
     )
-    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(lock, "RUN", tmp_path)
     monkeypatch.setattr(client, "Pool", lambda **named: fake)
     words = ["live", "condor", "release"]
     with lock.one_loop(f"schedd {HERE}"):

@@ -52,6 +52,40 @@ def test_undo_restores_every_byte(
     assert contents(folder) == before
 
 
+def test_undo_keeps_what_was_edited_later(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """New nodes, changed settings and the site's own script stay; only our lines go."""
+    (folder / "job_submit.lua").write_text("-- own\n")
+    words = ["live", "slurm", "setup", "--slurm-conf-dir", str(folder)]
+    assert run(words) == 0
+    conf, own = folder / "slurm.conf", folder / "job_submit.site.lua"
+    later = "# bought in May\n" + conf.read_text().replace("CPUs=4", "CPUs=8")
+    conf.write_text(later + "PartitionName=new Nodes=n2\n")
+    own.write_text("-- own, improved\n")
+    assert run([*words, "--undo"]) == 0
+    wanted = "# bought in May\n" + CONF.replace("CPUs=4", "CPUs=8") + "PartitionName=new Nodes=n2\n"
+    assert contents(folder) == {
+        "slurm.conf": wanted.encode(),
+        "job_submit.lua": b"-- own, improved\n",
+    }
+
+
+def test_undo_refuses_where_both_changed_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the edit as a diff, and nothing is changed."""
+    words = ["live", "slurm", "setup", "--slurm-conf-dir", str(folder)]
+    assert run(words) == 0
+    conf = folder / "slurm.conf"
+    conf.write_text(conf.read_text().replace("sched_interval=1", "sched_interval=1,bf_continue"))
+    before = contents(folder)
+    capsys.readouterr()
+    assert run([*words, "--undo"]) == 2
+    error = capsys.readouterr().err
+    assert "was edited since it was set up" in error
+    assert "+SchedulerParameters=defer,batch_sched_delay=0,sched_interval=1,bf_continue" in error
+    assert contents(folder) == before
+
+
 def test_a_partition_that_is_not_there_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm.gate import MARK, SITE, gate_script
+from shadowtime.live.slurm.revert import without_change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 MANIFEST = "shadowtime-live.json"
-"""Beside slurm.conf: the original content of every changed file."""
+"""Beside slurm.conf: every changed file as it was before and after."""
 SCRIPT = "job_submit.lua"
 PARAMETERS = ("batch_sched_delay=0", "sched_interval=1")
 """A released job must not wait for Slurm's slow scheduling interval."""
@@ -95,31 +96,72 @@ def _with_words(text: str, key: str, words: Sequence[str]) -> str:
 
 
 def carry_out(changes: Sequence[Change], folder: Path) -> None:
-    """Make the changes, after saving the original contents."""
+    """Make the changes, after saving the contents before and after them."""
     if not changes:
         return
     manifest = folder / MANIFEST
-    saved = {str(change.path): change.before for change in changes}
-    _write(manifest, json.dumps({"version": 1, "before": saved}, indent=1))
+    before = {change.path.name: change.before for change in changes}
+    after = {change.path.name: change.after for change in changes}
+    _write(manifest, json.dumps({"version": 2, "before": before, "after": after}, indent=1))
     for change in sorted(changes, key=lambda change: change.before is not None):
         _put(change)
 
 
 def plan_undo(folder: Path) -> list[Change]:
-    """What undoing changes: every file as it was before."""
+    """What undoing changes: only what setting up has changed.
+
+    Rules
+    -----
+    Later edits are kept: of slurm.conf those of other lines, and the site's own script returns as
+    it is now, not as it was. Where a line that setting up has written was edited since, nothing is
+    undone, and the error shows that edit.
+    """
+    before, after = _saved(folder)
+    own = folder / SITE
+    changes = []
+    for name, old in before.items():
+        path = folder / name
+        now = path.read_text() if path.exists() else None
+        if name == SCRIPT and own.name in before and own.exists():
+            old = own.read_text()
+        elif name == SITE:
+            after[name] = now  # it moves back, whatever it is by now
+        changes.append(Change(path, now, _undone(path, old, after.get(name), now)))
+    return [change for change in changes if change.before != change.after]
+
+
+def _saved(folder: Path) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    """The changed files before and after setting up, by name."""
     manifest = folder / MANIFEST
     if not manifest.is_file():
         raise UsageError(f"{folder} is not set up: there is no {MANIFEST}")
     try:
-        saved: Mapping[str, str | None] = json.loads(manifest.read_text())["before"]
-    except (ValueError, KeyError, TypeError):
+        saved = json.loads(manifest.read_text())
+        before = {os.path.basename(name): text for name, text in saved["before"].items()}
+        after = dict(saved.get("after", {}))
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{manifest} cannot be read: restore the files by hand") from None
-    changes = []
-    for name, before in saved.items():
-        path = folder / os.path.basename(name)
-        now = path.read_text() if path.exists() else None
-        changes.append(Change(path, now, before))
-    return [change for change in changes if change.before != change.after]
+    if "after" not in saved:  # written before 0.3: what the script was is not known
+        script = folder / SCRIPT
+        after[SCRIPT] = script.read_text() if script.exists() else None
+        after["slurm.conf"] = with_settings(before.get("slurm.conf") or "")
+    return before, after
+
+
+def _undone(path: Path, before: str | None, after: str | None, now: str | None) -> str | None:
+    """A file without the change that setting up has made."""
+    if now == after:
+        return before
+    text = None
+    if before is not None and after is not None and now is not None:
+        text = without_change(before, after, now)
+    if text is None:
+        edit = Change(path, after, now).diff()
+        raise UsageError(
+            f"{path} was edited since it was set up, in lines that setting up has written: undo "
+            f"that edit first, or restore the file by hand\n{edit}"
+        )
+    return text
 
 
 def undo(changes: Sequence[Change], folder: Path) -> None:

@@ -25,6 +25,7 @@ User={user}
 UMask=0077
 StateDirectory=shadowtime
 CacheDirectory=shadowtime
+RuntimeDirectory=shadowtime
 Environment=SHADOWTIME_CACHE=%C/shadowtime
 ExecStart={program} live slurm --policy {policy} --apply
 Nice={nice}
