@@ -16,7 +16,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors", "frozen", "plain", "printable", "private", "plugins", "child_process"),
+    ("types", "errors", "plain", "printable", "private", "plugins", "child_process"),
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),

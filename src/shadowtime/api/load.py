@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
-from shadowtime.frozen import dataclass
 from shadowtime.trace import read
 from shadowtime.trace.swf_extra import extra_names
 from shadowtime.workload.clean import PER_PROCESS, fit

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import ClusterError
-from shadowtime.frozen import dataclass
 from shadowtime.printable import shown
 
 if TYPE_CHECKING:

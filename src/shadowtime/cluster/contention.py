@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
-from shadowtime.frozen import dataclass
 
 STRETCHES = ("rate", "window")
 """How a penalty becomes run time: work done at a rate, or the paper's sum of shared windows."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.kernel.estimates import FIXED, LAST, LAST_TWO
 from shadowtime.policy import estimate as parts
 from shadowtime.types import MAX_SPAN

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.frozen import dataclass
 from shadowtime.metrics.classes import TOP, Classes, classify
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.measure import matched, scored

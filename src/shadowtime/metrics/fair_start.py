@@ -4,12 +4,12 @@ which, and promises broken by jobs that overtook meanwhile.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.frozen import dataclass
 from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule.active import running_at

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.frozen import dataclass
 from shadowtime.metrics.classes import KINDS, classify
 from shadowtime.metrics.where import number_of
 from shadowtime.types import UNKNOWN

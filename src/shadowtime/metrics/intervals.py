@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from shadowtime.frozen import dataclass
 
 Better = Literal["lower", "higher", "neither"]
 

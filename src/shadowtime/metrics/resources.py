@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.frozen import dataclass
 from shadowtime.metrics.jobs import sum_of_products
 from shadowtime.metrics.metric import Metric
 from shadowtime.metrics.window import ALL

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError, near
-from shadowtime.frozen import dataclass
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

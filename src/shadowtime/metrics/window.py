@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints

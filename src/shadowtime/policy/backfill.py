@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, SELECT, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import ESTIMATE, Slot
 from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

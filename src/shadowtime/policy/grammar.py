@@ -10,10 +10,9 @@ Call(name='weighted', arguments={'wait': Call(name='0.1', arguments={})})})
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.printable import shown
 
 TOKEN = re.compile(r"\s*([A-Za-z0-9_.+/:@\-]+|[(),=])")

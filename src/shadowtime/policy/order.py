@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import ORDER, PRIORITY, Slot, check_arguments, takes_record
 from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

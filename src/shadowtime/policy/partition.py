@@ -7,9 +7,9 @@ Another definition of classes is another part, not another engine.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shadowtime.frozen import dataclass
 from shadowtime.policy.part import Part, parameter
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ choose and no job slows another down: there every part means the same.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import PLACE, Slot
 from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written

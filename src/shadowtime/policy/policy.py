@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.policy.backfill import Backfill, InOrder
 from shadowtime.policy.estimate import Estimate, Requested
 from shadowtime.policy.order import Fcfs, Order

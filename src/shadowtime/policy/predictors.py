@@ -6,9 +6,9 @@ policy. That needs a whole log: none of these works live.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from shadowtime.frozen import dataclass
 from shadowtime.policy.estimate import Estimate
 from shadowtime.policy.part import parameter
 

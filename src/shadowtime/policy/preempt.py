@@ -9,11 +9,10 @@ seconds in every mode. Schedules, proofs and metrics read attempts.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import VICTIM, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter, show
 from shadowtime.policy.written import Written

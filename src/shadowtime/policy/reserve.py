@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import PLAN, RESERVE, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter, show
 from shadowtime.policy.written import Written

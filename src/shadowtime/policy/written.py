@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from shadowtime.errors import PolicyError
-from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import (
     LEARN,
     TIMER,

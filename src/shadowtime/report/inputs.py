@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

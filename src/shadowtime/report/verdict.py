@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.frozen import dataclass
 from shadowtime.metrics.intervals import paired
 from shadowtime.report.metadata import HEADLINE, describe, ordered
 from shadowtime.report.numbers import percent, short, with_unit

@@ -7,14 +7,13 @@ import math
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
-from shadowtime.frozen import dataclass
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.frozen import dataclass
 from shadowtime.schedule.assemble import (
     attempt_columns,
     attempts_from,

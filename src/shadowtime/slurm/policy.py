@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
-from shadowtime.frozen import dataclass
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import spelt
 from shadowtime.slurm.from_site import model_notes, setting

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import ShadowtimeError, UsageError, near
-from shadowtime.frozen import dataclass
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
 from shadowtime.trace._bytes import MAX_SIZE, load, stem

@@ -8,13 +8,12 @@ Also here: job numbers that occur more than once in a log, as parts of one job, 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.frozen import dataclass
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

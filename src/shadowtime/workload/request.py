@@ -7,13 +7,12 @@ lies in columns beside it.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
