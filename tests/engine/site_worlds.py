@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from drawing import Drawing
-from naive import site as naive_site
 from shadowtime.cluster.site import (
     Association,
     Limits,
@@ -22,6 +21,7 @@ from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
+from shadowtime.verify import site as naive_site
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 from shadowtime.workload.site_requests import requests_of

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
-from naive import pool as naive
 from shadowtime.kernel import exact
 from shadowtime.kernel.jit import entry
+from shadowtime.verify import pool as naive
 
 POLICIES = {
     "bb": naive.bb,

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 
 from conftest import examples
 from engine.worlds import assert_same, noisy_predictions, simulated, worlds
-from naive import pool as naive
 from shadowtime.engine.passes import conservative
+from shadowtime.verify import pool as naive
 
 CLASSIC = {
     "fcfs": naive.fcfs,

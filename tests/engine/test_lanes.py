@@ -8,7 +8,12 @@ from hypothesis import given, settings
 
 from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
-from naive.pool import (
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
+from shadowtime.engine.episodes import Episodes
+from shadowtime.errors import UsageError
+from shadowtime.policy import parse_policy
+from shadowtime.verify.pool import (
     BACKFILLED,
     Job,
     Result,
@@ -21,11 +26,6 @@ from naive.pool import (
     minus,
     replay,
 )
-from shadowtime.cluster import Cluster
-from shadowtime.engine import simulate
-from shadowtime.engine.episodes import Episodes
-from shadowtime.errors import UsageError
-from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 
 EXAMPLES = settings(max_examples=examples(80), deadline=None)

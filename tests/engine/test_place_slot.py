@@ -8,7 +8,6 @@ from hypothesis import given, settings
 import shadowtime as st
 from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
-from naive.site import Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
@@ -17,6 +16,7 @@ from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
+from shadowtime.verify.site import Rules
 from shadowtime.workload import Workload
 
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 import shadowtime as st
 from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
-from naive import select as slow
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
 from shadowtime.engine.live_pass.decide import decide
 from shadowtime.errors import PolicyError
+from shadowtime.verify import select as slow
 
 EXAMPLES = settings(max_examples=examples(60), deadline=None)
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from conftest import examples
 from engine.site_worlds import RESOURCES, assert_same, sites, workloads
-from naive.site import ALL, Rules
 from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.verify.site import ALL, Rules
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 

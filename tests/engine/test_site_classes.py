@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
 from engine.test_site_special_cases import assert_equal, hosts_cluster
-from naive.site import ALL, Classes, NowhereError, Rules
-from naive.site import simulate as simulate_naive
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
@@ -20,6 +18,8 @@ from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
+from shadowtime.verify.site import ALL, Classes, NowhereError, Rules
+from shadowtime.verify.site import simulate as simulate_naive
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from engine.site_worlds import assert_same, sites, workloads
-from naive.site import ALL, Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Association, Node, Site
 from shadowtime.engine import simulate
@@ -18,6 +17,7 @@ from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
+from shadowtime.verify.site import ALL, Rules
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Requests
 

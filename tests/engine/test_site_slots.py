@@ -12,9 +12,6 @@ import shadowtime as st
 from conftest import examples
 from engine import test_slots as pool
 from engine.site_worlds import assert_same, crowds, sites, workloads
-from naive import slots as slow
-from naive.site import ALL, Rules
-from naive.site_slots import Functions
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass.decide import refuse
@@ -24,6 +21,9 @@ from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
 from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
+from shadowtime.verify import slots as slow
+from shadowtime.verify.site import ALL, Rules
+from shadowtime.verify.site_slots import Functions
 from shadowtime.workload import Workload
 
 

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 import shadowtime as st
 from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
-from naive import slots as slow
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Ended, Memory, RunningJob, Snapshot, WaitingJob
 from shadowtime.engine.live_pass.decide import decide
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
+from shadowtime.verify import slots as slow
 from shadowtime.workload import Workload
 
 EXAMPLES = settings(max_examples=examples(60), deadline=None)

@@ -14,8 +14,6 @@ from engine.site_worlds import assert_same as same_on_site
 from engine.site_worlds import sites, workloads
 from engine.test_priority import POOL, crowd, one
 from engine.worlds import COLUMNS, as_cluster, as_workload, assert_same, simulated, worlds
-from naive import pool as naive
-from naive import site as naive_site
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import plan, simulate
@@ -25,6 +23,8 @@ from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
 from shadowtime.schedule.files import read, write
+from shadowtime.verify import pool as naive
+from shadowtime.verify import site as naive_site
 from shadowtime.workload import Workload
 
 EXAMPLES = settings(max_examples=examples(40), deadline=None)

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from drawing import Drawing
-from naive.pool import Job, Result
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
+from shadowtime.verify.pool import Job, Result
 from shadowtime.workload import Workload
 
 CAPACITIES = (1, 2, 3, 5, 8, 16)

@@ -25,7 +25,7 @@ from naive.nodes import (
     replay_nodes,
     shared_rate,
 )
-from naive.pool import BACKFILLED
+from shadowtime.verify.pool import BACKFILLED
 
 
 @dataclass

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from naive import pool as naive
-from naive.pool import Job
+from shadowtime.verify import pool as naive
+from shadowtime.verify.pool import Job
 
 # 1 leaves (4, 8) of (10, 10); 2 is the blocked head: shadow time 10, extra (4, 4)
 WORLD = [

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from naive import hosts as naive_hosts
-from naive import pool as naive
-from naive.pool import BACKFILLED, HEAD, RESERVED, Job
+from shadowtime.verify import hosts as naive_hosts
+from shadowtime.verify import pool as naive
+from shadowtime.verify.pool import BACKFILLED, HEAD, RESERVED, Job
 
 
 def job(id, submit, need, request, run=None):

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from naive import pool as naive
-from naive.pool import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job
+from shadowtime.verify import pool as naive
+from shadowtime.verify.pool import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job
 
 
 def job(id, submit, procs, request, run=None, user=-1):

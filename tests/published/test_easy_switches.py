@@ -7,12 +7,12 @@ import pytest
 
 from conftest import examples, trace_path
 from engine.worlds import assert_same, simulated
-from naive import pool as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics import fairness, measure
 from shadowtime.policy import parse_policy
 from shadowtime.trace import read
+from shadowtime.verify import pool as naive
 from shadowtime.workload import Workload
 
 SWITCHES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from naive import pool as naive
 from scenarios.worlds import SCENARIOS
+from shadowtime.verify import pool as naive
 
 POLICIES = {
     "fcfs": naive.fcfs,

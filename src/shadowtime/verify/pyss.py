@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import heapq
 from itertools import count
+from typing import TYPE_CHECKING
 
-from naive.pool import Job
+if TYPE_CHECKING:
+    from shadowtime.verify.pool import Job
 
 SUBMISSION, TERMINATION, START = 1, 2, 3
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from naive.slots import Predictions
+from shadowtime.verify.slots import Predictions
 
 Function = Callable[..., Any]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from naive.pool import (
+from shadowtime.verify.pool import (
     BACKFILLED,
     Estimates,
     Held,

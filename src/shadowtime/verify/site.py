@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from naive.multifactor import Priority
-from naive.pool import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
-from naive.site_slots import Asked, Functions
+from shadowtime.verify.multifactor import Priority
+from shadowtime.verify.pool import (
+    BACKFILLED,
+    CORRECTIONS,
+    HEAD,
+    KEYS,
+    PREEMPTING,
+    RESERVED,
+    Estimates,
+    Job,
+)
+from shadowtime.verify.site_slots import Asked, Functions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
@@ -368,7 +379,7 @@ class SiteWorld:
 
     # -- amounts
     def capacity(self, node: int) -> Vector:
-        return self.site.nodes[node].amounts
+        return tuple(self.site.nodes[node].amounts)
 
     def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
         if shape.exclusive:
@@ -645,7 +656,7 @@ class SiteWorld:
             return True
         epoch = self.workload.epoch or 0
         known = r.known_at is None or r.known_at - epoch <= self.now
-        return known and r.begin - epoch <= start and start + length <= r.end - epoch
+        return bool(known and r.begin - epoch <= start and start + length <= r.end - epoch)
 
     def placeable(self, row: int, shape: Shape) -> bool:
         length = self.estimate(row)
@@ -748,7 +759,7 @@ class SiteWorld:
 
     def bound(self, row: int, shape: Shape, key: Any) -> int:
         if key[0] == "licence":
-            return self.site.licences.get(key[1], 0)
+            return int(self.site.licences.get(key[1], 0))
         for scope, kind, bounds in self.scopes(row, shape):
             if (scope, kind) == key[:2]:
                 if key[2] in ("jobs", "wall"):
@@ -1030,8 +1041,8 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
                 plans += world.held_by(plan, world.estimate(row))
                 made += 1
                 in_two += plan.shape.group == 2
-                for node, tasks in plan.tasks.items():
-                    more = world.takes(plan.shape, node, tasks)
+                for node, count in plan.tasks.items():
+                    more = world.takes(plan.shape, node, count)
                     both = zip(world.planned[node], more, strict=True)
                     world.planned[node] = [a + b for a, b in both]
         if not blocked:
@@ -1337,7 +1348,8 @@ class Conservative:
 def met(world: SiteWorld, row: int) -> bool:
     """Are the job's dependencies met?"""
     rows = {int(number): i for i, number in enumerate(world.workload.job_id)}
-    verdicts, one_of = [], []
+    verdicts: list[bool] = []
+    one_of: list[bool] = []
     for d in world.workload.requests.dependencies:
         if d.job != row:
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from naive.pool import (
+from shadowtime.verify.pool import (
     BACKFILLED,
     Held,
     Job,
@@ -25,7 +25,7 @@ from naive.pool import (
     replay,
     total,
 )
-from naive.slots import Seen, expansion, frame
+from shadowtime.verify.slots import Seen, expansion, frame
 
 Key = Callable[[World, Job], float]
 

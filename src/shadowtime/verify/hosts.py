@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from naive.pool import (
+from shadowtime.verify.pool import (
     BACKFILLED,
     HEAD,
     KEYS,
