@@ -125,6 +125,17 @@ def test_sql(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert "query" in capsys.readouterr().err
 
 
+def test_sql_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """Nothing but the answer is printed, also when the interpreter ends."""
+    pytest.importorskip("duckdb")
+    shards = Shards(tmp_path)
+    shards.make()
+    shards.write([{"key": "1", "log": "one"}])
+    words = command("sweep", "collect", str(tmp_path), "--sql", "select log from runs")
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["log", "one"], "")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from shadowtime.api.sweep import load_log, sweep
 from shadowtime.errors import InputError, UsageError
 from shadowtime.study.sweep import Plan, Shards, run_plan
 from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep.hand_out import DIED
 from shadowtime.study.sweep.plan_file import read_plan
 from shadowtime.study.sweep.run import shard_of, split
 from shadowtime.study.sweep.shards import numbered, write_table
-from study.sweep.worlds import GATE, write_plan
+from study.sweep.worlds import GATE, write_log, write_plan
 
 POLICIES = ["easy(reserve=1..4)", "easy-sjbf"]
 
@@ -175,3 +177,87 @@ def test_a_file_is_loaded_from_its_own_folder(tmp_path: Path) -> None:
         run_plan(plan, folder / "r", load=load_log, workers=1)
         assert list(Shards(folder / "r").done().values()) == [True]
         assert (folder / "pid").exists()
+
+
+DEADLY = """
+import os, signal
+
+class Bad:
+    name = "bad"
+    def decide(self, view):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+for number in range(1, 7):
+    globals()[f"Bad{number}"] = type(f"Bad{number}", (Bad,), {})
+"""
+
+
+def test_a_death_is_charged_to_the_run_that_died(tmp_path: Path) -> None:
+    """Six runs that end their worker, among six that do not: six fail, as many succeed."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    bad = [f"deadly.py:Bad{number}" for number in range(1, 7)]
+    good = [f"easy(reserve={number})" for number in range(1, 7)]
+    mixed = [one for pair in zip(bad, good, strict=True) for one in pair]
+    plan = read_plan(write_plan(tmp_path, mixed))
+    outcome = run(plan, tmp_path / "r", workers=3)
+    rows = Shards(tmp_path / "r").collect().to_pylist()
+    failed = {row["policy"] for row in rows if row["error"]}
+    assert failed == set(bad) and len(rows) == 12
+    assert (outcome.ran, outcome.failed) == (12, 6)
+    assert {row["error"] for row in rows if row["error"]} == {DIED}
+
+
+class Together(ThreadPoolExecutor):
+    """Workers on a node that is lost as a whole: whoever is there when one dies is lost too."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.there: list[Future] = []
+
+    def submit(self, fn, /, unit):  # type: ignore[override]
+        future: Future = Future()
+        self.there = [*(one for one in self.there if not one.done()), future]
+        if any("bad" in case.variant.name for case in unit.cases):
+            for one in self.there:
+                one.set_exception(RuntimeError("the node was lost"))
+        elif len(self.there) == 1:
+            future.set_result(fn(unit))
+        return future
+
+
+def test_a_death_that_may_be_anothers_is_not_charged(tmp_path: Path) -> None:
+    """Runs that were lost together run again one by one, so that the innocent ones succeed."""
+    (tmp_path / "bad.py").write_text(DEADLY)
+    plan = read_plan(write_plan(tmp_path, ["bad.py:Bad1", "easy(reserve=1..5)", "bad.py:Bad2"]))
+    outcome = run(plan, tmp_path / "r", executor=Together())
+    rows = Shards(tmp_path / "r").collect().to_pylist()
+    assert {row["policy"] for row in rows if row["error"]} == {"bad.py:Bad1", "bad.py:Bad2"}
+    assert (outcome.ran, outcome.failed) == (7, 2)
+
+
+def test_a_broken_executor_ends_the_sweep(tmp_path: Path) -> None:
+    """A pool that cannot be used again fails no run; what is done is kept."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    plan = read_plan(write_plan(tmp_path, ["deadly.py:Bad1", "easy(reserve=1..5)"]))
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool,
+        pytest.raises(UsageError, match="what was finished is saved"),
+    ):
+        run(plan, tmp_path / "r", executor=pool)
+    assert all(Shards(tmp_path / "r").done().values())
+
+
+@pytest.mark.parametrize("what", ["log.swf", "mine.py"])
+def test_what_changes_during_a_sweep_gives_no_rows(tmp_path: Path, what: str) -> None:
+    """A log or a policy that is not that of the key any more is an error, not other numbers."""
+    (tmp_path / "mine.py").write_text("def mine(wait, estimate, procs): return wait\n")
+    write_log(tmp_path, jobs=90)  # which no other test has left in this process
+    path = write_plan(tmp_path, ["mine.py:mine"])
+    plan = read_plan(path)
+    text = (tmp_path / what).read_text()
+    (tmp_path / what).write_text(text.replace("return wait", "return -wait").rstrip("\n") + "\n\n")
+    outcome = run(plan, tmp_path / "r")
+    [row] = Shards(tmp_path / "r").collect().to_pylist()
+    assert outcome.failed == 1 and what in row["error"] and "changed since" in row["error"]
+    again = run(read_plan(path), tmp_path / "r")
+    assert (again.ran, again.failed) == (1, 0)

@@ -81,6 +81,23 @@ def test_space_reads_ranges() -> None:
         Space.of("easy", ["nothing=0..1"])
 
 
+def test_a_users_function_is_tuned(tmp_path, capsys) -> None:
+    """The parameters of a function in a file are searched like those of any part."""
+    (tmp_path / "ideas.py").write_text(
+        "import shadowtime as st\n\n@st.order\n"
+        "def linear(now, job, user, w=1.0, steps=2):\n    return w * job.wait + steps\n"
+    )
+    write_swf(JOBS, tmp_path / "log.swf")
+    words = ["tune", str(tmp_path / "log.swf"), "-c", "pool:256", "--trials", "3", "--copies", "2"]
+    words += ["-p", f"{tmp_path / 'ideas.py'}:linear", "--json"]
+    assert run([*words, "--over", "w=0.1..10", "--over", "steps=1..3"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    settings = found["front"][0]["settings"]
+    assert 0.1 <= float(settings["w"]) <= 10 and settings["steps"] in ("1", "2", "3")
+    assert run([*words, "--over", "steps=1..2.5"]) == 2
+    assert "steps is a whole number" in capsys.readouterr().err
+
+
 def test_halving_spends_less_and_keeps_the_best() -> None:
     """The best candidate of a known function survives; most see few weeks only."""
     space = Space.of("easy(order=weighted)", ["expansion=0..1"])

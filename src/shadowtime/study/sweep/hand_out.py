@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
-import signal
-import threading
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
-from multiprocessing.connection import wait as wait_for_end
-from typing import TYPE_CHECKING, TypeVar
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import ShadowtimeError, UsageError
+from shadowtime.study.sweep.workers import WorkerDied, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
-    Pool = Callable[[], contextlib.AbstractContextManager[Executor]]
-    """Creates the executor of a round: a broken pool of processes cannot be reused."""
+    Pool = contextlib.AbstractContextManager[Executor]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,45 +26,77 @@ PATIENCE = 60.0
 """Seconds for workers to finish after Ctrl-C."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lost(Generic[Item]):
+    """An item that a worker did not finish."""
+
+    item: Item
+    why: str
+    certain: bool
+    """True if its own worker died, False if it may have been lost with another item."""
+
+
+class Deaths:
+    """How often the worker of a single item died, for certain.
+
+    Examples
+    --------
+    >>> deaths = Deaths()
+    >>> lost = [Lost(item=1, why="", certain=certain) for certain in (False, True, True)]
+    >>> [deaths.abandon(1, one) for one in lost]
+    [False, False, True]
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[Hashable] = Counter()
+
+    def abandon(self, name: Hashable, lost: Lost[Item]) -> bool:
+        """Charge a death to an item; True if it has had its chances."""
+        self._counts[name] += lost.certain
+        return self._counts[name] >= DEATHS
+
+
 def hand_out(
     items: Sequence[Item],
     work: Callable[[Item], Result],
     pool: Pool,
     *,
     done: Callable[[Result], None],
-    again: Callable[[list[tuple[Item, str]]], Sequence[Item]],
+    again: Callable[[list[Lost[Item]]], Sequence[Item]],
     stop: Callable[[], None] | None = None,
 ) -> None:
     """Send items to workers until all are done.
 
     Rules
     -----
-    ``done`` receives each result. Items whose worker died are returned with the reason, and
-    ``again`` returns what to send instead. An error of this package or of the operating system ends
-    everything. On Ctrl-C ``stop`` tells the workers to return what they have, within a minute;
-    without ``stop`` they are not awaited.
+    ``done`` receives each result. Lost items are given to ``again``, which returns what to send
+    instead. If it is not known whose worker died (a cluster loses a node with several workers),
+    what is sent instead goes out one item at a time: the next death is certain. An error of this
+    package or of the operating system ends everything. On Ctrl-C ``stop`` tells the workers to
+    return what they have, within a minute; without ``stop`` they are not awaited.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> found = []
-    >>> hand_out([1, 2], str, lambda: ThreadPoolExecutor(1), done=found.append, again=lambda _: [])
+    >>> hand_out([1, 2], str, ThreadPoolExecutor(1), done=found.append, again=lambda _: [])
     >>> found
     ['1', '2']
     """
-    waiting: Sequence[Item] = list(items)
-    while waiting:
-        with pool() as executor:
-            lost = _round(executor, waiting, work, done, stop)
-        waiting = again(lost) if lost else []
+    rounds: list[Sequence[Item]] = [list(items)]
+    with pool as executor:
+        while rounds:
+            lost = _round(executor, rounds.pop(), work, done, stop)
+            certain = [one for one in lost if one.certain]
+            if together := again(certain) if certain else ():
+                rounds.append(together)
+            if doubtful := [one for one in lost if not one.certain]:
+                rounds += [[one] for one in again(doubtful)]
 
 
 def on_executor(executor: Executor | None, workers: int) -> Pool:
-    """A given executor, used for every round; else new processes of this machine for each."""
-    if executor is None:
-        return lambda: process_pool(workers)
-    given = executor
-    return lambda: contextlib.nullcontext(given)
+    """A given executor, else processes of this machine."""
+    return Workers(workers) if executor is None else contextlib.nullcontext(executor)
 
 
 def _round(
@@ -83,16 +105,13 @@ def _round(
     work: Callable[[Item], Result],
     done: Callable[[Result], None],
     stop: Callable[[], None] | None,
-) -> list[tuple[Item, str]]:
+) -> list[Lost[Item]]:
     """One attempt at all items; those that were lost are returned with the reason."""
-    lost: list[tuple[Item, str]] = []
+    lost: list[Lost[Item]] = []
     futures: dict[Future[Result], Item] = {}
     try:
-        try:
-            for item in items:
-                futures[executor.submit(work, item)] = item
-        except BrokenExecutor:  # a worker died while others were still handed in
-            lost += [(item, DIED) for item in items[len(futures) :]]
+        for item in items:
+            futures[executor.submit(work, item)] = item
         left = set(futures)
         while left:
             ended, left = wait(left, return_when=FIRST_COMPLETED)
@@ -100,12 +119,18 @@ def _round(
                 wrong = future.exception()
                 if wrong is None:
                     done(future.result())
-                elif isinstance(wrong, ShadowtimeError | OSError):
+                elif isinstance(wrong, ShadowtimeError | OSError | BrokenExecutor):
                     raise wrong
-                else:  # a broken pool, or whatever an executor calls a lost worker
-                    broken = isinstance(wrong, BrokenExecutor) or not str(wrong)
-                    why = DIED if broken else f"{type(wrong).__name__}: {wrong}"
-                    lost.append((futures[future], why))
+                else:  # our own, or whatever another executor calls a lost worker
+                    certain = isinstance(wrong, WorkerDied) or len(items) == 1
+                    why = f"{type(wrong).__name__}: {wrong}" if str(wrong) else DIED
+                    lost.append(Lost(item=futures[future], why=why, certain=certain))
+    except BrokenExecutor:
+        raise UsageError(
+            "a worker of the executor died, after which it takes no more work and does not tell "
+            "whose it was; what was finished is saved: run it again with workers= instead of "
+            "executor=, which finds the run that ends its worker"
+        ) from None
     except BaseException:  # Ctrl-C
         if stop is not None:
             stop()
@@ -116,26 +141,3 @@ def _round(
             wait([future for future in futures if future.running()], timeout=PATIENCE)
         raise
     return lost
-
-
-def process_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool whose workers begin with the modules loaded, and end with their parent.
-
-    They are forked from a server that has no threads of ours, so nothing is held locked in them.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["shadowtime.study.sweep.unit"])
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
-
-
-def _begin() -> None:
-    """The parent handles Ctrl-C; if the parent is killed, its workers end too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for_end([parent.sentinel])
-        os._exit(1)

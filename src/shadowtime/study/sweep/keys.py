@@ -13,7 +13,6 @@ import inspect
 import json
 import pickle
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,9 +119,9 @@ def of_policy(policy: Any, text: str | None = None) -> str:
     >>> of_policy(parse_policy("easy(reserve=2)")) == of_policy(parse_policy("easy"))
     False
     """
-    own = [_file_digest(text.rpartition(":")[0])] if text and ".py:" in text else []
-    if own and text:
-        return digest("file", text.rpartition(":")[2], *own)
+    if text and ".py:" in text:
+        file, _, name = text.rpartition(":")
+        return digest("file", name, of_file(Path(file)))
     if isinstance(policy, Policy):
         parts = {slot: _part(part) for slot, part in policy.parts.items()}
         return digest("parts", json.dumps(parts, sort_keys=True))
@@ -147,11 +146,6 @@ def _written(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_written(one) for one in value]
     return _setting(value)
-
-
-@cache
-def _file_digest(path: str) -> str:
-    return of_file(Path(path))
 
 
 def _setting(value: Any) -> Any:

@@ -8,13 +8,12 @@ there. So an interrupted study resumes, and only a number is sent.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.errors import ShadowtimeError
 from shadowtime.study.fan_out import cores
-from shadowtime.study.sweep.hand_out import DEATHS, hand_out, on_executor
+from shadowtime.study.sweep.hand_out import Deaths, Lost, hand_out, on_executor
 from shadowtime.study.sweep.run import Progress
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def run_parts(
     ``workers`` processes of this machine are used. A part whose worker dies is run again, and
     ends the study if its worker dies again.
     """
-    deaths: Counter[int] = Counter()
+    deaths = Deaths()
     done = 0
 
     def count(_: None) -> None:
@@ -59,12 +58,11 @@ def run_parts(
         done += 1
         progress(Progress(done=done, failed=0, total=len(missing)))
 
-    def again(lost: list[tuple[Part, str]]) -> list[Part]:
-        for (_, number), why in lost:
-            deaths[number] += 1
-            if deaths[number] >= DEATHS:
-                raise ShadowtimeError(f"run {number + 1} of the study failed twice: {why}")
-        return [part for part, _ in lost]
+    def again(lost: list[Lost[Part]]) -> list[Part]:
+        for one in lost:
+            if deaths.abandon(one.item[1], one):
+                raise ShadowtimeError(f"run {one.item[1] + 1} of the study failed twice: {one.why}")
+        return [one.item for one in lost]
 
     pool = on_executor(executor, max(1, min(workers or cores(), len(missing))))
     hand_out([(study, one) for one in missing], run_part, pool, done=count, again=again)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.engine.semantics import SEMANTICS
-from shadowtime.errors import UsageError, near
+from shadowtime.errors import InputError, PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, Window
 from shadowtime.metrics.window import ALL
 from shadowtime.policy import make_policy, parse_policy
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.workload import Workload
+
+
+CHANGED = "changed since the sweep began: run it again, and what has changed gets runs of its own"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,16 @@ class Log:
             cleaning=rules, demand=demand,
             digest=digest("log", trace, known, str(first), repr(rules), str(demand)),
         )  # fmt: skip
+
+    def refuse_changed(self) -> None:
+        """Reject files that are no longer those that the digest is of."""
+        now = Log.of(
+            self.path or cast("Workload", self.jobs), self.cluster, first=self.first,
+            cleaning=dict(self.cleaning), demand=self.demand,
+        )  # fmt: skip
+        if now.digest != self.digest:
+            what = self.machine if now.trace == self.trace else self.path
+            raise InputError(f"has {CHANGED}", path=what)
 
     @property
     def machine(self) -> str:
@@ -139,8 +152,13 @@ class Variant:
         return found
 
     def make(self) -> Any:
-        """The policy."""
-        return parse_policy(self.given) if isinstance(self.given, str) else self.given
+        """The policy; a file of its that is no longer the one of the digest is rejected."""
+        if not isinstance(self.given, str):
+            return self.given
+        made = parse_policy(self.given)
+        if of_policy(made, self.given) != self.digest:
+            raise PolicyError(f"{self.name} has {CHANGED}")
+        return made
 
 
 def _called(text: str) -> str:

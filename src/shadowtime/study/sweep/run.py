@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import pass_of, warm
 from shadowtime.errors import ShadowtimeError, UsageError
 from shadowtime.study.fan_out import cores
-from shadowtime.study.sweep.hand_out import DEATHS, hand_out, on_executor
+from shadowtime.study.sweep.hand_out import Deaths, Lost, hand_out, on_executor
 from shadowtime.study.sweep.shards import Shards, failed_row
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
 
@@ -70,10 +70,9 @@ def run_plan(
     -----
     Cases go to workers in units of one log; a worker writes what it did as a shard. ``executor`` is
     any ``concurrent.futures.Executor`` whose workers see the folder and the logs, ``workers`` of
-    them if given; else ``workers`` processes of this machine are used (1: this process). A worker
-    that dies breaks a pool: a new one is created and the units that were lost are run again in
-    halves, until the run that kills its worker is found and recorded as failed. Kernels are
-    compiled once before the units are sent out.
+    them if given; else ``workers`` processes of this machine are used (1: this process). A unit
+    whose worker died is run again in halves, until the run that ends its worker is found and
+    recorded as failed. Kernels are compiled once before the units are sent out.
     """
     shards = Shards(Path(folder))
     shards.make()
@@ -156,28 +155,21 @@ class _Count:
         )  # fmt: skip
 
 
-def _again(shards: Shards, count: _Count) -> Callable[[list[tuple[Unit, str]]], list[Unit]]:
+def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[Unit]]:
     """What to send instead of units that were lost: halves, until the failing run is found."""
-    deaths = dict[str, int]()
+    deaths = Deaths()
 
-    def again(lost: list[tuple[Unit, str]]) -> list[Unit]:
+    def again(lost: list[Lost[Unit]]) -> list[Unit]:
         done = shards.done()
         waiting: list[Unit] = []
-        for unit, why in lost:
-            left = tuple(case for case in unit.cases if case.key not in done)
-            count.add(Done(ran=len(unit.cases) - len(left), failed=0))
-            if len(left) > 1:
-                waiting += Unit(
-                    cases=left, folder=unit.folder, load=unit.load, stop=unit.stop
-                ).halves()
-            elif left:
-                key = left[0].key
-                deaths[key] = deaths.get(key, 0) + 1
-                if deaths[key] < DEATHS:
-                    waiting += unit.halves()
-                else:
-                    shards.write([failed_row(left[0], why)])
-                    count.add(Done(ran=1, failed=1))
+        for one in lost:
+            left = tuple(case for case in one.item.cases if case.key not in done)
+            count.add(Done(ran=len(one.item.cases) - len(left), failed=0))
+            if len(left) == 1 and deaths.abandon(left[0].key, one):
+                shards.write([failed_row(left[0], one.why)])
+                count.add(Done(ran=1, failed=1))
+            else:
+                waiting += replace(one.item, cases=left).halves()
         return waiting
 
     return again

@@ -6,7 +6,7 @@ import copy
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +48,7 @@ class Unit:
         """The unit in two parts; itself if it is a single run."""
         middle = len(self.cases) // 2
         parts = (self.cases[:middle], self.cases[middle:])
-        return [
-            Unit(cases=part, folder=self.folder, load=self.load, stop=self.stop)
-            for part in parts
-            if part
-        ]
+        return [replace(self, cases=part) for part in parts if part]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +71,9 @@ class _Inputs:
     def of(self, case: Case, load: Loader) -> tuple[Workload, Cluster]:
         if self.log[0] != case.log.digest:
             self.log = (case.log.digest, None)
-            self.log = (case.log.digest, load(case.log))
+            loaded = load(case.log)
+            case.log.refuse_changed()  # after reading: a change before or meanwhile shows
+            self.log = (case.log.digest, loaded)
         jobs, cluster = self.log[1]
         what = (case.log.digest, case.load, case.kind, case.copy, case.seed)
         if self.copy[0] != what:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -127,8 +127,7 @@ def _is_whole(policy: Policy, name: str) -> bool:
     """True for a slot that takes a number (the depth of reservations) or a whole parameter."""
     if name in SLOTS:
         return True
-    part = getattr(policy, slot_with(policy, name))
-    default = next(field.default for field in fields(part) if field.name == name)
+    default = getattr(policy, slot_with(policy, name)).declared()[name].default
     return isinstance(default, int) and not isinstance(default, bool)
 
 
