@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,41 @@ def test_policies_take_parameters_parts_and_functions() -> None:
 
     own = st.policy("easy", order=longest)
     assert own.name == "easy(order=longest)"
+    assert own.parameters["order"] == "longest"
     assert st.simulate(jobs(), 4, own).check().ok
+
+
+def test_functions_are_named_as_on_the_command_line(tmp_path: Path) -> None:
+    """A bare function has its own name and parameters, so two of them can be compared."""
+
+    @st.order
+    def narrow(now: int, job: Any, weight: float = 1.0) -> float:
+        return -weight * float(job.procs)
+
+    @st.backfill_key
+    def least_area(now: int, job: Any) -> float:
+        return -float(job.estimate * job.procs)
+
+    def longest(wait: float, estimate: float, procs: float) -> float:
+        return estimate
+
+    given = [narrow, narrow(weight=3), least_area, longest, "easy"]
+    found = st.compare(jobs(), 4, given)
+    assert [run.name for run in found] == ["narrow", "narrow(weight=3)", "least_area", "longest", "easy"]
+    assert st.simulate(jobs(), 4, narrow(weight=3)).name == "narrow(weight=3)"
+    (tmp_path / "own.py").write_text(
+        "import shadowtime as st\n\n@st.order\ndef narrow(now, job, weight=1.0):\n"
+        "    return -weight * job.procs\n"
+    )
+    typed = f"{tmp_path / 'own.py'}:narrow(weight=3)"
+    assert st.policy(typed).name == st.policy(narrow(weight=3)).name
+
+    more = st.policy(narrow, weight=3, reserve=2)
+    assert more.name == "narrow(weight=3, reserve=2)"
+    assert (more.parameters["order"], more.parameters["reserve"]) == ("narrow(weight=3)", "2")
+    assert st.policy(longest, estimate="last-two").parameters["estimate"] == "last-two"
+    with pytest.raises(PolicyError, match="no parameter 'wait'"):
+        st.policy(narrow, wait=3)
 
 
 def test_wrong_words_raise_our_errors() -> None:

@@ -148,9 +148,6 @@ class Custom(Written, Order):
         """Every parameter with its value."""
         return super().settings() if self.by_record else {"function": self.function}
 
-    def __str__(self) -> str:
-        return super().__str__() if self.by_record else f"custom({self.label})"
-
 
 AS_SITE = -1
 """A number of Multifactor that is not given: the site's own setting applies."""

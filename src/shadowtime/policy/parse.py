@@ -82,33 +82,47 @@ def make_policy(text: Any, /, **parameters: Any) -> Any:
     ...
     shadowtime.errors.PolicyError: unknown policy 'easi'. Did you mean easy...
     """
-    if not isinstance(text, str):
-        name = str(getattr(text, "name", None) or getattr(text, "__name__", type(text).__name__))
-        made = as_policy(text, name=name)
-        return made.replace(**parameters) if parameters else made
-    values = dict(parameters)
-    parts: dict[str, Any] = {}
+    given: dict[str, Part] = {}
+    values: dict[str, Any] = {}
     for key, value in parameters.items():
         if key in SLOTS and isinstance(value, Part):
-            parts[key] = values.pop(key)
+            given[key] = value
         elif key == "order" and callable(value):
-            parts[key] = Custom(values.pop(key))
-    written = ", ".join(f"{key}={show(value)}" for key, value in values.items())
-    base = text.rstrip()
-    if written:
-        base = f"{base[:-1]}, {written})" if base.endswith(")") else f"{base}({written})"
-    made = parse_policy(base)
-    if not parts:
+            given[key] = Custom(value)
+        else:
+            values[key] = value
+    named = ", ".join(f"{key}={show(value)}" for key, value in values.items())
+    if isinstance(text, str):
+        made = parse_policy(_with_more(text.rstrip(), named))
+    else:
+        calls = {key: parse_call(show(value)) for key, value in values.items()}
+        if isinstance(text, Part):  # its own parameters are part of its name
+            own = {key: calls.pop(key) for key in text.declared() if key in calls}
+            text = with_settings(text, own)
+            named = ", ".join(f"{key}={show(values[key])}" for key in calls)
+        name = _name_of(text)
+        made = as_policy(text, name=name)
+        made = with_parameters(made, Call(name, calls), name=_with_more(name, named))
+    if not given:
         return made
-    names = ", ".join(f"{slot}={_part_name(part)}" for slot, part in parts.items())
-    name = f"{made.name[:-1]}, {names})" if made.name.endswith(")") else f"{made.name}({names})"
-    return made.replace(name=name, **parts)
+    if not isinstance(made, Policy):
+        raise PolicyError(f"{_name_of(made)} is implemented by its own code and takes no parts")
+    named = ", ".join(f"{slot}={part}" for slot, part in given.items())
+    return made.replace(name=_with_more(made.name, named), **given)
 
 
-def _part_name(part: Any) -> str:
-    if isinstance(part, Custom) and not part.by_record:
-        return part.label
-    return str(part)
+def _with_more(name: str, more: str) -> str:
+    """A policy text with more parameters behind those that it has."""
+    if not more:
+        return name
+    return f"{name[:-1]}, {more})" if name.endswith(")") else f"{name}({more})"
+
+
+def _name_of(thing: Any) -> str:
+    """What a policy, a part or a function is called; a part's parameters are in its name."""
+    if isinstance(thing, Part):
+        return str(thing)
+    return str(getattr(thing, "name", None) or getattr(thing, "__name__", type(thing).__name__))
 
 
 def whole_schedulers() -> list[Any]:
