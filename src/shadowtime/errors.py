@@ -87,6 +87,22 @@ class MissingExtra(ShadowtimeError, ImportError):
         super().__init__(f"{module} is needed to {purpose}: pip install 'shadowtime[{extra}]'")
 
 
+def similar(word: str, known: Iterable[str], *, most: int = 2, cutoff: float = 0.6) -> list[str]:
+    """The names that a word was probably meant to be: those that it begins, then those like it.
+
+    Examples
+    --------
+    >>> similar("bsld", ["ppbsld", "bsld_mean", "wait"]), similar("esay", ["easy"])
+    (['bsld_mean', 'ppbsld'], ['easy'])
+    """
+    from difflib import get_close_matches  # only for a message
+
+    low = {name.lower(): name for name in known}
+    begun = [one for one in low if len(word) > 2 and one.startswith(word.lower())]
+    like = get_close_matches(word.lower(), low, n=most, cutoff=cutoff)
+    return [low[one] for one in dict.fromkeys([*begun, *like])][:most]
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: what was meant, or what there is.
 
@@ -95,11 +111,8 @@ def near(word: str, known: Iterable[str]) -> str:
     >>> near("esay", ["easy", "fcfs"]), near("x", ["easy", "fcfs"]), near("x", [])
     (': did you mean easy?', ': there are easy, fcfs', ': there is none')
     """
-    from difflib import get_close_matches  # only for a message
-
     names = list(known)
-    low = {name.lower(): name for name in names}
-    found = [low[one] for one in get_close_matches(word.lower(), low, n=2, cutoff=0.6)]
+    found = similar(word, names)
     if found:
         return f": did you mean {' or '.join(found)}?"
     if not names:

@@ -117,7 +117,8 @@ def test_functions_are_named_as_on_the_command_line(tmp_path: Path) -> None:
 
     given = [narrow, narrow(weight=3), least_area, longest, "easy"]
     found = st.compare(jobs(), 4, given)
-    assert [run.name for run in found] == ["narrow", "narrow(weight=3)", "least_area", "longest", "easy"]
+    names = [run.name for run in found]
+    assert names == ["narrow", "narrow(weight=3)", "least_area", "longest", "easy"]
     assert st.simulate(jobs(), 4, narrow(weight=3)).name == "narrow(weight=3)"
     (tmp_path / "own.py").write_text(
         "import shadowtime as st\n\n@st.order\ndef narrow(now, job, weight=1.0):\n"

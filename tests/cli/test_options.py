@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,83 @@ def test_an_option_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) ->
     for command in (["trace", "info", "log.swf"], ["trace", "generate", "lublin", "x.swf"]):
         option = "--unlimited" if "info" in command else "--jobs"
         assert f"{option} is given twice" in refused(capsys, *command, option, "5", option, "6")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "log.swf", "-p", "easy", "easy++"], "write -p easy -p easy++"),
+        (["compare", "-p", "easy", "fcfs", "log.swf"], "write -p easy -p fcfs"),
+        (["compare", "log.swf", "-p", "easy", "--load", "1", "1.2"], "write --load 1 --load 1.2"),
+        (["simulate", "log.swf", "-p", "easy", "easy++"], "use: shadowtime compare"),
+        (["simulate", "log.swf", "other.swf", "-p", "easy"], "unexpected extra argument"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_second_value_behind_an_option_shows_how_to_repeat_it(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    """The parser takes the second value for an argument, of which there is one too many."""
+    assert message in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "log.swf", "-p", "easy(reserve=-1)"], "A number from 0 is how many jobs"),
+        (["tune", "long.swf", "-p", "easy", "--over", "reserve=1..4", "--objective", "bsld"],
+         "did you mean bsld_mean"),
+        (["sweep", "run", "plan.toml", "-o", "runs"], 'logs = ["FILE", ...]'),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_a_wrong_word_is_answered_with_the_right_one(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    Path("plan.toml").write_text('log = ["log.swf"]\npolicies = ["easy"]\n')
+    write_swf(first_jobs(demo_workload(), 300), "long.swf")
+    assert run(arguments) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+OWN = """
+import shadowtime as st
+
+@st.order
+def wide(now, job):
+    return job.proc
+
+@st.select
+def all_of_them(now, jobs, free):
+    jobs.startt[0] = 1
+
+class Deciding:
+    def decide(self, snapshot):
+        return [st.Start(job.identity) for job in snapshot.waiting]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wide", "'proc'. Did you mean procs"),
+        ("all_of_them", "'startt'. Did you mean start"),
+        ("Deciding", "'identity'. Did you mean "),
+    ],
+)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_unknown_attribute_of_a_job_lists_the_known_ones(
+    name: str, message: str, compiled: bool
+) -> None:
+    """Whether the function is compiled or not; every field is listed."""
+    Path("own.py").write_text(OWN)
+    found = subprocess.run(
+        [sys.executable, "-m", "shadowtime", "simulate", "log.swf", "-p", f"own.py:{name}"],
+        capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": str(1 - compiled)},
+    )  # fmt: skip
+    last = found.stderr.splitlines()[-1]
+    assert found.returncode == 2 and message in last
+    assert all(field in last for field in ("submit", "request", "estimate", "procs", "user"))
 
 
 def test_options_that_may_be_repeated_still_may(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,17 +8,28 @@ the exception then names what is wrong, and the line.
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import BROKEN
 from shadowtime.engine.uses import uses_of
 from shadowtime.errors import PolicyError
-from shadowtime.kernel.choice import SELECT, SELECT_BROKE
-from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER, node_record, record
+from shadowtime.kernel.choice import SELECT, SELECT_BROKE, Free, Queue
+from shadowtime.kernel.record import (
+    ACCOUNT,
+    EXECUTABLE,
+    ROW,
+    USER,
+    Job,
+    Node,
+    node_record,
+    record,
+)
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
-from shadowtime.policy.functions import LEARN, TIMER, plain, where
+from shadowtime.policy.functions import LEARN, TIMER, in_words, plain, where
+from shadowtime.policy.values import near
 from shadowtime.policy.written import ALL, KEYS
 
 if TYPE_CHECKING:
@@ -29,6 +40,10 @@ if TYPE_CHECKING:
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
+
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (Job, Node, Queue, Free)}
+"""What functions are handed, by the names under which the compiler reports them."""
+UNKNOWN_FIELD = re.compile(rf"Unknown attribute '(\w+)' of type ({'|'.join(RECORDS)})\(")
 
 
 def raise_failure(
@@ -130,7 +145,7 @@ def what_is_wrong(
         file = written.__code__.co_filename
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
                  if frame.filename == file]  # fmt: skip
-        return (lines[-1] if lines else None), f"{type(error).__name__}: {error}"
+        return (lines[-1] if lines else None), in_words(error)
     if math.isnan(number):
         return None, "it returned nan, which is no number to sort by"
     return None, (
@@ -144,9 +159,14 @@ def compile_failure(slot_name: str, function: Callable[..., Any], error: Any) ->
     file = plain(function).__code__.co_filename
     place = getattr(error, "loc", None)
     line = place.line if place is not None and place.filename == file else None
+    reason = reason_of(str(error))
+    if unknown := UNKNOWN_FIELD.match(reason):
+        name, of = unknown[1], RECORDS[unknown[2]]
+        reason = f"{of.__name__} has no attribute {name!r}. {near(name, of._fields)}"
+    else:
+        reason += "; use plain arithmetic on its arguments"
     return PolicyError(
-        f"the {slot_name} function {where(function, line)} cannot be compiled: "
-        f"{reason_of(str(error))}; use plain arithmetic on its arguments"
+        f"the {slot_name} function {where(function, line)} cannot be compiled: {reason}"
     )
 
 

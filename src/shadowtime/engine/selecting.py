@@ -21,7 +21,7 @@ from shadowtime.kernel import choice as home
 from shadowtime.kernel import library
 from shadowtime.kernel.choice import COLUMNS, SELECT, Choice, Free, Queue, select_signature
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.policy.functions import plain, where
+from shadowtime.policy.functions import in_words, plain, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ class Chooser:
         why = "compiled, it raised an error, in plain Python it raises none"
         line = None
         if self.error is not None:
-            why = f"{type(self.error).__name__}: {self.error}"
+            why = in_words(self.error)
             file = plain(function).__code__.co_filename
             frames = traceback.extract_tb(self.error.__traceback__)
             line = next((at.lineno for at in reversed(frames) if at.filename == file), None)

@@ -73,6 +73,32 @@ def where(function: Callable[..., Any], line: int | None = None) -> str:
     return f"{name} ({code.co_filename}:{line or code.co_firstlineno})" if code else name
 
 
+def in_words(error: BaseException) -> str:
+    """What a user's function raised; of an unknown attribute, the ones that there are.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Job(NamedTuple):
+    ...     procs: int
+    ...     wait: int
+    >>> try:
+    ...     Job(1, 2).proc
+    ... except AttributeError as error:
+    ...     print(in_words(error))
+    AttributeError: 'Job' object has no attribute 'proc'. Did you mean procs? Known: procs, wait.
+    """
+    from shadowtime.policy.values import near  # which loads the catalogue, made of functions
+
+    text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, AttributeError) or not error.name:
+        return text
+    known = getattr(error.obj, "_fields", ())
+    if hasattr(error.obj, "__dataclass_fields__"):  # with what is worked out from the fields
+        known = [one for one in dir(error.obj) if not one.startswith("_")]
+    return f"{text}. {near(error.name, known)}" if known else text
+
+
 def takes_record(function: Callable[..., Any]) -> bool:
     """True if a function is written over the job record: its first argument is ``now``.
 

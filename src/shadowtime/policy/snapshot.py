@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime.errors import PolicyError, ShadowtimeError
+from shadowtime.policy.functions import in_words
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def ask_policy(policy: PythonPolicy, snapshot: Snapshot) -> list[object]:
         raise
     except Exception as error:
         raise PolicyError(
-            f"{name_of(policy)}.decide failed at {snapshot.now}: {type(error).__name__}: {error}"
+            f"{name_of(policy)}.decide failed at {snapshot.now}: {in_words(error)}"
         ) from error
     raise PolicyError(
         f"{name_of(policy)}: decide must return decisions, not {type(decisions).__name__}"

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, similar
 from shadowtime.policy.catalogue import written_parts
 from shadowtime.policy.part import Part
 
@@ -67,10 +67,8 @@ def near(name: str, known: Iterable[str]) -> str:
     >>> near("esay", ["easy", "fcfs"])
     'Did you mean easy? Known: easy, fcfs.'
     """
-    import difflib
-
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = similar(name, names, most=3, cutoff=0.5)
     guess = f"Did you mean {' or '.join(close)}? " if close else ""
     return f"{guess}Known: {', '.join(names)}."
 
@@ -84,7 +82,8 @@ def part_from(slot: str, call: Call) -> Part:
         return reserve.Depth(depth) if depth > 0 else reserve.NoReservation()
     known = parts()[slot]
     if call.name not in known:
-        raise PolicyError(f"unknown {slot} {call.name!r}. {near(call.name, known)}")
+        count = "A number from 0 is how many jobs get a reservation. " if slot == "reserve" else ""
+        raise PolicyError(f"unknown {slot} {call.name!r}. {count}{near(call.name, known)}")
     return with_settings(known[call.name], call.arguments)
 
 

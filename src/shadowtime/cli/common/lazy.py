@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -83,7 +84,8 @@ class LazyGroup(click.Group):
 def refuse_repeats(command: click.Command) -> click.Command:
     """The same command, but it rejects a second value for an option that takes one.
 
-    Without this the parser silently keeps the last value. Works for groups and their commands, too.
+    Without this the parser silently keeps the last value, or takes a second value behind an option
+    for an argument. Works for groups and their commands, too.
     """
     if isinstance(command, click.Group):
         for inner in command.commands.values():
@@ -97,7 +99,10 @@ def refuse_repeats(command: click.Command) -> click.Command:
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
+            typed = list(args)
             options, rest, order = parse(args=args)
+            if rest and not ctx.allow_extra_args and not ctx.resilient_parsing:
+                _refuse_rest(command, typed, rest, ctx)
             _check(order, ctx)
             return options, rest, order
 
@@ -120,6 +125,30 @@ def _check(order: list[click.Parameter], ctx: click.Context) -> None:
                 f"{name} is given twice and takes one value.{_hint(one, ctx)}", ctx
             )
         seen.add(name)
+
+
+def _refuse_rest(
+    command: click.Command, typed: list[str], rest: list[str], ctx: click.Context
+) -> None:
+    """Reject words that no argument takes; if they follow an option's value, say how to repeat it.
+
+    ``-p easy easy++`` gives the option one value and leaves one word.
+    """
+    taking = {
+        name: one
+        for one in command.params
+        if isinstance(one, click.Option) and not one.is_flag and not one.count
+        for name in one.opts
+    }
+    for at, word in enumerate(typed):
+        values = list(takewhile(lambda each: not each.startswith("-"), typed[at + 1 :]))
+        if word not in taking or len(values) < 2:
+            continue
+        option = taking[word]
+        again = f" {word} takes one value: write {word} {values[0]} {word} {values[1]}."
+        hint = again if option.multiple else _hint(option, ctx)
+        if hint:
+            raise click.UsageError(f"Got unexpected extra argument ({' '.join(rest)}).{hint}", ctx)
 
 
 def _hint(option: click.Option, ctx: click.Context) -> str:

@@ -116,7 +116,10 @@ def _texts(table: dict[str, Any], key: str) -> list[Any]:
 def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
     found = table.get(key, [])
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise UsageError(f"write [[{key}]], with two brackets")
+        raise UsageError(
+            f"write [[{key}]], with two brackets, for a log with settings of its own, or {key}s = "
+            '["FILE", ...] for files'
+        )
     return found
 
 
