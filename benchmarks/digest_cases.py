@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from benchmarks.digest_sites import draw_site, recordings
+from benchmarks.site_passes import passes
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
-from shadowtime.policy import catalogue
+from shadowtime.engine import simulate
+from shadowtime.live.record import decision_to_json
+from shadowtime.live.replay import LogPort, follow
+from shadowtime.policy import catalogue, parse_policy
+from shadowtime.slurm.recording.check import check_recording
 from shadowtime.study.papers.class_partitioning.policies import (
     DEPTHS,
     ONCE,
@@ -29,14 +37,19 @@ from shadowtime.study.papers.pv_easy.policies import ABLATIONS, PREDICTORS, READ
 from shadowtime.study.papers.rua.policies import BEYOND, LIMIT
 from shadowtime.study.papers.rua.policies import POLICIES as RUA
 from shadowtime.trace import read
+from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import demo_workload
 from shadowtime.workload.clean import fit
 from shadowtime.workload.demand import draw_bandwidth
 from shadowtime.workload.scale import offered_load, to_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from shadowtime.cluster.site import Site
+    from shadowtime.engine.live_pass import Decided
+    from shadowtime.engine.live_pass.outcome import Shape
+    from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,16 +57,80 @@ LOAD = 0.95
 """Logs are squeezed to this load on machines that they were not recorded on, else no job waits."""
 CORES, BANDWIDTH = 4, 6000
 """Of a node; MB/s."""
+SITES, SITE_JOBS, LIVE_JOBS = 6, 120, 60
+"""Drawn sites, and the jobs of each in a simulation and in the live loop."""
+MOST = 20 * LIVE_JOBS
+"""Passes that they may take."""
+EVERY = {"M1": 4, "M2": 16}
+"""Of the long recordings every n-th pass."""
+COLUMNS = (
+    *("start", "end", "reason", "kills", "killed", "promised", "blocked_at", "limit", "place"),
+    "penalised",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A workload on a machine, and the policies that run there."""
+    """Something that is run once per text, and what its digest is taken of."""
 
     name: str
-    workload: Workload
-    cluster: Cluster
-    policies: tuple[str, ...]
+    jobs: int
+    texts: tuple[str, ...]
+    """Policies, or how a recording is checked."""
+    run: Callable[[str], Iterable[bytes]]
+
+
+def simulated(
+    name: str, workload: Workload, cluster: Cluster | Site, policies: tuple[str, ...]
+) -> Case:
+    """A workload on a machine, and the policies that run there."""
+
+    def run(text: str) -> Iterator[bytes]:
+        return columns_of(simulate(workload, cluster, parse_policy(text)))
+
+    return Case(name, len(workload), policies, run)
+
+
+def columns_of(schedule: Schedule) -> Iterator[bytes]:
+    """All columns that a schedule has, the attempts of preempted jobs, and why others waited."""
+    for name in COLUMNS:
+        column = getattr(schedule, name)
+        if column is None:
+            continue
+        yield name.encode()
+        if name == "place":
+            yield "\n".join(column).encode()
+        else:
+            yield np.asarray(column, np.int64).tobytes()
+    tried = schedule.attempts
+    for rows in (tried.job_id, tried.start, tried.end, tried.killed):
+        yield np.asarray(rows, np.int64).tobytes()
+    for words in (schedule.unstarted, schedule.waited_for):
+        yield repr(sorted(words.items()) if words else []).encode()
+
+
+def driven(
+    name: str, workload: Workload, cluster: Cluster, shape: Shape, policies: tuple[str, ...] = ()
+) -> Case:
+    """A workload through the live loop, decision by decision."""
+
+    def run(text: str) -> Iterator[bytes]:
+        port = LogPort(workload=workload, cluster=cluster)
+        made: list[Decided] = []
+        follow(
+            port, parse_policy(text), shape=shape, record=lambda _s, _m, one, _d: made.append(one)
+        )
+        yield from map(decided_bytes, made)
+        for clock, decision in port.decided:
+            yield json.dumps([clock, decision_to_json(decision)]).encode()
+
+    return Case(name, len(workload), policies or LIVE, run)
+
+
+def decided_bytes(made: Decided) -> bytes:
+    """What a pass decided, promised and wants to be woken for."""
+    decisions = [decision_to_json(one) for one in made.decisions]
+    return json.dumps([decisions, sorted(made.promises.items()), made.wake, made.unfit]).encode()
 
 
 def every_policy(*more: str) -> tuple[str, ...]:
@@ -94,8 +171,85 @@ ON_NODES = every_policy(
 )
 
 
-def cases(*, jobs: int | None) -> Iterator[Case]:
-    """Every case, the first ``jobs`` of each workload (None: all of them)."""
+ON_SITES = every_policy(
+    *("slurm", "slurm(bf_interval=30, bf_resolution=60)", "slurm(bf_max_job_test=5)"),
+    *("easy(place=first-fit)", "easy(place=pack)", "easy(place=spread)", "easy(place=slurm)"),
+    *("easy(reserve=4)", "easy(reserve=all)", "lxfw(reserve=3)"),
+    *("conservative(compress=no)", "conservative(estimate=last-two)"),
+    "part-l-a(hosts=1, above=4, hours=1)",
+)
+ON_RECORDED = ("slurm", "easy", "conservative", "lxfw(reserve=3)", "pv-easy")
+LIVE = ("fcfs", "easy", "easy-sjbf", "easy++", "conservative", "lxfw", "relaxed", "selective",
+        "pv-easy", "ibb", "priority-conservative", "slack")  # fmt: skip
+
+
+def cases(*, jobs: int | None, only: str = "") -> Iterator[Case]:
+    """The cases of the group ``only``, or those that have it in their name; empty: every case.
+
+    Of each workload the first ``jobs`` (None: all of them).
+    """
+    for make in (GROUPS[only],) if only in GROUPS else GROUPS.values():
+        for case in make(jobs):
+            if only in GROUPS or only in case.name:
+                yield case
+
+
+def on_drawn_sites(jobs: int | None) -> Iterator[Case]:
+    """Simulations on drawn sites, and the live loop on others."""
+    for seed in range(SITES):
+        yield simulated(f"site {seed}", *draw_site(seed, jobs=SITE_JOBS), ON_SITES)
+    for seed in range(3):
+        yield passed(f"site live {seed}", *draw_site(100 + seed, jobs=LIVE_JOBS, plain=True))
+
+
+def passed(name: str, workload: Workload, site: Site) -> Case:
+    """A workload through passes on snapshots of a site."""
+
+    def run(text: str) -> Iterator[bytes]:
+        for one in passes(workload, site, parse_policy(text), most=MOST):
+            yield decided_bytes(one.made)
+
+    return Case(name, len(workload), LIVE, run)
+
+
+def on_recordings(jobs: int | None) -> Iterator[Case]:
+    """Recorded Slurms: their sites under every policy, and each of their own passes."""
+    for folder in recordings():
+        name = f"recording {folder.parent.name}/{folder.name}"
+        site, work = read_site(folder)
+        yield simulated(f"{name} / site", work, site, ON_RECORDED)
+        yield simulated(f"{name} / passes", len(work), ("check",), partial(checked, folder))
+
+
+def checked(folder: Path, text: str) -> Iterator[bytes]:
+    """What the model makes of every logged pass: how much is equal, and each difference."""
+    found = check_recording(folder, every=EVERY.get(folder.name, 1))
+    counts = [(one.name, getattr(found, one.name)) for one in fields(found)]
+    yield repr([pair for pair in counts if isinstance(pair[1], int)]).encode()
+    for one in found.differences:
+        yield repr((one.time, one.what, one.job, one.ours, one.theirs)).encode()
+
+
+def live_on_machines(jobs: int | None) -> Iterator[Case]:
+    """The embedded workload through the live loop on a pool, hosts and nodes."""
+    demo = demo_workload()
+    short = demo.take(np.arange(2 * LIVE_JOBS))
+    hosts = tuple(Host(f"h{k}", (demo.machine["procs"] // 4,)) for k in range(4))
+    most = hosts[0].capacity[0]
+    narrow = short.replace(
+        resources=("procs",), demand=np.minimum(short.procs, most).reshape(-1, 1)
+    )
+    nodes = Cluster(shape="nodes", resources=("procs",), hosts=hosts)
+    yield driven("live / pool", short, nodes, "pool")
+    yield driven("live / hosts", narrow, nodes, "hosts")
+    shared = draw_bandwidth(short, "MED", seed=1)
+    count = -(-demo.machine["procs"] // CORES)
+    contended = node_cluster(count, procs=CORES, bandwidth=BANDWIDTH)
+    yield driven("live / nodes", shared, contended, "nodes", ("consres", "lessc"))
+
+
+def on_machines(jobs: int | None) -> Iterator[Case]:
+    """Pools, hosts and nodes."""
 
     def first(workload: Workload) -> Workload:
         return workload if jobs is None else workload.take(np.arange(min(jobs, len(workload))))
@@ -109,10 +263,19 @@ def cases(*, jobs: int | None) -> Iterator[Case]:
         yield from on_every_shape(path.name.partition(".")[0], log, procs)
     for month in ("Dec02", "Feb03"):
         for name, world in draw_month(month, 1).worlds.items():
-            yield Case(f"o2k {month}, {name}", first(world.workload), world.cluster, ON_HOSTS)
+            yield simulated(f"o2k {month}, {name}", first(world.workload), world.cluster, ON_HOSTS)
     texts = tuple(text_of(policy, rule) for policy in THESIS for rule in RULES)
     for name in WORKLOADS:
-        yield Case(f"hperf {name}", jobs_of(name, 1), thesis_cluster(), texts)
+        yield simulated(f"hperf {name}", jobs_of(name, 1), thesis_cluster(), texts)
+
+
+GROUPS = {
+    "live": live_on_machines,
+    "site": on_drawn_sites,
+    "recording": on_recordings,
+    "machine": on_machines,
+}
+"""Cases that belong together, by the word that --only takes."""
 
 
 def logs() -> list[Path]:
@@ -130,7 +293,7 @@ def large_enough(log: Workload) -> int:
 
 def on_every_shape(name: str, log: Workload, procs: int) -> Iterator[Case]:
     """A log on a pool, a pool of three resources, hosts, nodes, and nodes that share bandwidth."""
-    yield Case(f"{name} / pool", log, Cluster.pool(procs), ON_POOLS)
+    yield simulated(f"{name} / pool", log, Cluster.pool(procs), ON_POOLS)
     draw = np.random.default_rng(7)
     memory = log.procs * draw.integers(1, 9, len(log))
     licences = draw.integers(0, 4, len(log)) * (draw.random(len(log)) < 0.3)
@@ -139,14 +302,14 @@ def on_every_shape(name: str, log: Workload, procs: int) -> Iterator[Case]:
         demand=np.stack([log.procs, memory, licences], axis=1),
     )
     pool = Cluster.pool(procs, memory=5 * procs, licences=8)
-    yield Case(f"{name} / resources", fit(rich, pool), pool, ON_POOLS)
+    yield simulated(f"{name} / resources", fit(rich, pool), pool, ON_POOLS)
     yield on_hosts(name, log)
     nodes = -(-procs // CORES)
     full = to_load(log, nodes * CORES, LOAD)
-    yield Case(f"{name} / nodes", full, node_cluster(nodes, procs=CORES), ON_NODES)
+    yield simulated(f"{name} / nodes", full, node_cluster(nodes, procs=CORES), ON_NODES)
     shared = draw_bandwidth(full, "MED", seed=1)
     contended = node_cluster(nodes, procs=CORES, bandwidth=BANDWIDTH)
-    yield Case(f"{name} / contention", shared, contended, ON_NODES)
+    yield simulated(f"{name} / contention", shared, contended, ON_NODES)
 
 
 def on_hosts(name: str, log: Workload) -> Case:
@@ -163,4 +326,4 @@ def on_hosts(name: str, log: Workload) -> Case:
         hosts=tuple(hosts),
         options={"dedicated": {"procs": 96}},
     )
-    return Case(f"{name} / hosts", to_load(jobs, cluster.procs, LOAD), cluster, ON_HOSTS)
+    return simulated(f"{name} / hosts", to_load(jobs, cluster.procs, LOAD), cluster, ON_HOSTS)

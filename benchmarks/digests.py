@@ -1,11 +1,15 @@
 """Digests of schedules: proof that a change of the code changes no schedule.
 
-    python benchmarks/digests.py --write before.json     # before the change
-    python benchmarks/digests.py --compare before.json   # after it
+    python benchmarks/digests.py --compare              # with benchmarks/digests.json
+    python benchmarks/digests.py --compare --only site  # one group: live, site, recording, machine
+    python benchmarks/digests.py --write                # after a decision: renew the file
 
 Every policy of the catalogue and the variants of the papers' pages run on every shape of machine,
 on the embedded workload and on the archive's logs in SHADOWTIME_TRACES (else ../shared/traces):
-the first 2,000 jobs of each, or --full. Ends with code 1 where a digest differs or is missing.
+the first 2,000 jobs of each, or --full. They and ``slurm`` run on drawn sites and on those of the
+recordings beside the traces; the logged passes of the recordings are made again; and the live loop
+decides on snapshots of pools, hosts, nodes and sites. Ends with code 1 where a digest differs.
+A digest that changes is a defect, or a decision in docs/decisions: then renew it, with --only.
 """
 
 from __future__ import annotations
@@ -21,22 +25,17 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import numpy as np  # noqa: E402
-from benchmarks.digest_cases import cases  # noqa: E402
+from benchmarks.digest_cases import GROUPS, cases  # noqa: E402
 
-from shadowtime.engine import simulate  # noqa: E402
 from shadowtime.errors import ShadowtimeError  # noqa: E402
-from shadowtime.policy import parse_policy  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.digest_cases import Case
 
-    from shadowtime.schedule import Schedule
-
 JOBS = 2_000
-COLUMNS = ("start", "end", "reason", "kills", "killed", "promised", "limit", "place", "penalised")
+KEPT = Path(__file__).parent / "digests.json"
 REFUSED = "refused"
 """Stands for a digest where a policy is not defined on a machine."""
 
@@ -44,29 +43,34 @@ REFUSED = "refused"
 def main(words: Sequence[str] | None = None) -> int:
     """Print, write or compare; 1 if something differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", type=Path, metavar="FILE", help="save the digests as JSON")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="hold them against a file")
+    file = {"type": Path, "nargs": "?", "const": KEPT, "metavar": "FILE"}
+    parser.add_argument("--write", help="save the digests, those of other cases stay", **file)
+    parser.add_argument("--compare", help=f"hold them against a file ({KEPT.name})", **file)
     parser.add_argument("--jobs", type=int, default=JOBS, help="of each workload (%(default)s)")
     parser.add_argument("--full", action="store_true", help="whole logs: an hour and more")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name holds it")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT",
+        help=f"a group ({', '.join(GROUPS)}), or cases whose name holds it",
+    )  # fmt: skip
     given = parser.parse_args(words)
     known = json.loads(given.compare.read_text(encoding="utf-8")) if given.compare else None
     found: dict[str, str] = {}
-    for case in cases(jobs=None if given.full else given.jobs):
-        if given.only in case.name:
-            begun = time.perf_counter()
-            made = digests_of(case)
-            print(
-                f"{case.name}: {len(made)} policies, {len(case.workload):,} jobs, "
-                f"{time.perf_counter() - begun:.1f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-            found |= made
+    for case in cases(jobs=None if given.full else given.jobs, only=given.only):
+        begun = time.perf_counter()
+        made = digests_of(case)
+        print(
+            f"{case.name}: {len(made)} digests, {case.jobs:,} jobs, "
+            f"{time.perf_counter() - begun:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+        found |= made
     if given.write:
-        given.write.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        before = json.loads(given.write.read_text()) if given.write.is_file() else {}
+        text = json.dumps(before | found, indent=0, sort_keys=True)
+        given.write.write_text(text + "\n", encoding="utf-8")
     if known is not None:
-        return compare(known, found, only=given.only)
+        return compare(known, found, whole=not given.only)
     if not given.write:
         for name, digest in found.items():
             print(digest, name)
@@ -74,45 +78,36 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def digests_of(case: Case) -> dict[str, str]:
-    """A digest by policy, under the names of case and policy and the number of jobs."""
+    """A digest by text, under the names of case and text and the number of jobs."""
     found = {}
-    for text in case.policies:
+    for text in case.texts:
+        made = hashlib.sha256()
         try:
-            made = digest(simulate(case.workload, case.cluster, parse_policy(text)))
+            for part in case.run(text):
+                made.update(part)
+            short = made.hexdigest()[:16]
         except ShadowtimeError:
-            made = REFUSED
-        found[f"{case.name} / {text} / {len(case.workload)} jobs"] = made
+            short = REFUSED
+        found[f"{case.name} / {text} / {case.jobs} jobs"] = short
     return found
 
 
-def digest(schedule: Schedule) -> str:
-    """One text for all columns that a schedule has, and for the attempts of preempted jobs."""
-    made = hashlib.sha256()
-    for name in COLUMNS:
-        column = getattr(schedule, name)
-        if column is None:
-            continue
-        made.update(name.encode())
-        if name == "place":
-            made.update("\n".join(column).encode())
-        else:
-            made.update(np.asarray(column, np.int64).tobytes())
-    tried = schedule.attempts
-    for rows in (tried.job_id, tried.start, tried.end, tried.killed):
-        made.update(np.asarray(rows, np.int64).tobytes())
-    return made.hexdigest()[:16]
+def compare(known: dict[str, str], found: dict[str, str], *, whole: bool) -> int:
+    """Print the differences; schedules missing from a whole run count too.
 
-
-def compare(known: dict[str, str], found: dict[str, str], *, only: str) -> int:
-    """Print the differences; schedules missing from this run count too."""
-    wanted = {name: digest for name, digest in known.items() if only in name.partition(" / ")[0]}
-    if only:
-        wanted = {name: digest for name, digest in known.items() if name in found} or wanted
+    Examples
+    --------
+    >>> compare({"a": "1", "b": "2"}, {"a": "3"}, whole=False)
+    a: 1 before, 3 now
+    1 schedules compared, 1 differ; 0 are not in the file; 0 combinations are not defined
+    1
+    """
+    wanted = {name: made for name, made in known.items() if whole or name in found}
     differing = [name for name in wanted if found.get(name) != wanted[name]]
     for name in differing:
         print(f"{name}: {wanted[name]} before, {found.get(name, 'missing')} now")
     fresh = [name for name in found if name not in known]
-    refused = sum(digest == REFUSED for digest in found.values())
+    refused = sum(made == REFUSED for made in found.values())
     print(
         f"{len(wanted)} schedules compared, {len(differing)} differ; {len(fresh)} are not in the "
         f"file; {refused} combinations are not defined"

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from benchmarks.site_passes import passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from engine.site_worlds import LENGTHS, RESOURCES, requests
 from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import (
-    Ended,
     Memory,
     RunningJob,
     Snapshot,
@@ -87,69 +87,20 @@ def worlds(draw: st.DrawFn) -> tuple[Workload, Site]:
 
 
 def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list[tuple[str, int]]]]:
-    """Last start and place of each job under passes on snapshots, from event to event."""
+    """Last start and place of each job under passes on snapshots, from event to event.
+
+    Memory and snapshots pass through plain data, as they do between two polls of the loop.
+    """
     chosen = parse_policy(policy) if isinstance(policy, str) else policy
-    memory = Memory()
-    waits: dict[int, WaitingJob] = {}
-    runs: dict[int, RunningJob] = {}
-    ended: list[Ended] = []
-    coming = list(range(len(work)))
     found: dict[int, tuple[int, list[tuple[str, int]]]] = {}
-    wake: int | None = None
-    names = work.names["user"]
-    for _ in range(MOST):
-        instants = [] if wake is None else [wake]
-        instants += [int(work.submit[coming[0]])] if coming else []
-        instants += [run.start + int(work.run[row]) for row, run in runs.items()]
-        if not instants:
-            return found
-        now = min(instants)
-        wake = None
-        for row in [r for r, run in runs.items() if run.start + int(work.run[r]) == now]:
-            gone = runs.pop(row)
-            ended.append(
-                Ended(id=gone.id, start=gone.start, end=now, request=gone.request, user=gone.user)
-            )
-        while coming and int(work.submit[coming[0]]) <= now:
-            row = coming.pop(0)
-            waits[row] = WaitingJob(
-                id=str(row),
-                submit=int(work.submit[row]),
-                need=(1, 0, 0, 0),
-                request=int(work.request[row]),
-                user=names[int(work.user[row])],
-                ask=work.requests[row],
-            )
-        state = Snapshot(
-            now=now,
-            cluster=site.as_nodes(),
-            waiting=tuple(waits.values()),
-            running=tuple(runs.values()),
-            ended=tuple(ended),
-            site=site,
-        )
-        made = decide(chosen, state, memory, shape="site")
-        again = state_from_json(json.loads(json.dumps(state_to_json(state))))
-        assert decide(chosen, again, memory, shape="site") == made
-        memory = Memory.from_json(json.loads(json.dumps(made.memory.to_json())))
-        wake = made.wake if made.wake is None or made.wake > now else None
-        for decision in made.decisions:
-            row = int(decision.job)
-            if not isinstance(decision, Start):
-                run = runs.pop(row)
-                waits[row] = WaitingJob(
-                    id=run.id, submit=int(work.submit[row]), need=(1, 0, 0, 0),
-                    request=run.request, user=run.user, ask=work.requests[row],
-                )  # fmt: skip
-                continue
-            job = waits.pop(row)
-            ask = Request(partitions=(decision.partition,), qos=job.ask.qos)
-            runs[row] = RunningJob(
-                id=job.id, submit=job.submit, need=(1, 0, 0, 0), request=job.request, start=now,
-                place=decision.place, user=job.user, held=decision.held, ask=ask,
-            )  # fmt: skip
-            found[row] = now, sorted(decision.place)
-    raise AssertionError(f"{MOST} passes do not end it: {sorted(waits)} wait, next at {wake}")
+    for one in passes(work, site, chosen, most=MOST):
+        again = state_from_json(json.loads(json.dumps(state_to_json(one.state))))
+        kept = Memory.from_json(json.loads(json.dumps(one.memory.to_json())))
+        assert decide(chosen, again, kept, shape="site") == one.made
+        for decision in one.made.decisions:
+            if isinstance(decision, Start):
+                found[int(decision.job)] = one.state.now, sorted(decision.place)
+    return found
 
 
 @pytest.mark.parametrize(
