@@ -32,6 +32,7 @@ from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
 from benchmarks.bench_live import live  # noqa: E402
 from benchmarks.bench_live_site import live_site  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
+from benchmarks.bench_metadata import metadata  # noqa: E402
 from benchmarks.bench_nodes import nodes  # noqa: E402
 from benchmarks.bench_own import own  # noqa: E402
 from benchmarks.bench_papers import paper  # noqa: E402
@@ -75,6 +76,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "metrics": metrics,
     "small": small,
     "sweep": sweep,
+    "metadata": metadata,
     "own": own,
     "paper": paper,
     "hperf-store": store,

@@ -173,7 +173,7 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def append_whole(path: Path, raw: bytes) -> None:
+def append_whole(path: Path, raw: bytes, *, mode: int = OWNER_ONLY) -> None:
     """Append all of it or nothing: a partial write on a full disk is undone.
 
     A file that does not end with a line break was cut off by a crash: the break is written first,
@@ -189,7 +189,7 @@ def append_whole(path: Path, raw: bytes) -> None:
     ...     file.read_bytes()
     b'half\\nwhole\\n'
     """
-    handle = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    handle = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
     try:
         size = os.fstat(handle).st_size
         if size and os.pread(handle, 1, size - 1) != b"\n":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 from shadowtime.api.sweep import load_log, sweep
 from shadowtime.errors import InputError, UsageError
 from shadowtime.study.sweep import Plan, Shards, run_plan
+from shadowtime.study.sweep import shards as module
 from shadowtime.study.sweep.curves import curve
 from shadowtime.study.sweep.hand_out import DIED
 from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.study.sweep.run import shard_of, split
+from shadowtime.study.sweep.run import split
 from shadowtime.study.sweep.shards import numbered, write_table
 from study.sweep.worlds import GATE, write_log, write_plan
 
@@ -119,17 +121,55 @@ def test_a_damaged_shard_is_named(plan: Plan, tmp_path: Path) -> None:
         run(plan, tmp_path / "r")
 
 
+def test_keys_are_found_without_opening_a_shard(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done is in the index, also after a merge; a folder without an index gets one."""
+    folder = tmp_path / "r"
+    run(plan, folder)
+    shards = Shards(folder)
+    expected = dict.fromkeys(sorted(plan.keys()), True)
+    opened: list[Path] = []
+    read = module._read
+    monkeypatch.setattr(
+        module, "_read", lambda a, path, *m: opened.append(path) or read(a, path, *m)
+    )
+    assert dict(sorted(shards.done().items())) == expected and not opened
+    shutil.rmtree(folder / "index")
+    assert dict(sorted(shards.done().items())) == expected and len(opened) == len(shards.files())
+    opened.clear()
+    assert dict(sorted(shards.done().items())) == expected and not opened
+    shards.merge()
+    opened.clear()
+    assert dict(sorted(shards.done().items())) == expected and not opened
+
+
+def test_an_index_that_lies_is_not_believed(plan: Plan, tmp_path: Path) -> None:
+    """A deleted shard is not done whatever the index contains; a cut-off line is ignored."""
+    folder = tmp_path / "r"
+    run(plan, folder)
+    shards = Shards(folder)
+    gone = shards.files()[0]
+    lost = len(module.pyarrow().parquet.read_table(gone))
+    gone.unlink()
+    for file in (folder / "index").iterdir():
+        file.write_bytes(file.read_bytes()[:-40])
+    (folder / "index" / "foreign").write_bytes(b"\xff\n\n \nshard\n")
+    assert len(shards.done()) == 20 - lost
+    assert run(plan, folder).ran == lost
+
+
 def test_split_groups_by_log_and_shares_out(plan: Plan) -> None:
     """Every run is in one unit; units hold one log; there are several for each worker."""
     cases = list(plan.cases())
     units = split(cases, workers=2)
     assert [case for unit in units for case in unit] == cases
     assert len(units) >= 2 * 4 or all(len(unit) == 1 for unit in units)
-    parts = [case for k in range(1, 8) for case in shard_of(cases, f"{k}/7")]
+    parts = [case for k in range(1, 8) for case in plan.cases(f"{k}/7")]
     assert parts == cases
     for wrong in ("0/3", "4/3", "3", "a/b"):
         with pytest.raises(UsageError, match="3/64"):
-            shard_of(cases, wrong)
+            list(plan.cases(wrong))
 
 
 @pytest.mark.parametrize(

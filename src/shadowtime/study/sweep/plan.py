@@ -301,28 +301,43 @@ class Plan:
             held_out=held_out,
         )
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self, shard: str | None = None) -> Iterator[Case]:
         """Every run once, in an order that reads each log and creates each copy once.
 
-        Two policies with the same parts are one run, under the name of the first.
+        Two policies with the same parts are one run, under the name of the first. ``shard`` selects
+        the runs of one of N tasks: ``3/64`` is the third of 64 stretches of nearly equal length.
+        Every run is in exactly one, whatever is already done, so tasks never share one; the others
+        are skipped without being made.
         """
+        named = {one.digest: one for one in reversed(self.variants)}
+        variants = [named[one] for one in dict.fromkeys(one.digest for one in self.variants)]
+        inputs = list(self._distinct_inputs().items())
+        stretch = _stretch(shard, len(inputs) * len(variants))
+        for place, number in (divmod(at, len(variants)) for at in stretch):
+            where, (log, load, (kind, copy, seed)) = inputs[place]
+            yield Case(
+                key=digest(where + variants[number].digest), log=log, variant=variants[number],
+                load=load, kind=kind, copy=copy, seed=seed, window=self.window,
+                metrics=self.metrics, check=self.check, held_out=self.held_out,
+            )  # fmt: skip
+
+    def keys(self) -> Iterator[str]:
+        """The keys of all runs."""
+        variants = dict.fromkeys(one.digest for one in self.variants)
+        return (digest(where + one) for where in self._distinct_inputs() for one in variants)
+
+    def _distinct_inputs(self) -> dict[str, tuple[Log, Load, tuple[str, int, int]]]:
+        """Log, load and copy of the runs, by what their keys begin with."""
         common = digest(
             str(SEMANTICS), repr(self.window), repr((self.check, self.held_out)), *self.metrics
         )
-        seen: set[str] = set()
+        found: dict[str, tuple[Log, Load, tuple[str, int, int]]] = {}
         for log in self.logs:
             for load in self.loads:
-                for kind, copy, seed in self._inputs():
-                    where = f"{log.digest}|{load!r}|{kind}|{copy}|{seed}|{common}|"
-                    for variant in self.variants:
-                        key = digest(where + variant.digest)
-                        if key not in seen:
-                            seen.add(key)
-                            yield Case(
-                                key=key, log=log, variant=variant, load=load, kind=kind, copy=copy,
-                                seed=seed, window=self.window, metrics=self.metrics,
-                                check=self.check, held_out=self.held_out,
-                            )  # fmt: skip
+                for copy in self._inputs():
+                    where = "|".join([log.digest, repr(load), *map(str, copy), common, ""])
+                    found.setdefault(where, (log, load, copy))
+        return found
 
     def _inputs(self) -> list[tuple[str, int, int]]:
         """Kind, number and seed of every copy; the unmodified log occurs once."""
@@ -334,4 +349,20 @@ class Plan:
     @property
     def digest(self) -> str:
         """The digest of the plan."""
-        return digest(*(case.key for case in self.cases()))
+        return digest(*self.keys())
+
+
+def _stretch(shard: str | None, runs: int) -> range:
+    """The places of the runs of a task.
+
+    Examples
+    --------
+    >>> [list(_stretch(one, 5)) for one in ("1/2", "2/2", None)]
+    [[0, 1], [2, 3, 4], [0, 1, 2, 3, 4]]
+    """
+    if shard is None:
+        return range(runs)
+    number, slash, count = shard.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise UsageError(f"the shard {shard!r} is not i/N with i from 1 to N, as in 3/64")
+    return range(runs * (int(number) - 1) // int(count), runs * int(number) // int(count))

@@ -13,7 +13,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import pass_of, warm
-from shadowtime.errors import ShadowtimeError, UsageError
+from shadowtime.errors import ShadowtimeError
 from shadowtime.study.fan_out import cores
 from shadowtime.study.sweep.hand_out import Deaths, Lost, hand_out, on_executor
 from shadowtime.study.sweep.shards import Shards, failed_row
@@ -76,7 +76,7 @@ def run_plan(
     """
     shards = Shards(Path(folder))
     shards.make()
-    cases = shard_of(list(plan.cases()), shard)
+    cases = list(plan.cases(shard))
     done = shards.done()
     again = retry == "failed"
     todo = [case for case in cases if case.key not in done or (again and not done[case.key])]
@@ -227,17 +227,3 @@ def split(
         size = min(MOST, share, fast_enough)
         units += [tuple(mine[at : at + size]) for at in range(0, len(mine), size)]
     return units
-
-
-def shard_of(cases: Sequence[Case], text: str | None) -> list[Case]:
-    """The runs of one of N tasks: ``3/64`` is the third of 64 stretches of nearly equal length.
-
-    Every run is in exactly one part, whatever is already done, so tasks never share one.
-    """
-    if text is None:
-        return list(cases)
-    number, slash, count = text.partition("/")
-    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise UsageError(f"the shard {text!r} is not i/N with i from 1 to N, as in 3/64")
-    i, n = int(number), int(count)
-    return list(cases[len(cases) * (i - 1) // n : len(cases) * i // n])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, MissingExtra, UsageError, near
 from shadowtime.metrics.registry import REGISTRY
 from shadowtime.private import replace_whole, result_file
+from shadowtime.study.sweep.index import Index
 from shadowtime.study.sweep.keys import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from shadowtime.study.sweep.plan import Case
@@ -23,6 +25,7 @@ AFTER = ("window",)
 FIXED = (*TEXTS, *COUNTS, *AFTER, "semantics")
 """Columns that every row has, in this order; then the ranged parameters (``set_...``), the error,
 and the metrics in alphabetical order."""
+ENDING = ".parquet"
 ERROR = "error"
 SETTING = "set_"
 
@@ -73,7 +76,7 @@ class Shards:
                 "this is not the folder of a sweep: it has no folder shards", path=str(self.folder),
                 hint="Name the folder that was given to shadowtime sweep -o.",
             )  # fmt: skip
-        return sorted(self.place.glob("*.parquet"))
+        return sorted(self.place.glob(f"*{ENDING}"))
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> Path | None:
         """Write rows as one shard; none where there is none."""
@@ -81,19 +84,45 @@ class Shards:
             return None
         arrow = pyarrow()
         ordered = sorted(rows, key=lambda row: str(row["key"]))
-        path = self.place / f"{digest(*(row['key'] for row in ordered))}.parquet"
-        replace_whole(path, _as_bytes(arrow, _table(arrow, ordered)), mode=0o644)
+        path = self.place / f"{digest(*(row['key'] for row in ordered))}{ENDING}"
+        raw = _as_bytes(arrow, _table(arrow, ordered))
+        replace_whole(path, raw, mode=0o644)
+        keys = {str(row["key"]): row.get(ERROR) is None for row in ordered}
+        Index(self.folder).add(path.name, len(raw), keys)
         return path
 
     def done(self) -> dict[str, bool]:
         """Every key that has a row; True if the run succeeded."""
-        arrow = pyarrow("read the results of a sweep")
         found: dict[str, bool] = {}
-        for path in self.files():
-            table = _read(arrow, path, ["key", ERROR])
-            failed = table.column(ERROR).is_valid().to_pylist()
-            for key, wrong in zip(table.column("key").to_pylist(), failed, strict=True):
-                found[key] = found.get(key, False) or not wrong
+        for keys in self._keys().values():
+            if found.keys().isdisjoint(keys):
+                found.update(keys)
+            else:
+                found.update((key, ok or found.get(key, False)) for key, ok in keys.items())
+        return found
+
+    def errors(self, failed: Collection[str]) -> Counter[str]:
+        """The errors of runs that failed, with their numbers."""
+        arrow = pyarrow("read the results of a sweep")
+        found: dict[str, str] = {}
+        for name, keys in self._keys().items():
+            if not all(keys.values()):
+                for row in _read(arrow, self.place / name, ["key", ERROR]).to_pylist():
+                    if row[ERROR] is not None and row["key"] in failed:
+                        found[row["key"]] = min(row[ERROR], found.get(row["key"], row[ERROR]))
+        return Counter(found.values())
+
+    def _keys(self) -> dict[str, dict[str, bool]]:
+        """The keys of every shard by its name: from the index, else from the shard."""
+        sizes = {path.name: path.stat().st_size for path in self.files()}
+        index = Index(self.folder)
+        found = index.entries(sizes)
+        for name in sorted(sizes.keys() - found.keys()):
+            arrow = pyarrow("read the results of a sweep")
+            table = _read(arrow, self.place / name, ["key", ERROR])
+            good = table.column(ERROR).is_null().to_pylist()
+            found[name] = dict(zip(table.column("key").to_pylist(), good, strict=True))
+            index.add(name, sizes[name], found[name])
         return found
 
     def collect(self) -> Any:
@@ -115,11 +144,13 @@ class Shards:
         if len(files) < 2:
             return len(files)
         table = self.collect()
-        path = self.place / f"{digest(*table.column('key').to_pylist())}.parquet"
+        path = self.place / f"{digest(*table.column('key').to_pylist())}{ENDING}"
         replace_whole(path, _as_bytes(arrow, table), mode=0o644)
         for old in files:
             if old != path:
                 old.unlink(missing_ok=True)
+        Index(self.folder).clear()
+        self.done()  # which notes the keys of the merged shard
         return len(files)
 
 

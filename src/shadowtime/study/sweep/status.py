@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.study.sweep.plan_file import read_plan
 from shadowtime.study.sweep.record import recorded_plan
-from shadowtime.study.sweep.shards import ERROR, Shards
+from shadowtime.study.sweep.shards import Shards
 
 if TYPE_CHECKING:
     import os
@@ -51,12 +50,9 @@ def status_of(folder: str | os.PathLike[str], plan: str | None = None) -> Status
     files = shards.files()
     done = shards.done()
     path = plan or recorded_plan(folder)
-    keys = {case.key for case in read_plan(path).cases()} if path else None
+    keys = set(read_plan(path).keys()) if path else None
     mine = done if keys is None else {key: ok for key, ok in done.items() if key in keys}
-    errors: Counter[str] = Counter()
-    if not all(mine.values()):
-        table = shards.collect().select(["key", ERROR]).to_pylist()
-        errors.update(row[ERROR] for row in table if row[ERROR] and row["key"] in mine)
+    failed = {key for key, ok in mine.items() if not ok}
     left = None
     if keys is not None and len(files) > 1 and len(mine) < len(keys):
         times = sorted(file.stat().st_mtime for file in files)
@@ -65,8 +61,8 @@ def status_of(folder: str | os.PathLike[str], plan: str | None = None) -> Status
     return Status(
         planned=None if keys is None else len(keys),
         done=len(mine),
-        failed=sum(not ok for ok in mine.values()),
+        failed=len(failed),
         shards=len(files),
-        errors=tuple(errors.most_common(SHOWN)),
+        errors=tuple(shards.errors(failed).most_common(SHOWN)) if failed else (),
         seconds_left=left,
     )
