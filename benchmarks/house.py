@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.spec_references import FOLDERS, unresolved  # noqa: E402
+
 SLOTS = "order|reserve|backfill|place|estimate|preempt|partition"
 MOST = 400
 """Lines of a file that holds one idea."""
@@ -311,13 +315,16 @@ def _libraries(module: str, at_once: dict[str, set[str]]) -> set[str]:
 def shape(package: Path) -> dict[str, str]:
     """All rows of a column."""
     counts = {row: f"{value:,.0f}" for row, value in figures(package).items()}
+    counts["references to the specification that resolve to nothing"] = (
+        f"{len(unresolved(package.parents[1])):,}"
+    )
     return counts | {f"to add {what}": to_add(package, *how) for what, how in ADDED.items()}
 
 
 def at(commit: str, folder: Path) -> Path:
     """The package as it stood at a commit."""
     packed = subprocess.run(
-        ["git", "archive", commit, "src/shadowtime"], cwd=ROOT, check=True, capture_output=True
+        ["git", "archive", commit, *FOLDERS], cwd=ROOT, check=True, capture_output=True
     ).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")

@@ -1,4 +1,7 @@
-"""On nodes, too, a job that overran its request has no more work than the request (spec 4.5)."""
+"""On nodes, too, a job that overran its request has no more work than the request.
+
+spec: algorithms 4.5.
+"""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def test_the_table_grows_with_the_queue() -> None:
     ],
 )
 def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
-    """Spec 4.9 holds for every reservation, not for the head's alone."""
+    """Identities of every reservation, not of the head's alone (spec: algorithms 4.9)."""
     jobs = draw_bandwidth(demo_workload().take(np.arange(600)), "HIGH", high=high)
     made = [
         simulate(

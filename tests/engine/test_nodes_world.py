@@ -136,7 +136,7 @@ def same(one: Schedule, other: Schedule) -> bool:
     ],
 )
 def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
-    """Spec 4.9, on fifteen hundred jobs."""
+    """On fifteen hundred jobs (spec: algorithms 4.9)."""
     jobs, cluster = demo(high)
     made = [
         simulate(jobs, cluster, parse_policy(f"easy-sjbf(place={part})")) for part in (one, other)

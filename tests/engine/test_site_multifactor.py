@@ -155,7 +155,10 @@ def test_weights_may_be_given_by_hand_on_a_pool() -> None:
 
 
 def test_usage_is_charged_at_ticks_alone() -> None:
-    """A job shorter than a period is free unless AccountingStorageEnforce names limits (5.5)."""
+    """A job shorter than a period is free unless AccountingStorageEnforce names limits.
+
+    spec: slurm 5.5.
+    """
     jobs = Workload.build(
         submit=[0, 1, 10, 20], run=[110, 190, 90, 90], procs=[4] * 4, user=[1, 3, 1, 2]
     )

@@ -27,7 +27,7 @@ def free_in(plans: Plans, node: int, begin: int, end: int) -> tuple[int, int]:
 
 
 def plan_all(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Spec 6.3 literally: a plan for every waiting job, in order; those that start now."""
+    """A plan for every waiting job, in order; those that start now (spec: algorithms 6.3)."""
     plans: Plans = []
     for run in state.running:
         until = max(run.start + run.request, state.now + 1)

@@ -1,4 +1,4 @@
-"""Slow, obvious reference of conservative backfilling on nodes (1.3 on the table of 4.2)."""
+"""Slow, obvious reference of conservative backfilling on nodes (spec: algorithms 1.3 and 4.2)."""
 
 from __future__ import annotations
 

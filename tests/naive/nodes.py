@@ -1,4 +1,4 @@
-"""Slow, obvious reference of the node policies (sections 4 and 6.3), from the specification alone.
+"""Slow, obvious reference of the node policies (spec: algorithms 4 and 6.3).
 
 A machine is a row of equal nodes; the processes of a job spread over them and share the
 bandwidth of each node, so jobs slow each other down and ends move.
@@ -80,14 +80,14 @@ class NodeResult:
     penalised: dict[int, Fraction]
 
 
-# -------------------------------------------------------------------- execution (4.5)
+# ----------------------------------------------------------------- execution (spec: algorithms 4.5)
 def shared_rate(jobs: list[NodeJob], machine: Machine) -> Rate:
     """1 / (1 + penalty) = cap / max(demand, cap), exact unless L would pass 10^9."""
     return counted_rate(jobs, machine, lambda demand: machine.cap / max(demand, machine.cap))
 
 
 def sloped_rate(jobs: list[NodeJob], machine: Machine, phys: int, slope: Fraction) -> Rate:
-    """6.2: 1 / (1 + slope * max(0, demand / phys - 1)), as exact as that."""
+    """1 / (1 + slope * max(0, demand / phys - 1)), as exact as that (spec: algorithms 6.2)."""
     return counted_rate(
         jobs, machine, lambda demand: 1 / (1 + slope * max(Fraction(0), demand / phys - 1))
     )
@@ -129,7 +129,10 @@ class Execution:
 
 
 def work_of(job: NodeJob) -> int:
-    """A job that overran its request in the log has no more work than the request (4.5)."""
+    """A job that overran its request in the log has no more work than the request.
+
+    spec: algorithms 4.5.
+    """
     return min(job.run, job.limit)
 
 
@@ -220,7 +223,7 @@ def replay_nodes(
     arrived: Callable[[NodeWorld, NodeJob], None] = nothing,
     timers: Callable[[NodeWorld], list[int]] = no_timers,
 ) -> NodeResult:
-    """Go from instant to instant (1.1); passes at ends, submissions and timers."""
+    """Go from instant to instant (spec: algorithms 1.1); passes at ends, submissions and timers."""
     coming = list(world.jobs)
     while coming or world.waiting or world.running:
         times = [world.will_end(run) for run in world.running] + [job.submit for job in coming]
@@ -249,7 +252,7 @@ def in_arrival_order(jobs: list[NodeJob]) -> list[NodeJob]:
     return jobs
 
 
-# -------------------------------------------------------------------- reservation table (4.2)
+# --------------------------------------------------------- reservation table (spec: algorithms 4.2)
 @dataclass(frozen=True)
 class Entry:
     """A job's processors during [start, end)."""
@@ -262,7 +265,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Where and when a job is planned: cost is that of its worst node (4.5)."""
+    """Where and when a job is planned: cost is that of its worst node (spec: algorithms 4.5)."""
 
     start: int
     processors: tuple[int, ...]
@@ -301,7 +304,10 @@ class Table:
         return [p for p in every if p not in taken]
 
     def cost(self, node: int, k: int, job: NodeJob, start: int) -> int:
-        """4.3, 4.4: sum of |w| * max(0, demand - cap) for k processes during [start, + span)."""
+        """Sum of |w| * max(0, demand - cap) for k processes during [start, + span).
+
+        spec: algorithms 4.3, 4.4.
+        """
         end = start + job.span
         cuts = {start, end}
         for e in self.entries:
@@ -325,7 +331,7 @@ def by_node(machine: Machine, processors: list[int] | tuple[int, ...]) -> dict[i
     return nodes
 
 
-# -------------------------------------------------------------------- selection (4.6)
+# ----------------------------------------------------------------- selection (spec: algorithms 4.6)
 Place = Callable[[Table, NodeJob, int, list[int]], "list[int] | None"]
 
 
@@ -447,7 +453,10 @@ class LessConsumeThreshold(Search):
 
 @dataclass(frozen=True)
 class RuaSearch(Search):
-    """4.7: of the LCT allocations the one with the smallest slowdown, tie smaller theta."""
+    """Of the LCT allocations the one with the smallest slowdown, tie smaller theta.
+
+    spec: algorithms 4.7.
+    """
 
     limit: str = "pf"
     thresholds: tuple[int, ...] = (115, 120, 125, 150)
@@ -465,7 +474,7 @@ class RuaSearch(Search):
         return table.machine.cap * (plan.start - table.now) + plan.cost
 
 
-# -------------------------------------------------------------------- scheduling (4.7)
+# ---------------------------------------------------------------- scheduling (spec: algorithms 4.7)
 class NodeScheduler:
     """Head first come first served with one reservation; ``backfill`` fills the rest."""
 
@@ -584,7 +593,7 @@ def rua(
     return RuaScheduler(jobs, machine, RuaSearch(limit, thresholds)).run()
 
 
-# -------------------------------------------------------------------- Slurm (6.3)
+# --------------------------------------------------------------------- Slurm (spec: algorithms 6.3)
 @dataclass(frozen=True)
 class Wish:
     """What the scheduler believes a job wants: bandwidth a process, or nodes of its own."""
@@ -604,7 +613,10 @@ class Share:
 
 
 class SlurmScheduler:
-    """6.3: plans for all queued jobs, rebuilt at every pass in (submit, id) order."""
+    """Plans for all queued jobs, rebuilt at every pass in (submit, id) order.
+
+    spec: algorithms 6.3.
+    """
 
     def __init__(
         self,
@@ -708,7 +720,7 @@ class LessC(SlurmScheduler):
 
 
 class HPerf(SlurmScheduler):
-    """LessC with the demand measured in earlier runs of the same tag (6.1)."""
+    """LessC with the demand measured in earlier runs of the same tag (spec: algorithms 6.1)."""
 
     def __init__(
         self,
@@ -811,7 +823,7 @@ def hperf(
 
 
 def slurm_metrics(jobs: list[NodeJob], outcome: NodeResult) -> dict[str, int]:
-    """6.4."""
+    """The measures of the thesis (spec: algorithms 6.4)."""
     rows = outcome.result.rows
     limit = outcome.limit
     elapsed = {row.id: row.end - row.start for row in rows}

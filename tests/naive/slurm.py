@@ -1,7 +1,7 @@
 """Slurm's two passes, slow and obvious: jobs of whole nodes or of cpus, straight from the rules.
 
 Nothing is shared with the package: lists of node numbers instead of masks, one dictionary per
-job, the map as a list of triples. Rule numbers are those of the specification of slurmctld 22.05.
+job, the map as a list of triples; the rules are those of 22.05 (spec: slurm 1 to 4).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def free_cpus(state: NaiveState, running: list[NaiveJob]) -> list[int]:
 
 
 def place(state: NaiveState, job: NaiveJob, free: list[int], allowed: list[int]) -> dict | None:
-    """4.1 to 4.5: sets of neighbours, best fit; cpus per node, or None."""
+    """Sets of neighbours, best fit; cpus per node, or None (spec: slurm 4.1 to 4.5)."""
     if job.nodes:
         offer = {n: state.cpus for n in allowed if free[n] == state.cpus}
         cpus, nodes, most = job.nodes, job.nodes, job.nodes
@@ -49,7 +49,7 @@ def place(state: NaiveState, job: NaiveJob, free: list[int], allowed: list[int])
         offer = {n: free[n] for n in allowed if free[n] > 0}
         cpus, nodes, most = job.cpus, 1, max(job.cpus, 1)
     dropped = 0
-    while len(offer) >= max(nodes, 1):  # 4.5: drop the poorest, never below what is needed
+    while len(offer) >= max(nodes, 1):  # drop the poorest (spec: slurm 4.5)
         found = fill(dict(offer), cpus, nodes, most, whole=bool(job.nodes))
         if found is not None or job.nodes:
             return found
@@ -110,7 +110,7 @@ def fill(offer: dict, cpus: int, nodes: int, most: int, *, whole: bool) -> dict 
 
 
 def when(state: NaiveState, job: NaiveJob, allowed: list[int], now: int):
-    """3.6: the start and the nodes, by ends of running jobs in groups."""
+    """The start and the nodes, by ends of running jobs in groups (spec: slurm 3.6)."""
     found = place(state, job, free_cpus(state, state.running), allowed)
     if found is not None:
         return now, found
@@ -144,7 +144,7 @@ def when(state: NaiveState, job: NaiveJob, allowed: list[int], now: int):
 
 
 class NaiveMap:
-    """3.1, 3.4, 3.9, 3.11: [begin, end, nodes free of plans]."""
+    """[begin, end, nodes free of plans] (spec: slurm 3.1, 3.4, 3.10, 3.11)."""
 
     def __init__(self, begin: int, end: int, count: int, step: int) -> None:
         self.rows = [[begin, end, set(range(count))]]
@@ -213,7 +213,7 @@ def start(state: NaiveState, job: NaiveJob, nodes: dict, now: int) -> None:
 
 
 def naive_main(state: NaiveState, now: int) -> list[tuple[int, tuple[int, ...]]]:
-    """2.4: in order until one does not fit."""
+    """In order until one does not fit (spec: slurm 2.4)."""
     starts = []
     for job in list(state.waiting):
         found = place(state, job, free_cpus(state, state.running), list(range(state.count)))

@@ -1,4 +1,7 @@
-"""RUA's machine on SDSC-BLUE: under first fit a closed form gives the killed jobs (spec 4.1)."""
+"""RUA's machine on SDSC-BLUE: under first fit a closed form gives the killed jobs.
+
+spec: algorithms 4.1.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,10 @@ def test_nodes_are_tasks(tmp_path):
 
 
 def test_mapping_a_shows_the_life_of_each_job(tmp_path):
-    """Waiting, running, unused request: the lengths are those of the schedule (spec 6.4)."""
+    """Waiting, running, unused request: the lengths are those of the schedule.
+
+    spec: algorithms 6.4.
+    """
     jobs = workload(60)
     schedule = easy(jobs, 64)
     written = write_paraver(jobs, schedule, Cluster.pool(64), tmp_path / "a", mapping="A")

@@ -163,7 +163,7 @@ def test_fair_share_puts_the_account_without_usage_first() -> None:
 
 
 def test_tied_accounts_share_a_rank() -> None:
-    """No usage yet: all accounts are tied, and so is the first user of each (5.6)."""
+    """No usage yet: all accounts are tied, and so is the first user of each (spec: slurm 5.6)."""
     names = [("a", "u1"), ("b", "u2"), ("b", "u3")]
     tree = (
         Association(account="root"),

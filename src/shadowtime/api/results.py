@@ -195,7 +195,7 @@ def compare(
     Rules
     -----
     ``shake`` and ``resample`` copies of the log, the same for every policy, give paired
-    differences with intervals (``found.comparison``). ``loads`` are factors (1.2) or
+    differences with intervals (``found.comparison``). ``loads`` are factors (such as 1.2) or
     ``"offered=0.9"``; the runs of the results are those of the first. All jobs are simulated; the
     metrics are about those of the ``window`` that satisfy ``where``. With ``resume`` every run is
     saved in that folder and reused; the runs on copies then go to ``workers`` processes, or

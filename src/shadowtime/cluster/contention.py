@@ -2,7 +2,7 @@
 
 A shared resource (such as memory bandwidth) is not allocated: if the total demand of a node's
 processes exceeds its capacity, all of them slow down. How much is given by a law, which is a
-separate value. Guim et al. 2009, section 3.3; spec 4.1 to 4.5 and 6.2.
+separate value. Guim et al. 2009, section 3.3; spec: algorithms 4.1 to 4.5 and 6.2.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class Proportional:
-    """penalty = max(demand, capacity) / capacity - 1, summed over the resources (spec 4.3).
+    """penalty = max(demand, capacity) / capacity - 1, summed over the resources.
+
+    spec: algorithms 4.3.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class Proportional:
 
 @dataclass(frozen=True)
 class Sloped:
-    """penalty = slope * max(0, demand / phys - 1) for each resource (spec 6.2).
+    """penalty = slope * max(0, demand / phys - 1) for each resource (spec: algorithms 6.2).
 
     ``phys`` is what a node can really deliver, if that is not its nominal capacity.
 

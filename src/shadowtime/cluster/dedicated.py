@@ -1,4 +1,4 @@
-"""Jobs that take a whole host while they run (spec 3.1)."""
+"""Jobs that take a whole host while they run (spec: algorithms 3.1)."""
 
 from __future__ import annotations
 

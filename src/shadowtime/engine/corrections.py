@@ -1,4 +1,7 @@
-"""EASY++'s corrections: a running job that outlives its prediction gets a longer one (spec 1.6)."""
+"""EASY++'s corrections: a running job that outlives its prediction gets a longer one.
+
+spec: algorithms 1.6.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The one event loop: from instant to instant, and what each decision does to the world.
 
-At one instant (spec 1.1): ends and kills by job id, prediction corrections, submissions by id,
-timers, then one pass. An instant with corrections only has no pass.
+At one instant (spec: algorithms 1.1): ends and kills by job id, prediction corrections, submissions
+by id, timers, then one pass. An instant with corrections only has no pass.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def widest(capacities: Sequence[Sequence[int]], count: int) -> list[int]:
 
 
 def tables_of(part: ByClass, cluster: Cluster) -> Tables:
-    """The tables of part-L/SM or part-L/A (spec 3.4)."""
+    """The tables of part-L/SM or part-L/A (spec: algorithms 3.4)."""
     one = class_one_hosts(part, cluster)
     count = len(cluster.hosts)
     group = np.full(count, TWO, np.int64)

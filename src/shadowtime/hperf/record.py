@@ -94,7 +94,7 @@ class Record:
 
     @staticmethod
     def measured(tag: str, processes: tuple[Process, ...], **others: Any) -> Record:
-        """A record from counted misses: the mean over the processes (spec 6.1).
+        """A record from counted misses: the mean over the processes (spec: algorithms 6.1).
 
         Examples
         --------

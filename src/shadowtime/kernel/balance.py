@@ -1,4 +1,4 @@
-"""How evenly a pool's resources are used: the scores of BB, BL and IBB (spec section 5).
+"""How evenly a pool's resources are used: the scores of BB, BL and IBB (spec: algorithms 5).
 
 Shares of the K resources are whole numbers over one common denominator L: ``scale[k]`` is
 L / capacity[k], so that used[k] * scale[k] / L is the share of resource k.
@@ -62,7 +62,7 @@ def sum_with(state: Any, scale: Any, job: int) -> int:
 
 @kernel
 def balances_better(state: Any, scale: Any, a: int, b: int) -> bool:
-    """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (5.2)."""
+    """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (spec: algorithms 5.2)."""
     whole = scale[scale.shape[0] - 1] * state.host.shape[2]
     max_a, sum_a = fullest_with(state, scale, a), sum_with(state, scale, a)
     max_b, sum_b = fullest_with(state, scale, b), sum_with(state, scale, b)

@@ -1,4 +1,7 @@
-"""How many reservations the partition part allows (spec 3.4): in a group of hosts, on each host."""
+"""How many reservations the partition part allows: in a group of hosts, on each host.
+
+spec: algorithms 3.4.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 FIXED: as given at submission (requested, actual, noisy). LAST: PV-EASY's Last Model, the share of
 the request that the user's last finished job used, evaluated again whenever it changes while the
-job waits (spec 1.6). LAST_TWO: EASY++, the mean of the user's last two runs, once at submission.
-The kill limit is never touched.
+job waits (spec: algorithms 1.6). LAST_TWO: EASY++, the mean of the user's last two runs, once at
+submission. The kill limit is never touched.
 """
 
 from __future__ import annotations

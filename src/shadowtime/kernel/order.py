@@ -40,7 +40,7 @@ def fill_keys(
 
 @kernel
 def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
-    """Class partitioning's priority, in the order of evaluation the specification fixes (3.2)."""
+    """Class partitioning's priority, in this order of evaluation (spec: algorithms 3.2)."""
     w = wait / 3600.0
     r = estimate / 3600.0
     return (weight[0] * sqrt((w + r) / r) + weight[1] * w) + weight[2] * procs

@@ -1,8 +1,10 @@
-"""Where a job goes: best fit over the hosts (spec 3.3); on a pool there is one host to choose from.
+"""Where a job goes: best fit over the hosts; on a pool there is one host to choose from.
+
+spec: algorithms 3.3.
 
 Best fit leaves the fewest processors, then the least of each further resource, then the lowest
-index. The partition part's tables come first (spec 3.4): ``tier`` holds which hosts a class of jobs
-may use, and in which order of preference; caps.py bounds the reservations.
+index. The partition part's tables come first (spec: algorithms 3.4): ``tier`` holds which hosts a
+class of jobs may use, and in which order of preference; caps.py bounds the reservations.
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 class Measured:
-    """The records of a log's tags: sum and number, in thousandths of a MB/s (spec 6.1)."""
+    """The records of a log's tags: sum and number, in thousandths of a MB/s.
+
+    spec: algorithms 6.1.
+    """
 
     def __init__(self, workload: Workload, part: ByTag) -> None:
         general, special = part.factors()

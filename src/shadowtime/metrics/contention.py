@@ -1,7 +1,7 @@
 """Jobs that slowed each other down: the time lost, jobs killed for it, jobs that finished.
 
 For jobs on nodes the slowdown and the wait are also reported over finished jobs: one that is killed
-at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec 4.9).
+at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec: algorithms 4.9).
 """
 
 from __future__ import annotations

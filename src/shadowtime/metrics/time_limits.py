@@ -1,4 +1,4 @@
-"""How jobs use their time limits: the measures of the HPerf thesis (spec 6.4)."""
+"""How jobs use their time limits: the measures of the HPerf thesis (spec: algorithms 6.4)."""
 
 from __future__ import annotations
 

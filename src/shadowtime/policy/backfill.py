@@ -86,7 +86,7 @@ class Never(Backfill):
 
 @dataclass(frozen=True)
 class InOrder(Backfill):
-    """In the queue's order, jobs that delay no reservation (spec 1.2 step 3)."""
+    """In the queue's order, jobs that delay no reservation (spec: algorithms 1.2 step 3)."""
 
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "in-order"
@@ -106,7 +106,7 @@ class InOrder(Backfill):
 
 @dataclass(frozen=True)
 class ShortestFirst(Backfill):
-    """Shortest estimate first, jobs that delay no reservation: SJBF (spec 1.4)."""
+    """Shortest estimate first, jobs that delay no reservation: SJBF (spec: algorithms 1.4)."""
 
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "shortest-first"
@@ -141,7 +141,10 @@ class AnyThatFits(Backfill):
 
 @dataclass(frozen=True)
 class Venture(Backfill):
-    """PV-EASY's venture backfilling (spec 2.3 step 3): safe guesses first, then any job."""
+    """PV-EASY's venture backfilling: safe guesses first, then any job.
+
+    spec: algorithms 2.3 step 3.
+    """
 
     respects: ClassVar[bool] = False
     name: ClassVar[str] = "venture"
@@ -163,7 +166,10 @@ class Venture(Backfill):
 
 @dataclass(frozen=True)
 class Balanced(Backfill):
-    """Backfill Balanced: the job that leaves the K resources most evenly used (spec 5.2)."""
+    """Backfill Balanced: the job that leaves the K resources most evenly used.
+
+    spec: algorithms 5.2.
+    """
 
     weighs: ClassVar[bool] = True
     name: ClassVar[str] = "balanced"
@@ -179,7 +185,7 @@ class Balanced(Backfill):
 
 @dataclass(frozen=True)
 class LeastUsed(Backfill):
-    """Backfill Lowest: the largest request for the least used resource (spec 5.2, BL)."""
+    """Backfill Lowest: the largest request for the least used resource (spec: algorithms 5.2)."""
 
     weighs: ClassVar[bool] = True
     name: ClassVar[str] = "least-used"
@@ -195,7 +201,10 @@ class LeastUsed(Backfill):
 
 @dataclass(frozen=True)
 class NotWorse(Backfill):
-    """Improved Backfill Balanced: in queue order, jobs that worsen no imbalance (spec 5.3)."""
+    """Improved Backfill Balanced: in queue order, jobs that worsen no imbalance.
+
+    spec: algorithms 5.3.
+    """
 
     weighs: ClassVar[bool] = True
     name: ClassVar[str] = "not-worse"
@@ -215,7 +224,9 @@ class NotWorse(Backfill):
 
 @dataclass(frozen=True)
 class LeastPenalty(ShortestFirst):
-    """RUA: the least penalised first, then the shortest, chosen again after each start (spec 4.7).
+    """RUA: the least penalised first, then the shortest, chosen again after each start.
+
+    spec: algorithms 4.7.
 
     On a pool, where no job slows another down, that is shortest first.
     """

@@ -82,7 +82,10 @@ class Last(Estimate):
 
 @dataclass(frozen=True)
 class LastTwo(Estimate):
-    """EASY++: the mean of the user's last two runs, corrected when outlived (spec 1.6)."""
+    """EASY++: the mean of the user's last two runs, corrected when outlived.
+
+    spec: algorithms 1.6.
+    """
 
     expires: ClassVar[bool] = True
     name: ClassVar[str] = "last-two"
@@ -116,7 +119,9 @@ class NoisyDemand(Requested):
 
 @dataclass(frozen=True)
 class ByTag(Requested):
-    """HPerf: the demand of a job is that measured for earlier jobs with its tag (spec 6.1).
+    """HPerf: the demand of a job is that measured for earlier jobs with its tag.
+
+    spec: algorithms 6.1.
 
     Without a record it runs on exclusive nodes and is measured there. The measurement is ``factor``
     times the demand ("tends to be undermeasured"): ``0.8``, or with other factors for certain tags

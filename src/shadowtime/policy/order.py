@@ -84,7 +84,7 @@ class Sjf(Order):
 
 @dataclass(frozen=True)
 class Lxf(Order):
-    """Largest expansion factor (wait + estimate) / estimate first (spec 1.4)."""
+    """Largest expansion factor (wait + estimate) / estimate first (spec: algorithms 1.4)."""
 
     name: ClassVar[str] = "lxf"
     kind: ClassVar[str] = "LXF"

@@ -44,7 +44,9 @@ class Anywhere(Partition):
 
 @dataclass(frozen=True)
 class ByClass(Partition):
-    """Class partitioning (spec 3.4): some hosts for large jobs, the rest for the others.
+    """Class partitioning: some hosts for large jobs, the rest for the others.
+
+    spec: algorithms 3.4.
 
     Class one is the first ``hosts`` of the widest hosts, those with the most memory first. Large
     jobs run there; short ones (request up to ``hours``) may too; ``large`` defines whether large

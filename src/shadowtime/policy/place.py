@@ -1,8 +1,8 @@
 """Slot ``place``: where, and from when? Every start goes through it.
 
-The parts for nodes are those of Guim et al. 2009 (spec 4.6, 4.7) and of Slurm as in Fenoy 2014
-(spec 6.3). On a pool there is nothing to
-choose and no job slows another down: there every part means the same.
+The parts for nodes are those of Guim et al. 2009 (spec: algorithms 4.6, 4.7) and of Slurm as in
+Fenoy 2014 (spec: algorithms 6.3). On a pool there is nothing to choose and no job slows another
+down: there every part means the same.
 """
 
 from __future__ import annotations

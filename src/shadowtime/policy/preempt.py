@@ -65,7 +65,10 @@ MODES = ("kill", "suspend", "checkpoint")
 
 @dataclass(frozen=True)
 class ShadowLoad(Preempt):
-    """PV-EASY's shadow-load preemption: stop and restart jobs that the head outranks (spec 2.3)."""
+    """PV-EASY's shadow-load preemption: stop and restart jobs that the head outranks.
+
+    spec: algorithms 2.3.
+    """
 
     stops: ClassVar[bool] = True
     name: ClassVar[str] = "shadow-load"

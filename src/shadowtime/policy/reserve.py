@@ -139,7 +139,10 @@ class Sunny(Reserve):
 
 @dataclass(frozen=True)
 class Conservative(Reserve):
-    """Every job, at its submission, permanently: conservative backfilling (spec 1.3)."""
+    """Every job, at its submission, permanently: conservative backfilling.
+
+    spec: algorithms 1.3.
+    """
 
     kept: ClassVar[bool] = True
     name: ClassVar[str] = "kept"

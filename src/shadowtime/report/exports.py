@@ -1,5 +1,5 @@
 """Schedules for other viewers: Chrome's trace JSON, which Perfetto and chrome://tracing open
-(FORMATS 2.6), and Batsim's jobs.csv, which evalys reads (FORMATS 2.4).
+(spec: formats 2.6), and Batsim's jobs.csv, which evalys reads (spec: formats 2.4).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Paraver traces (.prv, .pcf and .row; FORMATS 2.5), and the life of every job as a picture.
+"""Paraver traces (.prv, .pcf and .row; spec: formats 2.5), and the life of every job as a picture.
 
 Mapping B, the default: one application, a task per host, a thread per row of the machine; the
 colour of a run shows why it started. Mapping A, ``write_job_lines``: a line per job in the colours
-of the HPerf thesis (ALGORITHMS 6.6). Waiting is red, running within the request blue, the requested
-time that was not used white, time beyond the request dark yellow; as a picture (.svg) or for
-Paraver (.prv).
+of the HPerf thesis (spec: algorithms 6.6). Waiting is red, running within the request blue, the
+requested time that was not used white, time beyond the request dark yellow; as a picture (.svg) or
+for Paraver (.prv).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a job asks for in the numbers that Slurm schedules by (SLURM_2 section 13)."""
+"""What a job asks for in the numbers that Slurm schedules by (spec: slurm 9)."""
 
 from __future__ import annotations
 

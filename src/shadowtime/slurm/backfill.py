@@ -38,7 +38,7 @@ def backfill_pass(
 ) -> Outcome:
     """One pass at ``now``; ``state`` is changed by the starts.
 
-    ``clock`` gives the time at which a job is considered, if a pass takes long (1.5d).
+    ``clock`` gives the time at which a job is considered, if a pass takes long (spec: slurm 1.6).
     ``plans`` False: only the starts are wanted. Plans are discarded after their pass, so it ends
     once no job further down could start now, whatever is planned for those before it.
     """
@@ -76,7 +76,7 @@ class BackfillPass:
         wish = self.parameters
         self.counts = JobCounts(wish)
         self.limits_skip = state.accounts.enforced and not wish.assoc_limit_stop
-        """A job over a limit gets no plan; with assoc_limit_stop it does (6.3)."""
+        """A job over a limit gets no plan; with assoc_limit_stop it does (spec: slurm 6)."""
         self.blocked: dict[str, int] = {}
         """Until when jobs of a QOS are not tried because one was over its limit."""
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
@@ -148,7 +148,10 @@ class BackfillPass:
         )
 
     def keep(self, job: Job) -> None:
-        """A running exclusive job that no job can preempt holds its nodes in the map (3.8c)."""
+        """A running exclusive job that no job can preempt holds its nodes in the map.
+
+        spec: slurm 3.9.
+        """
         if not job.ask.exclusive and not self.state.machine.sections[job.partition].exclusive:
             return
         policy = self.state.preemption
@@ -219,7 +222,7 @@ class BackfillPass:
         return what
 
     def now_only(self, job: Job, section: Section) -> bool:
-        """True where a job may start now or not at all (3.10c)."""
+        """True where a job may start now or not at all (spec: slurm 3.12)."""
         wish = self.parameters
         if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
             return True
@@ -231,7 +234,7 @@ class BackfillPass:
         return bool(count) and self.plans_in[section.name] >= count
 
     def place(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
-        """TRY until the job starts, gets a plan, or is given up (3.3 to 3.10)."""
+        """TRY until the job starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10)."""
         state, ask = self.state, job.ask
         if self.clock is not None:
             self.now = max(self.now, self.clock(job.id))
@@ -300,7 +303,9 @@ class BackfillPass:
         return "given up"
 
     def room(self, job: Job, section: Section, begin: int, end: int) -> tuple[int, int]:
-        """Nodes for a job that no plan and no reservation takes meanwhile; and the next try (3.4).
+        """Nodes for a job that no plan and no reservation takes meanwhile; and the next try.
+
+        spec: slurm 3.4.
 
         No nodes if there are too few for it.
         """
@@ -326,7 +331,10 @@ class BackfillPass:
         now_only: bool,
         first: int,
     ) -> WillRun | None:
-        """When and where a job would start on these nodes, by the ends of running jobs (3.5)."""
+        """When and where a job would start on these nodes, by the ends of running jobs.
+
+        spec: slurm 3.6.
+        """
         state, ask = self.state, job.ask
         found = None
         for mask in ask.either or (nodes,):
@@ -354,7 +362,10 @@ class BackfillPass:
     def plan(
         self, job: Job, section: Section, chosen: Choice, start: int, limit: int, *, first_plan: int
     ) -> str:
-        """Write a plan into the map: "planned", "given up", or "conflict" with another (3.9)."""
+        """Write a plan into the map: "planned", "given up", or "conflict" with another.
+
+        spec: slurm 3.10.
+        """
         state, wish = self.state, self.parameters
         step = wish.bf_resolution
         begin_at, end_at = start // step * step, (start + limit) // step * step

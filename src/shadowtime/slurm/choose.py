@@ -1,4 +1,4 @@
-"""Which nodes a job gets, and how many cpus on each (SLURM.md 4, SLURM_2 14)."""
+"""Which nodes a job gets, and how many cpus on each (spec: slurm 4)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class Choice(NamedTuple):
 
 
 class Chooser:
-    """Tests jobs against a state of use. Scheduling weights persist between tests (16.4).
+    """Tests jobs against a state of use. Scheduling weights persist between tests.
+
+    spec: slurm 11.4.
 
     ``shortcuts`` False disables every shortcut, here and in the passes, to test them.
     """
@@ -225,7 +227,10 @@ class Chooser:
         return fewest * ask.cpus_per_task
 
     def _seek(self, table: NodeOffers, nodes: int, busy_first: int | None) -> int | None:
-        """Try all nodes, then without those that offer least, one count at a time (14.5)."""
+        """Try all nodes, then without those that offer least, one count at a time.
+
+        spec: slurm 4.5.
+        """
         ask = table.ask
         found = fill(table, nodes, self.parameters, busy_first, first=True)
         if found is not None:

@@ -49,7 +49,10 @@ class KeptMap(PlanMap):
         self.made = int(board.mark[b.MADE])
 
     def add(self, begin: int, end: int, nodes: int) -> None:
-        """A job that has just started keeps its nodes: ``begin`` is the map's own (3.8c)."""
+        """A job that has just started keeps its nodes: ``begin`` is the map's own.
+
+        spec: slurm 3.9.
+        """
         assert begin == 0
         self.board.mask[b.CHOSEN] = b.packed(nodes, self.words)
         self.board.mark[b.KEEP_UNTIL] = end

@@ -1,5 +1,6 @@
 """Running jobs in the order of their limits' ends, the machine after some of them have ended, and
-the will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (3.6).
+the will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (spec:
+slurm 3.6).
 """
 
 from __future__ import annotations

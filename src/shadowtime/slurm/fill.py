@@ -102,7 +102,7 @@ def _sets(table: NodeOffers, nodes: int, offer: dict[int, int], required: int) -
 
 
 def _best(sets: list[_Set], need: Need) -> _Set | None:
-    """The set to take next (4.2): lowest weight, then the tightest that suffices."""
+    """The set to take next (spec: slurm 4.2): lowest weight, then the tightest that suffices."""
     best: _Set | None = None
     best_does = False
     for one in sets:
@@ -130,7 +130,7 @@ def _best(sets: list[_Set], need: Need) -> _Set | None:
 
 
 def _by_sets(table: NodeOffers, nodes: int, first: bool) -> int | None:
-    """The default: sets of consecutive nodes, best fit (4.2, 4.3, 14.3, 14.4)."""
+    """The default: sets of consecutive nodes, best fit (spec: slurm 4.2 to 4.6)."""
     need = Need(table)
     ask = table.ask
     if ask.required.bit_count() > need.most:
@@ -283,7 +283,7 @@ def _least_loaded(table: NodeOffers, nodes: int, first: bool) -> int | None:
 
 
 def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
-    """topology/tree with one level of leaves below the top (14.9)."""
+    """topology/tree with one level of leaves below the top (spec: slurm 4.11)."""
     ask = table.ask
     need = Need(table)
     leaves = table.machine.leaves

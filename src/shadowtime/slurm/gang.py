@@ -1,4 +1,7 @@
-"""PreemptMode=SUSPEND,GANG: jobs above suspended ones, and which are suspended (20.6)."""
+"""PreemptMode=SUSPEND,GANG: jobs above suspended ones, and which are suspended.
+
+spec: slurm 7.6.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Job:
     """A record of slurmctld's job list; an array is one record until its tasks start.
 
-    ``record`` is its place in that list: it orders running jobs with equal ends (3.6c). A record
-    equals itself alone, so that lists find it at once.
+    ``record`` is its place in that list: it orders running jobs with equal ends (spec: slurm 3.6).
+    A record equals itself alone, so that lists find it at once.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Limits of QOS and associations before and after nodes are known (SLURM.md 6, SLURM_2 21)."""
+"""Limits of QOS and associations before and after nodes are known (spec: slurm 6)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Accounts:
             self.used[key] = self.used.get(key, 0.0) + job.cpus * seconds
 
     def fade(self, factor: float) -> None:
-        """Usage decays (5.4)."""
+        """Usage decays (spec: slurm 5.4)."""
         for key in self.used:
             self.used[key] *= factor
 
@@ -118,7 +118,10 @@ class Accounts:
         )
 
     def used_up(self, job: Job) -> bool:
-        """True where a GrpTRESMins of a running job's QOS or accounts is reached (21.6)."""
+        """True where a GrpTRESMins of a running job's QOS or accounts is reached.
+
+        spec: slurm 6.5.
+        """
         found = [(("qos", job.qos), self.qos[job.qos])] if job.qos in self.qos else []
         found += [((link.account, link.user), link.limits) for link in self._chain(job)]
         for key, limits in found:
@@ -128,7 +131,10 @@ class Accounts:
         return False
 
     def accruing(self, job: Job) -> tuple[tuple[str, ...], int] | None:
-        """Which bound on ageing jobs applies to a job, and its number; None: no bound (21.5)."""
+        """Which bound on ageing jobs applies to a job, and its number; None: no bound.
+
+        spec: slurm 5.8.
+        """
         if not self.enforced:
             return None
         limits = self.qos.get(job.qos)
@@ -143,13 +149,13 @@ class Accounts:
         return self.chains.get((job.account, job.user), ())
 
     def _sharing(self, job: Job, section: Section | None) -> list[tuple[str, Limits]]:
-        """The QOS that count, the partition's first (6.3)."""
+        """The QOS that count, the partition's first (spec: slurm 6.3)."""
         names = [section.qos] if section is not None and section.qos else []
         names.append(job.qos)
         return [(name, self.qos[name]) for name in names if name in self.qos]
 
     def before(self, job: Job, running: Sequence[Job], section: Section | None = None) -> str:
-        """The reason why a job may not be considered yet; empty if it may (6.1)."""
+        """The reason why a job may not be considered yet; empty if it may (spec: slurm 6.1)."""
         if not self.enforced:
             return ""
         reason = self.note(job, self._before(job, running, section))
@@ -211,7 +217,10 @@ class Accounts:
         running: Sequence[Job],
         section: Section | None = None,
     ) -> str:
-        """The reason why a job may not start with these resources; empty where it may (6.2)."""
+        """The reason why a job may not start with these resources; empty where it may.
+
+        spec: slurm 6.2.
+        """
         if not self.enforced:
             return ""
         reason = self.note(job, self._after(job, asks, running, section))

@@ -154,7 +154,10 @@ class Loop:
         self.events.at(following, "tick")
 
     def _on_sweep(self, time: float, _: None) -> None:
-        """The check of time limits: jobs whose GrpTRESMins is used up are killed (21.6)."""
+        """The check of time limits: jobs whose GrpTRESMins is used up are killed.
+
+        spec: slurm 6.5.
+        """
         for job in list(self.state.running):
             if self.state.accounts.used_up(job):
                 self.ends[job.id] = time
@@ -207,7 +210,10 @@ class Loop:
                 self.state.queue.take_out(self.state, job)
 
     def _main(self, time: float) -> None:
-        """The main pass where there is work; every sched_interval over the whole queue (1.2)."""
+        """The main pass where there is work; every sched_interval over the whole queue.
+
+        spec: slurm 1.2.
+        """
         work, full = self.times.begin_main(time)
         if work or (self.waiting and (self.times.fresh or not self._repeats_itself())):
             self._pass(time, "main", full=full)
@@ -215,7 +221,8 @@ class Loop:
     def _repeats_itself(self) -> bool:
         """True where a main pass after one that started nothing starts nothing either.
 
-        Reservations open with time, and every test of a GPU job leaves weights behind (16.4).
+        Reservations open with time, and every test of a GPU job leaves weights behind (spec: slurm
+        11.4).
         """
         state = self.state
         if state.parameters.assoc_limit_stop and state.accounts.enforced:
@@ -223,7 +230,7 @@ class Loop:
         return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
 
     def _backfill(self, time: float) -> None:
-        """A backfill pass, where anything has changed since the last one (1.5)."""
+        """A backfill pass, where anything has changed since the last one (spec: slurm 1.5)."""
         times = self.times
         if not times.begin_backfill(time, waiting=bool(self.waiting)):
             return
@@ -328,13 +335,16 @@ class Loop:
             self._look_at_dependents(time)
 
     def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
-        """Nodes complete an end: unusable until they have answered (1.6)."""
+        """Nodes complete an end: unusable until they have answered (spec: slurm 1.7)."""
         self.leaving.append(nodes)
         self.times.wake(time)
         self.events.at(time + self.phase.latency, "free", (nodes, at_once))
 
     def _on_free(self, time: float, what: tuple[int, bool]) -> None:
-        """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
+        """Nodes answered: usable again. After a kill the main pass runs at once.
+
+        spec: slurm 1.3.
+        """
         nodes, at_once = what
         self.leaving.remove(nodes)
         self.state.completing = functools.reduce(operator.or_, self.leaving, 0)

@@ -121,7 +121,10 @@ class Machine:
 
     @cached_property
     def has_gpus(self) -> bool:
-        """True where scheduling weights can move: they do with the GPUs of a test (16.3)."""
+        """True where scheduling weights can move: they do with the GPUs of a test.
+
+        spec: slurm 11.3.
+        """
         return any(node.gpus for node in self.nodes)
 
     @cached_property

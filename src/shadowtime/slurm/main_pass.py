@@ -72,7 +72,7 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
 
 
 def _yields(state: SlurmState, job: Job, now: int) -> bool:
-    """A job that is too young or of too low a priority blocks no other (2.6)."""
+    """A job that is too young or of too low a priority blocks no other (spec: slurm 2.6)."""
     wish = state.parameters
     if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
         return True
@@ -134,7 +134,9 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
 
 
 def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tally | None:
-    """What a job that does not fit would be counted with (2.4c); None: it cannot run here (2.6d).
+    """What a job that does not fit would be counted with; None: it cannot run here.
+
+    spec: slurm 2.4, 2.6.
 
     None where it could not run on the nodes that are left even if they were empty, and none of
     them is in exclusive use.

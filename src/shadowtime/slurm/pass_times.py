@@ -14,7 +14,7 @@ NEVER = math.inf
 
 @dataclass(kw_only=True)
 class PassTimes:
-    """The clocks of the main pass and of the backfill thread (1.2, 1.5).
+    """The clocks of the main pass and of the backfill thread (spec: slurm 1.2, 1.5).
 
     Rules
     -----
@@ -47,7 +47,7 @@ class PassTimes:
     changed: bool = field(default=True, init=False)
     """Something happened since a backfill pass found that no waiting job could start."""
     news: bool = field(default=True, init=False)
-    """Something happened that makes the backfill thread run at all (1.5)."""
+    """Something happened that makes the backfill thread run at all (spec: slurm 1.5)."""
     quiet_until: float = field(default=0, init=False)
     """No backfill pass before then starts anything, unless something happens."""
     asleep_since: float = field(default=NEVER, init=False)
@@ -78,7 +78,7 @@ class PassTimes:
         self.main_due = min(self.main_due, math.ceil(earliest - self.tick) + self.tick)
 
     def work_at_once(self, time: float) -> None:
-        """There is work for the main pass that waits for no tick (1.3c)."""
+        """There is work for the main pass that waits for no tick (spec: slurm 1.3)."""
         self.note(time)
         self.main_due = time
 
@@ -88,13 +88,16 @@ class PassTimes:
         self.wake(time)
 
     def wake(self, time: float) -> None:
-        """A backfill thread that found nothing new checks again every second (1.5)."""
+        """A backfill thread that found nothing new checks again every second (spec: slurm 1.5)."""
         self.news = True
         if self.asleep:
             self.next_backfill = self.asleep_since + max(0, math.ceil(time - self.asleep_since))
 
     def begin_main(self, time: float) -> tuple[bool, bool]:
-        """A main pass is due: is there work for it, and is it over the whole queue (1.2)?"""
+        """A main pass is due: is there work for it, and is it over the whole queue?
+
+        spec: slurm 1.2.
+        """
         work, full = time >= self.main_due, time >= self.next_full
         if full:
             self.next_full = time + max(1, self.parameters.sched_interval)

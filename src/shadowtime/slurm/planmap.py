@@ -19,7 +19,7 @@ class Span:
 
 
 class PlanMap:
-    """Intervals in order of time (3.1, 3.4, 3.9, 3.11).
+    """Intervals in order of time (spec: slurm 3.1, 3.4, 3.10, 3.11).
 
     ``made`` counts records as Slurm does: merging frees none. ``version`` counts changes.
 

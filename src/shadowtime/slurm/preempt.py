@@ -1,4 +1,4 @@
-"""Which jobs may preempt which, in which order and mode (SLURM.md 7, SLURM_2 20)."""
+"""Which jobs may preempt which, in which order and mode (spec: slurm 7)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Preemption:
         return mode
 
     def outranks(self, one: Job, one_in: Section, other: Job, other_in: Section) -> bool:
-        """True where ``one`` may preempt ``other`` (2.1, 20.1, 20.5)."""
+        """True where ``one`` may preempt ``other`` (spec: slurm 2.1, 7.1, 7.7)."""
         if self.kind == "qos":
             return other.qos in self.over.get(one.qos, ())
         if self.kind == "partition_prio":
@@ -104,7 +104,7 @@ def candidates_for(state: SlurmState, job: Job, section: Section) -> list[Job]:
 def run_now(
     state: SlurmState, job: Job, nodes: int, candidates: list[Job]
 ) -> tuple[Choice | None, list[Job]]:
-    """Fits as things are, or which jobs must go so that it does (7.3c, 20.2)."""
+    """Fits as things are, or which jobs must go so that it does (spec: slurm 7.3)."""
     chooser, ask = state.chooser, job.ask
     order = list(candidates)
     passes = 0

@@ -30,9 +30,9 @@ ZONES = 14 * 3600
 def first_tick(site: Site, epoch: int | None) -> int | None:
     """Seconds from the log's zero to its first tick, if ``scontrol show config`` shows it.
 
-    Ticks count from slurmctld's start (BOOT_TIME, 5.2); None if it is not known, or slurmctld was
-    restarted since the log began. Zones are whole quarters of an hour apart, so that which one it
-    is makes no difference to usual periods.
+    Ticks count from slurmctld's start (BOOT_TIME; spec: slurm 5.2); None if it is not known, or
+    slurmctld was restarted since the log began. Zones are whole quarters of an hour apart, so that
+    which one it is makes no difference to usual periods.
 
     Examples
     --------
@@ -74,7 +74,10 @@ class Multifactor:
         self.shares.charge(self.shares.find(job.account, job.user), job.billing * seconds)
 
     def tick(self, now: float, running: list[Job]) -> None:
-        """Decay, charge running jobs since the last tick or their start, and rank anew (5.4)."""
+        """Decay, charge running jobs since the last tick or their start, and rank anew.
+
+        spec: slurm 5.4.
+        """
         find = self.shares.find
         self.shares.tick(
             now, ((find(one.account, one.user), one.billing, one.start) for one in running)
@@ -82,7 +85,10 @@ class Multifactor:
         self.shares.rank()
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:
-        """A job's priority; ``tested``: a pass has found which cpus it would get (5.3)."""
+        """A job's priority; ``tested``: a pass has found which cpus it would get.
+
+        spec: slurm 5.3.
+        """
         return priority_of(self.parts(job, now, tested=tested), job.nice)
 
     def parts(self, job: Job, now: float, *, tested: bool) -> dict[str, float]:
@@ -138,7 +144,10 @@ class RunPriorities:
         return first
 
     def tick(self, time: float, running: list[Job], waiting: Iterable[Job]) -> float:
-        """PriorityCalcPeriod: recompute usage and all priorities (5.2); returns the next tick."""
+        """PriorityCalcPeriod: recompute usage and all priorities; returns the next tick.
+
+        spec: slurm 5.2.
+        """
         factors, accounts, now = self.factors, self.accounts, math.floor(time)
         assert factors is not None
         last = now if factors.last is None else factors.last

@@ -1,4 +1,4 @@
-"""The order in which both passes consider waiting jobs (2.1, 2.1c, 20.5)."""
+"""The order in which both passes consider waiting jobs (spec: slurm 2.1, 7.7)."""
 
 from __future__ import annotations
 

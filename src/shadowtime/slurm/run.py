@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.workload.request import Requests
 
 GROUP_GRAIN = 30
-"""Seconds: the will-run test rounds the end of its first group to these (3.6)."""
+"""Seconds: the will-run test rounds the end of its first group to these (spec: slurm 3.6)."""
 
 
 def run_slurm(

@@ -55,8 +55,8 @@ def standing(
     -----
     Usage is counted and faded every PriorityCalcPeriod, as in a run: from slurmctld's start on if
     the site records it (BOOT_TIME), else from the first submission on. A priority is that of the
-    last tick, or of the moment at which the job became eligible if that came later (5.2). None on a
-    site without multifactor priority. How MaxJobsAccrue delays age is left out.
+    last tick, or of the moment at which the job became eligible if that came later (spec: slurm
+    5.2). None on a site without multifactor priority. How MaxJobsAccrue delays age is left out.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class _Queue:
         return priority_of(self._parts(job), job.nice)
 
     def _parts(self, job: Job) -> dict[str, float]:
-        """As computed last: at the last tick, or at its arrival before that (5.2)."""
+        """As computed last: at the last tick, or at its arrival before that (spec: slurm 5.2)."""
         last = self.factors.last
         if last is None or last <= job.eligible:
             return self.factors.parts(job, job.eligible, tested=False)
@@ -171,7 +171,7 @@ class _Queue:
         every = runs(self.schedule)
         paid = bool(self.site.enforce & {"limits", "safe"})
         for now in range(first, when + 1, weights.period):
-            # What a job used after its last tick is charged only where limits are enforced (5.5).
+            # Use after the last tick is charged only where limits are enforced (spec: slurm 5.5).
             # In the second in which a job ends, a tick mostly comes before its end.
             until = now - weights.period + 1 if paid else now
             alive = (every.since < now) & (every.until >= until)

@@ -59,8 +59,8 @@ def select_now(
     """The choice for now on ``allowed`` nodes, and the jobs that must go for it.
 
     Weights of the nodes the job may use are reset; a GPU job that does not fit leaves the
-    weights of a test on empty nodes behind (16.5). ``excluded``: the other nodes count as
-    excluded by the job, so that their weights stay.
+    weights of a test on empty nodes behind (spec: slurm 11.4). ``excluded``: the other nodes count
+    as excluded by the job, so that their weights stay.
     """
     ask = job.ask
     may_use = section.nodes & ask.suits
@@ -100,7 +100,10 @@ def _on_nodes(
 
 
 def leave_weights(state: SlurmState, job: Job) -> None:
-    """What the test at a submission does to weights: as if the machine were empty (16.5)."""
+    """What the test at a submission does to weights: as if the machine were empty.
+
+    spec: slurm 11.4.
+    """
     for name in job.partitions:
         section = state.machine.sections.get(name)
         if section is None:

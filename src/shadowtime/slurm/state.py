@@ -123,7 +123,7 @@ class SlurmState:
         return next((one for one in self.waiting if one.id == job.id), None)
 
     def reset_weights(self, nodes: int) -> None:
-        """What select_nodes() does to the nodes a job may use (16.4)."""
+        """What select_nodes() does to the nodes a job may use (spec: slurm 11.4)."""
         if not self.machine.has_gpus:
             return  # weights move with GPUs alone
         for at, node in enumerate(self.machine.nodes):

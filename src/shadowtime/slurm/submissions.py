@@ -1,6 +1,6 @@
 """The rows of a log as slurmctld's records, and when they enter the queue.
 
-A begin time holds a record back; so do the jobs that it waits for (17.3).
+A begin time holds a record back; so do the jobs that it waits for (spec: slurm 12.5).
 """
 
 from __future__ import annotations

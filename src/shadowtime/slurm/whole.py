@@ -32,7 +32,9 @@ def runs_of(mask: int) -> list[tuple[int, int]]:
 
 
 def whole_nodes(ask: Ask, idle: int, cpus: int) -> int | None:
-    """The nodes that an exclusive job gets of these idle ones, each with ``cpus`` (4.2, 4.3).
+    """The nodes that an exclusive job gets of these idle ones, each with ``cpus``.
+
+    spec: slurm 4.2, 4.3.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Slow, obvious reference of the multi-host policies (section 3), from the specification alone.
+"""Slow, obvious reference of the multi-host policies (spec: algorithms 3).
 
 A machine is a list of hosts, each a vector of capacities (processors, memory, ...). A job runs
-inside one host. A dedicated job takes the whole host while it runs (3.1).
+inside one host. A dedicated job takes the whole host while it runs (spec: algorithms 3.1).
 
 Readings chosen where the specification leaves room
 ---------------------------------------------------
@@ -161,7 +161,7 @@ def make_host_world(
 
 
 def walk(world: HostWorld, key: Key, rules: Rules) -> None:
-    """3.3: the jobs in priority order; start, or else reserve, or else skip."""
+    """The jobs in priority order; start, or else reserve, or else skip (spec: algorithms 3.3)."""
     plan = Plan(world, {host: [] for host in range(len(world.hosts))})
     blocked = False
     for job in in_order(world, key):
@@ -190,7 +190,7 @@ class Rules:
 
 @dataclass
 class SingleClass(Rules):
-    """3.3: all hosts for all; at most ``depth`` reservations."""
+    """All hosts for all; at most ``depth`` reservations (spec: algorithms 3.3)."""
 
     hosts: list[int]
     depth: int
@@ -206,7 +206,7 @@ class SingleClass(Rules):
 
 @dataclass
 class Partitioned(Rules):
-    """3.4: class one for large jobs, class two for the others."""
+    """Class one for large jobs, class two for the others (spec: algorithms 3.4)."""
 
     one: list[int]
     two: list[int]

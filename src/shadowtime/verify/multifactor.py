@@ -190,7 +190,7 @@ class Priority:
         return found
 
     def priority(self, row: int, now: int, *, tested: bool) -> int:
-        """5.1, term by term."""
+        """Term by term (spec: slurm 5.1)."""
         weight, site, request = self.set, self.site, self.world.workload.requests[row]
         name = self.association(row)
         shares = self.fair_tree() if weight["fair_tree"] else self.classic()

@@ -1,14 +1,15 @@
 """Slow, obvious reference of the pool policies, written from the specification alone.
 
 Every compiled pass is compared with this file job by job on random small worlds, so it shares
-nothing with the package: plain lists, one paper's step per line, no cleverness. Section numbers
-are those of the algorithm specification.
+nothing with the package: plain lists, one paper's step per line, no cleverness.
 
 Conventions
 -----------
-- A machine is a tuple of capacities, one per resource; a job fits iff it fits in each (5.1).
+- A machine is a tuple of capacities, one per resource; a job fits iff it fits in each (spec:
+  algorithms 5.1).
 - Order of jobs is (submit, id). Times are whole seconds, intervals are half-open.
-- One instant: ends by id, corrections, submissions by id, timers, then one pass (1.1).
+- One instant: ends by id, corrections, submissions by id, timers, then one pass (spec: algorithms
+  1.1).
 
 Readings chosen where the specification leaves room
 ---------------------------------------------------
@@ -50,7 +51,7 @@ class Job:
 
     @property
     def effective_run(self) -> int:
-        """The kill rule (1.1): no job runs past the limit."""
+        """The kill rule (spec: algorithms 1.1): no job runs past the limit."""
         return min(self.run, self.limit)
 
     @property
@@ -101,7 +102,7 @@ def total(needs: Iterable[Vector], zero: Vector) -> Vector:
     return zero
 
 
-# ----------------------------------------------------------------------------- estimates (1.6)
+# ----------------------------------------------------------------- estimates (spec: algorithms 1.6)
 CORRECTIONS = [60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000]
 
 
@@ -185,7 +186,10 @@ class Running:
         return self.restart + max(1, whole - self.saved)
 
     def expected_end(self, now: int) -> int:
-        """1.2: start + estimate; past it, start + request; past that, the next second."""
+        """Start + estimate; past it, start + request; past that, the next second.
+
+        spec: algorithms 1.2.
+        """
         if self.start + self.estimate > now:
             return self.start + self.estimate
         if self.start + self.restart + self.job.request - self.saved > now:
@@ -195,7 +199,10 @@ class Running:
 
 @dataclass
 class Block:
-    """A head that could not start: which jobs ran at that moment, before any backfilling (2.6)."""
+    """A head that could not start: which jobs ran at that moment, before any backfilling.
+
+    spec: algorithms 2.6.
+    """
 
     job: Job
     at: int
@@ -328,7 +335,7 @@ def replay(
     arrived: Callable[[World, Job], None] = nothing,
     next_timer: Callable[[World], int | None] = nothing,
 ) -> World:
-    """Go from instant to instant (1.1) until every job has ended."""
+    """Go from instant to instant (spec: algorithms 1.1) until every job has ended."""
     coming = list(world.jobs)
     while coming or world.waiting or world.running:
         times = [r.end for r in world.running] + [job.submit for job in coming]
@@ -361,7 +368,10 @@ def replay(
 
 
 def correct(run: Running, now: int) -> None:
-    """1.6: the k-th correction sets the prediction to min(request, first + c_k)."""
+    """The k-th correction sets the prediction to min(request, first + c_k).
+
+    spec: algorithms 1.6.
+    """
     whole = run.left_of(run.job.request)
     while run.start + run.estimate <= now and run.estimate < whole:
         if run.corrections < len(CORRECTIONS):
@@ -408,7 +418,7 @@ def earliest(capacity: Vector, held: list[Held], need: Vector, length: int, now:
 
 # ----------------------------------------------------------------------------- fcfs and greedy
 def fcfs(jobs: list[Job], capacity: Vector, *, estimate: object = "requested") -> Result:
-    """5.4: the head blocks all."""
+    """The head blocks all (spec: algorithms 5.4)."""
 
     def one_pass(world: World) -> None:
         while world.waiting and fits(world.waiting[0].need, world.free()):
@@ -437,7 +447,7 @@ def greedy(jobs: list[Job], capacity: Vector, *, estimate: object = "requested")
     return replay(make_world(jobs, capacity, estimate), one_pass).result()
 
 
-# ----------------------------------------------------------------------------- EASY (1.2, 5.1)
+# ----------------------------------------------------------------- EASY (spec: algorithms 1.2, 5.1)
 def easy_world(
     jobs: list[Job],
     capacity: Vector,
@@ -499,7 +509,10 @@ def easy(
     extra_update: bool = True,
     fixed_reservation: bool | str = False,
 ) -> Result:
-    """EASY; with ``backfill="sjbf"`` and ``estimate="last-two"`` it is EASY++ (1.6)."""
+    """EASY; with ``backfill="sjbf"`` and ``estimate="last-two"`` it is EASY++.
+
+    spec: algorithms 1.6.
+    """
     return easy_world(
         jobs,
         capacity,
@@ -510,7 +523,7 @@ def easy(
     ).result()
 
 
-# ----------------------------------------------------------------------------- conservative (1.3)
+# -------------------------------------------------------------- conservative (spec: algorithms 1.3)
 def conservative(
     jobs: list[Job], capacity: Vector, *, compress: bool = True, estimate: object = "requested"
 ) -> Result:
@@ -590,7 +603,10 @@ Key = Callable[[Job, int], float]
 
 
 def weighted(wx: float, ww: float, wp: float) -> Key:
-    """3.2: (W_x * sqrt((w + R) / R) + W_w * w) + W_p * P, hours, in this order of evaluation."""
+    """(W_x * sqrt((w + R) / R) + W_w * w) + W_p * P, hours, in this order of evaluation.
+
+    spec: algorithms 3.2.
+    """
 
     def key(job: Job, now: int) -> float:
         w = (now - job.submit) / 3600.0
@@ -728,7 +744,7 @@ def pv_easy_world(
 
 
 def is_shadow(run: Running, head: Job) -> bool:
-    """2.2: some waiting job, that is the head, has higher priority."""
+    """Some waiting job, that is the head, has higher priority (spec: algorithms 2.2)."""
     return run.job.priority > head.priority
 
 
@@ -799,10 +815,10 @@ def pv_easy(
     ).result()
 
 
-# ----------------------------------------------------------------------------- fairness (2.6, 2.7)
+# ------------------------------------------------------------- fairness (spec: algorithms 2.6, 2.7)
 @dataclass(frozen=True)
 class Delay:
-    """2.6: how long a blocked job was held up by later ones."""
+    """How long a blocked job was held up by later ones (spec: algorithms 2.6)."""
 
     id: int
     blocked_at: int
@@ -821,7 +837,10 @@ class Delay:
 
 @dataclass(frozen=True)
 class Violation:
-    """2.7: a job that could not start at its first reservation because of backfilled ones."""
+    """A job that could not start at its first reservation because of backfilled ones.
+
+    spec: algorithms 2.7.
+    """
 
     id: int
     reserved: int
@@ -920,7 +939,7 @@ def average(shares: list[Fraction]) -> Fraction:
 
 
 class HeadReservation:
-    """EASY's frame with vectors (5.1): which jobs may backfill now."""
+    """EASY's frame with vectors (spec: algorithms 5.1): which jobs may backfill now."""
 
     def __init__(self, world: World, head: Job) -> None:
         self.world = world
@@ -998,7 +1017,7 @@ def bl(
     per_pass: str = "until-none",
     estimate: object = "requested",
 ) -> Result:
-    """5.2: the largest request for the resource that is least used now."""
+    """The largest request for the resource that is least used now (spec: algorithms 5.2)."""
 
     def score(world: World, job: Job) -> Fraction:
         shares = used_shares(world)

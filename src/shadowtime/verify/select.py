@@ -1,4 +1,4 @@
-"""The slow reference for policies that choose a set of jobs from the whole queue (1.5).
+"""The slow reference for policies that choose a set of jobs (spec: algorithms 1.5).
 
 Written from the specification and the policies' pages, not from the engine: sets are found by
 trying all of them, plans are lists of what each job holds and when.

@@ -86,8 +86,8 @@ def work_unit(
     """(units of work in a second, whether every rate is then a whole number of them).
 
     The rate of a node is base / (base + over), so the units are the common multiple of the
-    denominators over all demands that up to ``cores`` processes of these kinds can make (spec
-    4.5). Where that passes 10^9 they are 10^6 and rates are rounded down.
+    denominators over all demands that up to ``cores`` processes of these kinds can make (spec:
+    algorithms 4.5). Where that passes 10^9 they are 10^6 and rates are rounded down.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Gres:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a job asks for; the rules from options to amounts are SLURM_2 section 13's.
+    """What a job asks for; amounts follow from it (spec: slurm 9).
 
     Rules
     -----

@@ -15,7 +15,10 @@ def found() -> Reproduction:
 
 
 def test_every_run_keeps_the_identity(found: Reproduction) -> None:
-    """Running + extra requested is the sum of the limits of the thesis, in every run (6.4)."""
+    """Running + extra requested is the sum of the limits of the thesis, in every run.
+
+    spec: algorithms 6.4.
+    """
     sums = {"High": 68_760, "Medium": 68_820}
     draws = found.more["draws"]
     assert len(draws) == 3 * len(TABLES) * len(POLICIES)

@@ -256,7 +256,9 @@ def ask_checksum(ask: Request) -> int:
 
 
 def last_model(known: History | None, request: int) -> int:
-    """The share of the request that the user's last job used, times this request (spec 1.6).
+    """The share of the request that the user's last job used, times this request.
+
+    spec: algorithms 1.6.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The event loop of a world whose ends move: instants as everywhere (spec 1.1), rates as in 4.5."""
+"""The event loop of a world whose ends move at rates (spec: algorithms 1.1 and 4.5)."""
 
 from __future__ import annotations
 

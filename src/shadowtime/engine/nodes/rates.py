@@ -1,4 +1,4 @@
-"""Jobs that run at moving rates, in exact whole numbers (spec 4.5).
+"""Jobs that run at moving rates, in exact whole numbers (spec: algorithms 4.5).
 
 A part is a job's share of one node. Every second it does RATE units of the run * UNIT units of its
 work; all parts of a node have the same rate, which changes when the node's demand does. A job is

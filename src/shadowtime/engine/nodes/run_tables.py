@@ -140,7 +140,10 @@ def table_for(
 
 
 def rates_for(workload: Workload, law: ScaledLaw, *, shape: tuple[int, int]) -> Rates:
-    """The work of the jobs and how fast it is done; a longer limit gives no job more (spec 4.5)."""
+    """The work of the jobs and how fast it is done; a longer limit gives no job more.
+
+    spec: algorithms 4.5.
+    """
     nodes, cores = shape
     return make_rates(
         run=workload.effective_run,

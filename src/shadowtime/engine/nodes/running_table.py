@@ -1,4 +1,4 @@
-"""The Reservation Table: which job holds which processor until when (spec 4.2).
+"""The Reservation Table: which job holds which processor until when (spec: algorithms 4.2).
 
 A running job holds its processors until start + limit, and the reservation pins certain ones for
 its time; nothing else is in the table, so a processor is described by one end. Beside it every

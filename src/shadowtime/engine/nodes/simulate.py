@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Schedule:
-    """Run a workload through a policy on nodes (spec section 4).
+    """Run a workload through a policy on nodes (spec: algorithms 4).
 
     Examples
     --------

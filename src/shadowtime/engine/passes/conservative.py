@@ -1,4 +1,6 @@
-"""Conservative backfilling: every waiting job holds a promise that outlives the pass (spec 1.3).
+"""Conservative backfilling: every waiting job holds a promise that outlives the pass.
+
+spec: algorithms 1.3.
 
 With compression, an instant with an early end sweeps the waiting jobs once in submit order and
 moves promises earlier. The sweep looks at few of them: those that are due where processors came

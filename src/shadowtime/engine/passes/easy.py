@@ -1,4 +1,6 @@
-"""EASY on a pool of one resource: the fast pass (spec 1.2, 1.4); fcfs and greedy are its limits.
+"""EASY on a pool of one resource: the fast pass; fcfs and greedy are its limits.
+
+spec: algorithms 1.2, 1.4.
 
 The same decisions as the general pass with one reservation, proved equal in the tests, made fast
 by five things: a submission while the head is blocked tests only the newcomers against the cached

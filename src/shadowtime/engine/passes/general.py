@@ -5,8 +5,9 @@
    the policy's depth. Jobs in between start if they fit around the reservations made so far.
 3. The rest is tried in phases, each with its own test and order.
 
-EASY is depth 1, greedy is depth 0, K dynamic reservations (spec 3.3) is depth K, PV-EASY preempts
-and has two phases (spec 2.3). All plans are dropped at the end of the pass.
+EASY is depth 1, greedy is depth 0, K dynamic reservations (spec: algorithms 3.3) is depth K,
+PV-EASY preempts and has two phases (spec: algorithms 2.3). All plans are dropped at the end of the
+pass.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One reservation on a pool of K resources: the fast pass (spec 5.1 to 5.3).
+"""One reservation on a pool of K resources: the fast pass (spec: algorithms 5.1 to 5.3).
 
 The same decisions as the general pass in order of arrival with at most one reservation, proved
 equal in the tests. The plan of a single head needs no profile: what is free grows until the shadow
@@ -330,7 +330,10 @@ def best_first(state: Any, f: Any, count: int, left: int, rule: int) -> None:
 
 @kernel
 def best_balance(state: Any, f: Any, count: int) -> int:
-    """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie (5.2)."""
+    """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie.
+
+    spec: algorithms 5.2.
+    """
     whole = f.scale[f.scale.shape[0] - 1] * f.extra.shape[0]
     best = 0
     most = fullest_with(state, f.scale, f.found[0])

@@ -1,4 +1,4 @@
-"""Shadow-load preemption (PV-EASY 4.1, spec 2.3 step 2): kill and restart.
+"""Shadow-load preemption (PV-EASY 4.1, spec: algorithms 2.3 step 2): kill and restart.
 
 A running job is shadow if the head outranks it, and rank is job order. Victims fall from the
 lowest rank upwards until the head fits; no job is killed unless the head then starts.

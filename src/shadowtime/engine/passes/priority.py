@@ -1,4 +1,6 @@
-"""A priority order with K reservations: the fast pass for long queues (spec 3.2 to 3.4).
+"""A priority order with K reservations: the fast pass for long queues.
+
+spec: algorithms 3.2 to 3.4.
 
 The same decisions as the general pass, proved equal in the tests, on pools and on hosts, wherever
 only the wait distinguishes jobs of the same estimate and needs. Three things make it fast:

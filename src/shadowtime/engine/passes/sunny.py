@@ -1,4 +1,7 @@
-"""PV-EASY's reservation: only running jobs that outrank the head count (spec 2.3 step 3a)."""
+"""PV-EASY's reservation: only running jobs that outrank the head count.
+
+spec: algorithms 2.3 step 3a.
+"""
 
 from __future__ import annotations
 

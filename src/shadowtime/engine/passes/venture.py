@@ -1,4 +1,4 @@
-"""PV-EASY on a pool of one resource: the fast pass (spec 2.3).
+"""PV-EASY on a pool of one resource: the fast pass (spec: algorithms 2.3).
 
 The same decisions as the general pass, proved equal in the tests. No list is gathered: the head is
 the first job of the queue, and both phases of its backfilling are EASY's own walks over the queue,

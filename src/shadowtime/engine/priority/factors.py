@@ -47,7 +47,7 @@ class _Section:
 
 
 class Factors:
-    """Terms of the priority that depend on the request alone (5.1, 5.3, 21.1).
+    """Terms of the priority that depend on the request alone (spec: slurm 5.1, 5.3).
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Factors:
 def parts_of(
     weights: Weights, *, age: float, branch: Branch | None, terms: Sequence[float]
 ) -> dict[str, float]:
-    """What each factor adds to a priority, by sprio's names and in Slurm's order (5.1).
+    """What each factor adds to a priority, by sprio's names and in Slurm's order (spec: slurm 5.1).
 
     ``age`` is seconds; ``terms`` are those of :class:`Factors`.
     """
@@ -141,7 +141,7 @@ def priority_of(parts: Mapping[str, float], nice: int) -> int:
 
 
 def _requested(claim: Claim, name: str, section: _Section) -> float:
-    """A requested resource as a part of the partition's (21.1)."""
+    """A requested resource as a part of the partition's (spec: slurm 5.3)."""
     if name == "cpu":
         return claim.cpus / section.cpus
     if name == "mem" and claim.memory:
@@ -166,7 +166,7 @@ def default_memory(site: Site, partition: str) -> tuple[int | None, bool]:
 
 
 def claim_of(request: Request, site: Site) -> Claim:
-    """What a request claims in the partition it names first, by the rules of SLURM_2 section 13.
+    """What a request claims in the partition it names first (spec: slurm 9).
 
     Examples
     --------
@@ -207,7 +207,9 @@ def claim_of(request: Request, site: Site) -> Claim:
 
 
 def billing_of(amounts: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """What a second of a job costs: its cpus, or the weighted sum of TRESBillingWeights (5.4).
+    """What a second of a job costs: its cpus, or the weighted sum of TRESBillingWeights.
+
+    spec: slurm 5.4.
 
     Examples
     --------

@@ -93,9 +93,9 @@ class Shares:
         return float(self.weights.decay ** (now - (now if self.last is None else self.last)))
 
     def tick(self, now: float, running: Iterable[tuple[Branch | None, float, float]]) -> None:
-        """Decay; charge (whom, billing, start) since the last tick or the start (5.4).
+        """Decay; charge (whom, billing, start) since the last tick or the start (spec: slurm 5.4).
 
-        The parts of accounts in the classic formula are those before the charge (5.7).
+        The parts of accounts in the classic formula are those before the charge (spec: slurm 5.7).
         """
         last = now if self.last is None else self.last
         fade = self.fade_to(now)
@@ -107,7 +107,7 @@ class Shares:
         self.last = now
 
     def unpaid(self, now: float, start: float) -> float:
-        """Seconds of a job that ends now which no tick has charged (5.5)."""
+        """Seconds of a job that ends now which no tick has charged (spec: slurm 5.5)."""
         return 0.0 if self.last is None else max(0.0, now - max(self.last, start))
 
     def rank(self) -> None:
@@ -120,7 +120,10 @@ class Shares:
             self._classic(self.root, 1.0, self.root.usage)
 
     def _climb(self, siblings: list[Branch], *, tied: bool) -> None:
-        """Depth first by level_fs; equal ones share a rank, also across tied accounts (5.6)."""
+        """Depth first by level_fs; equal ones share a rank, also across tied accounts.
+
+        spec: slurm 5.6.
+        """
         shares = sum(one.shares for one in siblings)
         used = sum(one.usage for one in siblings)
         for one in siblings:
@@ -160,7 +163,7 @@ class Shares:
         return own + (above.effective - own) * (one.shares / shares if shares else 0.0)
 
     def _classic(self, branch: Branch, norm: float, total: float) -> None:
-        """F = 2^-(U / S): usage flows down with the shares (5.7)."""
+        """F = 2^-(U / S): usage flows down with the shares (spec: slurm 5.7)."""
         shares = sum(one.shares for one in branch.children)
         for one in branch.children:
             used = one.effective

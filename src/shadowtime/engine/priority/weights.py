@@ -83,7 +83,7 @@ class Weights:
 
     @property
     def decay(self) -> float:
-        """What is left of usage after a second (5.4)."""
+        """What is left of usage after a second (spec: slurm 5.4)."""
         return 1 - 0.693 / self.half_life if self.half_life else 1.0
 
     @property

@@ -150,7 +150,10 @@ class Priorities:
         return any_tick
 
     def _ends(self, ground: Ground, now: int) -> bool:
-        """Forget what has ended; the rest of it is charged where limits are enforced (5.5)."""
+        """Forget what has ended; the rest of it is charged where limits are enforced.
+
+        spec: slurm 5.5.
+        """
         rows = np.array(sorted(self.running), np.int64)
         over = rows[ground.job[rows, f.PHASE] != f.RUNS].tolist()
         for row in over:

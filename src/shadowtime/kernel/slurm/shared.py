@@ -1,7 +1,7 @@
 """Which nodes a job gets that may share them, by cpus and memory: slurm/fill.py on arrays.
 
-Sets of neighbours of equal weight, best fit (SLURM.md 4.2, 4.3). Asks for GPUs or for named nodes
-are not for this code.
+Sets of neighbours of equal weight, best fit (spec: slurm 4.2, 4.3). Asks for GPUs or for named
+nodes are not for this code.
 """
 
 from __future__ import annotations
@@ -311,7 +311,8 @@ def fill(board: Any, ask: int) -> int:
 def choose_shared(board: Any, ask: int, row: int, ends: int) -> bool:
     """Leave in CHOSEN and GIVEN what a job gets of ``mask[row]`` after ``ends``; False: nothing.
 
-    All nodes are tried, then those that offer least are left out, one count at a time (14.5).
+    All nodes are tried, then those that offer least are left out, one count at a time (spec: slurm
+    4.5).
     """
     node = board.node
     least = board.ask[ask, MIN_NODES]

@@ -1,4 +1,4 @@
-"""Priority backfilling and class partitioning (Chiang and Vernon, spec section 3)."""
+"""Priority backfilling and class partitioning (Chiang and Vernon, spec: algorithms 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classical family (spec 1.2 to 1.6)."""
+"""The classical family (spec: algorithms 1.2 to 1.6)."""
 
 from __future__ import annotations
 

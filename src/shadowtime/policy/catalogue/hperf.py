@@ -1,4 +1,4 @@
-"""Slurm as in C. Fenoy Garcia's thesis: ConsRes, LessC and HPerf (2014, spec section 6)."""
+"""Slurm as in C. Fenoy Garcia's thesis: ConsRes, LessC and HPerf (2014, spec: algorithms 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backfilling for K resources (Leinberger et al. 1999, Liu et al. 2016, spec section 5)."""
+"""Backfilling for K resources (Leinberger et al. 1999, Liu et al. 2016, spec: algorithms 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PV-EASY and its ablations (Yuan et al. 2010, spec section 2)."""
+"""PV-EASY and its ablations (Yuan et al. 2010, spec: algorithms 2)."""
 
 from __future__ import annotations
 

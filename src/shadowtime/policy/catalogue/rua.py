@@ -1,4 +1,4 @@
-"""The resource usage aware backfilling (Guim et al. 2009, spec section 4)."""
+"""The resource usage aware backfilling (Guim et al. 2009, spec: algorithms 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slack-based backfilling (Talby and Feitelson 1999), as simplified in the specification (1.5)."""
+"""Slack-based backfilling (Talby and Feitelson 1999), simplified (spec: algorithms 1.5)."""
 
 from __future__ import annotations
 

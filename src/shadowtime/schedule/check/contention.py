@@ -1,4 +1,7 @@
-"""On nodes: how long every job had to run, given the jobs that shared its nodes (spec 4.5)."""
+"""On nodes: how long every job had to run, given the jobs that shared its nodes.
+
+spec: algorithms 4.5.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stretch:
-    """Limits that grow with the penalty a job is planned with (spec 4.5).
+    """Limits that grow with the penalty a job is planned with (spec: algorithms 4.5).
 
     ``demand`` is what the policy takes a process to draw, a column a shared resource; ``span``
     the time over which it plans; ``request`` what is stretched.

@@ -365,7 +365,7 @@ class Replayer:
         self._tick(now)
 
     def _tick(self, now: int) -> None:
-        """Decay usage, then charge running jobs up to now (5.4)."""
+        """Decay usage, then charge running jobs up to now (spec: slurm 5.4)."""
         accounts = self.state.accounts
         passed = now - self.last_tick if self.last_tick else 0
         fade = _decay(setting(self.recording.site.config, "PriorityDecayHalfLife")) ** passed
@@ -377,7 +377,7 @@ class Replayer:
         accounts.counted_to = now
 
     def _charge_end(self, job: Job, now: int) -> None:
-        """The stretch from the last tick, charged where limits are enforced (5.5)."""
+        """The stretch from the last tick, charged where limits are enforced (spec: slurm 5.5)."""
         if self.state.accounts.enforced and self.last_tick:
             self.state.accounts.charge(job, now - max(self.last_tick, job.start))
 

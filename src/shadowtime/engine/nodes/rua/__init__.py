@@ -1,1 +1,4 @@
-"""RUA on nodes: the Reservation Table, its passes and the kernels that they share (spec 4)."""
+"""RUA on nodes: the Reservation Table, its passes and the kernels that they share.
+
+spec: algorithms 4.
+"""

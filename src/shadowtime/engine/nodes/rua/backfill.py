@@ -1,4 +1,7 @@
-"""Backfilling on nodes: which of the rest start now, around the reservation (spec 4.7)."""
+"""Backfilling on nodes: which of the rest start now, around the reservation.
+
+spec: algorithms 4.7.
+"""
 
 from __future__ import annotations
 

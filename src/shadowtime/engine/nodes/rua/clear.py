@@ -1,4 +1,6 @@
-"""How many processes of a kind cost nothing, now and from every end ahead on (spec 4.4, 4.6).
+"""How many processes of a kind cost nothing, now and from every end ahead on.
+
+spec: algorithms 4.4, 4.6.
 
 Without the reservation the demand of a node only falls, so whether a process is penalised depends
 on the moment it begins, not on how long it stays. One walk along the lines of all nodes then

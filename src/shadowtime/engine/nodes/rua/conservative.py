@@ -1,4 +1,6 @@
-"""Conservative backfilling on nodes: every job holds a reservation in the table (spec 1.3, 4.2).
+"""Conservative backfilling on nodes: every job holds a reservation in the table.
+
+spec: algorithms 1.3, 4.2.
 
 As on a pool (engine/passes/conservative.py): promises outlive the pass; after early ends one sweep
 in submit order moves them forward. Here a promise is an allocation, chosen by the place part, and a

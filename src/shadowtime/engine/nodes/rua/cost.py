@@ -1,4 +1,6 @@
-"""What processes on a node would cost: the penalty of the shared windows ahead (spec 4.3 to 4.5).
+"""What processes on a node would cost: the penalty of the shared windows ahead.
+
+spec: algorithms 4.3 to 4.5.
 
 Cost is counted in units of 1 / BASE seconds: the sum over the windows of their length times the
 law's terms. Without the reservation the demand of a node never rises, so neither does the cost of

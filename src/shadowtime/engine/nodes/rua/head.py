@@ -1,4 +1,4 @@
-"""When the head of the queue starts, alone with the running jobs (spec 4.6, 4.7)."""
+"""When the head of the queue starts, alone with the running jobs (spec: algorithms 4.6, 4.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The pass on nodes: the head by its policy's start, one reservation, backfilling (spec 4.7).
+"""The pass on nodes: the head by its policy's start, one reservation, backfilling.
+
+spec: algorithms 4.7.
 
 (a) While the head's allocation starts now, start it. (b) Otherwise it is the reservation: its start
 never moves later than it was promised at the pass before. (c) The others start where their own
@@ -167,7 +169,10 @@ def none_narrow_enough(state: Any, table: Any) -> bool:
 
 @kernel
 def move_overdue(table: Any) -> None:
-    """Jobs past their end in the table are taken to end in the next second (spec 1.2)."""
+    """Jobs past their end in the table are taken to end in the next second.
+
+    spec: algorithms 1.2.
+    """
     now = table.par[NOW]
     first = ZERO
     while table.par[RUNNING] > 0 and end_at(table, first) <= now:

@@ -1,4 +1,4 @@
-"""Where the processes of a job go at one start (spec 4.6).
+"""Where the processes of a job go at one start (spec: algorithms 4.6).
 
 First fit takes the lowest processors. Minimax adds processes one at a time where the next one
 costs least, ties to a node already used, then to the lower index. Costs never fall with the number

@@ -1,7 +1,7 @@
 """Would a candidate for backfilling rather start later? First fit, LessConsume, thresholds.
 
-A candidate starts where its own allocation, made around the reservation, begins now (spec 4.6,
-4.7). To know that, few later starts need a look, and often none.
+A candidate starts where its own allocation, made around the reservation, begins now (spec:
+algorithms 4.6, 4.7). To know that, few later starts need a look, and often none.
 """
 
 from __future__ import annotations

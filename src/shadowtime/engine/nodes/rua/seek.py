@@ -1,4 +1,6 @@
-"""Which start a job is promised among all reservations, and where: the place parts (spec 4.6, 4.7).
+"""Which start a job is promised among all reservations, and where: the place parts.
+
+spec: algorithms 4.6, 4.7.
 
 The starts are now, the ends in the table and, for a job that is asked again, the start it was
 promised; none is later than that one.

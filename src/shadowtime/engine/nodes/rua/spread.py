@@ -1,4 +1,7 @@
-"""What a job's allocation at a start costs, among all reservations (spec 4.3, 4.4, 4.6)."""
+"""What a job's allocation at a start costs, among all reservations.
+
+spec: algorithms 4.3, 4.4, 4.6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The Reservation Table with a reservation for every job: processors over time (spec 1.3, 4.2).
+"""The Reservation Table with a reservation for every job: processors over time.
+
+spec: algorithms 1.3, 4.2.
 
 The line of time is cut where a job starts or ends. Each piece has a row: how many processors are
 free, which ones (a bit each), and what the jobs there draw on every node. A running job's row of

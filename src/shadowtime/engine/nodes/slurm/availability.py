@@ -1,8 +1,9 @@
 """What nodes will have free, for plans of many jobs: cores and counted bandwidth over time.
 
 The line of time is cut into segments, each with what every node has left in it; the last one never
-ends. Plans are made again at every pass, so a profile is filled, asked and thrown away (spec 6.3).
-Its numbers are the scheduler's, not the world's: a job on nodes of its own books all their cores.
+ends. Plans are made again at every pass, so a profile is filled, asked and thrown away (spec:
+algorithms 6.3). Its numbers are the scheduler's, not the world's: a job on nodes of its own books
+all their cores.
 
 Jobs whose processes are counted alike are of one kind. For every kind a profile also has how many
 processes of it go on every node, and on all: mostly that is all a search has to read.

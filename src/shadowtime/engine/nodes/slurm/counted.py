@@ -1,4 +1,7 @@
-"""What the jobs of a snapshot are counted with on nodes that share bandwidth (spec 6.1, 6.3)."""
+"""What the jobs of a snapshot are counted with on nodes that share bandwidth.
+
+spec: algorithms 6.1, 6.3.
+"""
 
 from __future__ import annotations
 

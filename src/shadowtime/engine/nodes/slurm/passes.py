@@ -1,4 +1,4 @@
-"""Slurm's scheduler on nodes: plans for all queued jobs at every pass (spec 6.3).
+"""Slurm's scheduler on nodes: plans for all queued jobs at every pass (spec: algorithms 6.3).
 
 In arrival order every job gets the earliest start at which its nodes have, for its whole limit,
 the cores it needs and (LessC, HPerf) the bandwidth it is counted with; nodes are filled in index

@@ -1,4 +1,4 @@
-"""simulate() for Slurm's policies on nodes: consres, lessc and hperf (spec section 6)."""
+"""simulate() for Slurm's policies on nodes: consres, lessc and hperf (spec: algorithms 6)."""
 
 from __future__ import annotations
 

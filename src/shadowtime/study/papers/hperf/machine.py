@@ -1,4 +1,7 @@
-"""The thesis' machine and its two workloads, as far as they are known (spec 6.2, 6.5)."""
+"""The thesis' machine and its two workloads, as far as they are known.
+
+spec: algorithms 6.2, 6.5.
+"""
 
 from __future__ import annotations
 
@@ -51,4 +54,5 @@ def jobs_of(name: str, seed: int, *, noise: float = NOISE) -> Workload:
         return jobs
     spread = np.random.default_rng([seed, len(name)]).normal(0.0, noise, len(jobs))
     run = np.maximum(1, np.rint(jobs.run * np.exp(spread))).astype(np.int64)
-    return jobs.replace(run=run, limit=np.maximum(jobs.limit, run))  # noise is work too (spec 4.5)
+    # Noise is work too (spec: algorithms 4.5).
+    return jobs.replace(run=run, limit=np.maximum(jobs.limit, run))

@@ -79,7 +79,7 @@ TEN = 0.1
 
 
 def beats_easy(judge: Judge) -> Iterator[Claim]:
-    """Both readings of the paper (spec 9), against both readings of EASY."""
+    """Both readings of the paper (spec: algorithms 9), against both readings of EASY."""
     grids = {
         "section 5.2.2: errors up to 10 %": tuple(x for x in ERRORS if x <= TEN),
         "section 7: errors of 10 % and more": tuple(x for x in ERRORS if x >= TEN),

@@ -2,7 +2,7 @@
 
 Which EASY the authors ran is not known: their counts are not those of EASY as it is usually
 defined. So every statement about EASY is made for each reading: whether extra processors are used
-up within a pass, and whether the head's first reservation stays (spec 1.2, 2.9).
+up within a pass, and whether the head's first reservation stays (spec: algorithms 1.2, 2.9).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ READINGS = {
 
 PROMISES = {**READINGS, "fixed until missed": "fixed_reservation=until-missed"}
 """Readings of EASY-Last in Table 2: a promise that was missed may stand, so that no job is
-backfilled until the head starts, or be made anew (spec 2.7)."""
+backfilled until the head starts, or be made anew (spec: algorithms 2.7)."""
 
 DEFINED, NEAREST = "as defined", "loose and fixed"
 """The usual EASY, and the reading whose counts are nearest to the paper's (see notes)."""
