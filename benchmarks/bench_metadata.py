@@ -42,7 +42,7 @@ def metadata(folder: Path) -> Iterator[Row]:
             cases = list(plan.cases(f"{task}/{TASKS}"))
             starts += time.process_time() - begin
             begin = time.process_time()
-            index_of._WRITERS.clear()  # another process
+            index_of.WRITERS.clear()  # another process
             for unit in split(cases, workers=1, jobs={}):
                 values = rng.random((len(unit), len(METRICS))).tolist()
                 rows = zip(unit, values, strict=True)

@@ -9,6 +9,7 @@ only.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OWNER_ONLY = 0o600
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that is full, or as full as the user may make it."""
 
 
 def open_plain(path: Path, flags: int, mode: int = OWNER_ONLY) -> int:
@@ -38,6 +41,18 @@ def open_plain(path: Path, flags: int, mode: int = OWNER_ONLY) -> int:
         os.close(made)
         raise OSError(22, "not a plain file", str(path))
     return made
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """An error while the file is written names it: that of a full disk names none, or a temporary
+    one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def replace_whole(
@@ -68,9 +83,10 @@ def replace_whole(
     """
     import tempfile  # loads much that a command without a state file does not need
 
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with _naming(path):
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with _naming(path), os.fdopen(handle, "wb") as file:
             file.write(raw)
             file.flush()
             if owner is not None:
@@ -125,12 +141,15 @@ def result_file(path: Path) -> Iterator[Path]:
         return
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}{path.suffix[:20]}")
     mode = stat.S_IMODE(os.stat(path).st_mode) if there else None
-    try:
+    with _naming(path):
         os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-    except OSError as error:  # no other process uses the file under that name
-        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
-        yield beside
+        try:
+            yield beside
+        except OSError as error:
+            if error.errno not in FULL:  # an error of what is being written, such as an input
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
         if mode is not None:
             os.chmod(beside, mode)
         os.replace(beside, path)
@@ -195,9 +214,10 @@ def append_whole(path: Path, raw: bytes, *, mode: int = OWNER_ONLY) -> None:
         if size and os.pread(handle, 1, size - 1) != b"\n":
             raw = b"\n" + raw
         try:
-            left = memoryview(raw)
-            while left:
-                left = left[os.write(handle, left) :]
+            with _naming(path):
+                left = memoryview(raw)
+                while left:
+                    left = left[os.write(handle, left) :]
         except BaseException:
             with contextlib.suppress(OSError):
                 os.ftruncate(handle, size)

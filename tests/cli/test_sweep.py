@@ -16,7 +16,7 @@ from shadowtime.cli import run
 from shadowtime.study.sweep import Shards
 from shadowtime.study.sweep.shards import write_table
 from shadowtime.testing.slurm import wait_for
-from study.sweep.worlds import GATE, command, write_plan
+from study.sweep.worlds import GATE, command, write_log, write_plan
 
 POLICIES = ["easy(reserve=1..4)", "gate.py:Gate"]
 
@@ -134,6 +134,52 @@ def test_sql_in_a_process_of_its_own(tmp_path: Path) -> None:
     words = command("sweep", "collect", str(tmp_path), "--sql", "select log from runs")
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert (done.stdout.split(), done.stderr) == (["log", "one"], "")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    options = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(options, capture_output=True).returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_full_disk_is_named_and_the_sweep_resumes(
+    tmp_path: Path, small_disk: Path, capsys: pytest.CaptureFixture[str], workers: str
+) -> None:
+    """What was written is kept; when there is room, the same command does the rest."""
+    plan = write_plan(tmp_path, ["easy(reserve=1..4)"], shake=40)
+    words = ["sweep", str(plan), "--workers", workers, "-o"]
+    assert run([*words, str(small_disk / "r")]) == 2
+    said = capsys.readouterr().err
+    assert f"shadowtime: {small_disk}/r/shards/" in said
+    assert "No space left on device" in said and "resumes" in said
+    kept = len(Shards(small_disk / "r").done())
+    assert not list((small_disk / "r").rglob(".*"))
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    assert run([*words, str(small_disk / "r"), "--json"]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert (resumed["skipped"], resumed["ran"]) == (kept, 164 - kept) and 0 < kept < 164
+    assert run([*words, str(tmp_path / "whole")]) == 0
+    assert table_bytes(small_disk / "r") == table_bytes(tmp_path / "whole")
+
+
+def test_a_full_disk_is_named_by_every_command(
+    tmp_path: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A result that does not fit is reported with the file, of which nothing is left."""
+    log = write_log(tmp_path, jobs=1500)
+    for option, file in (("-o", "schedules/easy.csv"), ("--resume", "schedules/")):
+        folder = small_disk / option
+        assert run(["compare", str(log), "-c", "pool:256", "-p", "easy", option, str(folder)]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert f"{folder}/{file}" in said and "No space left on device. " in said
+        assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from shadowtime.cli.common.interrupt import answer_interrupts
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
+from shadowtime.private import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +164,8 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _sentence(wrong: ShadowtimeError | OSError) -> str:
     if isinstance(wrong, OSError) and wrong.strerror and not isinstance(wrong, ShadowtimeError):
-        return f"{wrong.filename}: {wrong.strerror}" if wrong.filename else wrong.strerror
+        text = f"{wrong.filename}: {wrong.strerror}" if wrong.filename else wrong.strerror
+        return f"{text}. Make room and run it again." if wrong.errno in FULL else text
     return str(wrong)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = "index"
 DONE, FAILED = "+", "-"
-_WRITERS: dict[int, str] = {}
+WRITERS: dict[int, str] = {}
 """The name of this process among writers, by its number: processes that were forked differ."""
 
 
@@ -48,7 +48,7 @@ class Index:
         signs = (f"{key}{DONE if ok else FAILED}" for key, ok in keys.items())
         line = " ".join([shard, str(size), *signs]) + "\n"
         place = self.folder / FOLDER
-        writer = _WRITERS.setdefault(os.getpid(), secrets.token_hex(8))
+        writer = WRITERS.setdefault(os.getpid(), secrets.token_hex(8))
         with contextlib.suppress(OSError):  # a full disk, or a folder that may only be read
             place.mkdir(exist_ok=True)
             append_whole(place / writer, line.encode(), mode=0o644)

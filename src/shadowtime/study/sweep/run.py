@@ -96,7 +96,7 @@ def run_plan(
         else:
             hand_out(
                 units, run_unit, on_executor(executor, several), done=count.add,
-                again=_again(shards, count), stop=Path(stop).touch,
+                again=_again(shards, count), stop=lambda: _touch(stop),
             )  # fmt: skip
     return count.outcome()
 
@@ -178,6 +178,11 @@ def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[U
 def _size(executor: Executor | None) -> int:
     """Workers of an executor, if known."""
     return int(getattr(executor, "_max_workers", None) or 64) if executor is not None else 1
+
+
+def _touch(stop: str) -> None:
+    with contextlib.suppress(OSError):  # a full disk: workers finish their unit, or fail as we did
+        Path(stop).touch()
 
 
 @contextlib.contextmanager

@@ -86,7 +86,13 @@ class Shards:
         ordered = sorted(rows, key=lambda row: str(row["key"]))
         path = self.place / f"{digest(*(row['key'] for row in ordered))}{ENDING}"
         raw = _as_bytes(arrow, _table(arrow, ordered))
-        replace_whole(path, raw, mode=0o644)
+        try:
+            replace_whole(path, raw, mode=0o644)
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be written ({error.strerror}): what was written before is kept; "
+                "make room or correct it, and run the sweep again, which resumes"
+            ) from None
         keys = {str(row["key"]): row.get(ERROR) is None for row in ordered}
         Index(self.folder).add(path.name, len(raw), keys)
         return path
