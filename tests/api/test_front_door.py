@@ -20,7 +20,7 @@ from shadowtime.errors import (
     UnknownName,
     UsageError,
 )
-from shadowtime.result.pages import with_classes
+from shadowtime.report.payers import with_classes
 from shadowtime.result.write import to_json
 
 
@@ -296,9 +296,7 @@ def test_a_page_is_about_the_jobs_that_count(tmp_path: Path) -> None:
     """Its classes are theirs and it names the selection, also when made from a folder."""
     some = st.simulate(jobs(), "pool:4", "fcfs", where="user=0")
     for shown in (some.as_report(), st.load(some.save(tmp_path / "out")).result):
-        sizes = [
-            row for row in with_classes(shown, some.window).runs[0].classes if row.kind == "size"
-        ]
+        sizes = [row for row in with_classes(shown).runs[0].classes if row.kind == "size"]
         assert sum(row.jobs for row in sizes) == 2
         assert shown.scored == "all jobs, user=0"
     page = st.load(tmp_path / "out").report(tmp_path / "out.html")

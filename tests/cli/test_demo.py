@@ -42,7 +42,8 @@ def test_seven_policies_a_winner_and_which_jobs_pay(capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     rows = {line.split()[0] for line in out.splitlines() if line.strip()}
     assert set(POLICIES) <= rows and len(POLICIES) == 7
-    assert "★" in out and "wins" in out and "Which jobs pay:" in out and "Next:" in out
+    for words in ("★", "serves most jobs best", "Which jobs pay:", "Next:"):
+        assert words in out
     assert max(map(len, out.splitlines())) <= 100
     story = " ".join(out.split())
     assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story

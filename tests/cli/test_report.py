@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from shadowtime.cli import run
 from shadowtime.cluster import Cluster
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, write_html
-from shadowtime.result.pages import with_classes, write_results
+from shadowtime.report.payers import with_classes
+from shadowtime.result.pages import write_results
 from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.trust import judge
@@ -135,15 +137,14 @@ def test_a_folder_holds_everything_a_report_shows(
 
 
 def _with_interval(one):
-    from dataclasses import replace
-
     return replace(one, copies={"bsld_mean": [1.25, one.metrics["bsld_mean"] * 2]})
 
 
 def test_only_scored_jobs_make_the_classes(folder: Path) -> None:
     """The classes are of the jobs that the metrics count."""
     result = read_folder(str(folder)).result
-    half = with_classes(result, Window.parse("60:0"))
+    bare = tuple(replace(one, classes=None) for one in result.runs)
+    half = with_classes(result.replace(window=Window.parse("60:0"), runs=bare))
     sizes = [row.jobs for row in half.runs[0].classes if row.kind == "size"]
     assert sum(sizes) == 60
 
@@ -152,10 +153,9 @@ def test_nothing_scored_is_reported(six: str, capsys: pytest.CaptureFixture[str]
     """A window without jobs is refused; a page without scored jobs states it."""
     assert run(["simulate", six, "-p", "easy", "--window", "1d:1d", "--report", "p.html"]) == 2
     assert "no job is scored" in capsys.readouterr().err and not Path("p.html").exists()
-    result = report_input(30)
-    empty = Window.parse("30:0")
-    write_results(result, empty, report="empty.html", figures="figures")
-    assert all(one.classes == () for one in with_classes(result, empty).runs)
+    result = report_input(30, window=Window.parse("30:0"))
+    write_results(result, report="empty.html", figures="figures")
+    assert all(one.classes == () for one in with_classes(result).runs)
 
 
 def test_the_page_goes_into_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shadowtime.metrics import ClassRow
-from shadowtime.study.losers import losers
+from shadowtime.study.losers import changes, losers
 from shadowtime.study.ranking import rank, winners
 
 
@@ -66,8 +66,8 @@ def test_losers_are_worse_by_more_than_chance() -> None:
     """A share, a hundredth of the run time and enough jobs; the most harmed first."""
     before = [row("1", 1000), row("2-4", 1000), row("5-16", 10), row("17-64", 1000, 0.001)]
     after = [row("1", 1200), row("2-4", 1500), row("5-16", 40), row("17-64", 9000, 0.001)]
-    assert [change.label for change in losers(after, before)] == ["2-4", "1"]
-    assert losers(before, after) == []
+    assert [change.label for change in losers(changes(after, before))] == ["2-4", "1"]
+    assert losers(changes(before, after)) == []
 
 
 def test_losers_do_not_depend_on_the_unit_of_time() -> None:
@@ -75,10 +75,10 @@ def test_losers_do_not_depend_on_the_unit_of_time() -> None:
     for unit in (1 / 60, 1.0, 60.0):
         before = [row("1", 1000, unit=unit), row("5-16", 10, unit=unit)]
         after = [row("1", 1200, unit=unit), row("5-16", 40, unit=unit)]
-        assert [change.label for change in losers(after, before)] == ["1"]
+        assert [change.label for change in losers(changes(after, before))] == ["1"]
 
 
 def test_from_no_wait_to_some_is_a_loss() -> None:
     """Relative to nothing the change is infinite, and still counts."""
-    [found] = losers([row("1", 600)], [row("1", 0)])
+    [found] = losers(changes([row("1", 600)], [row("1", 0)]))
     assert found.change == float("inf")

@@ -17,9 +17,10 @@ from shadowtime.api.tables import group_rows, html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
 from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.policy import make_policy
+from shadowtime.report.contest import contest
 from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
-from shadowtime.report.verdict import contest, verdict_of
+from shadowtime.report.verdict import verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, write_folder
@@ -126,7 +127,7 @@ class Results:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page that shows all of them."""
-        return write_results(self.result, self.runs[0].window, report=Path(path))[0]
+        return write_results(self.result, report=Path(path))[0]
 
     def plot(self) -> Picture:
         """Queue and utilisation over time, all policies together."""
@@ -140,18 +141,19 @@ class Results:
         """The metrics of the report's first screen and its verdict, at most ``WIDTH`` wide."""
         from shadowtime.report.terminal import comparison_table
 
-        names = [each.info.name for each in self._verdict.contests]
+        names = [each.info.name for each in self.verdict.contests]
         words = legend((describe(name).short for name in names), self._copies)
         out = io.StringIO()
         console = Console(width=WIDTH, no_color=True, highlight=False, file=out)
         console.print(comparison_table(self.result.runs, width=WIDTH))
         if len(self.runs) > 1:
             console.print(Text(words))
-        console.print(Text(f"\n{self._verdict.headline} {self._verdict.detail}"))
+        console.print(Text(f"\n{self.verdict.headline} {self.verdict.detail}"))
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
     @property
-    def _verdict(self) -> Verdict:
+    def verdict(self) -> Verdict:
+        """The trade-off in the words of the page: ``headline``, ``detail`` and ``choices``."""
         return verdict_of(self.result)
 
     @property

@@ -149,7 +149,7 @@ class Run:
 
         from shadowtime.result.pages import write_results
 
-        return write_results(self.as_report(), self.window, report=Path(path))[0]
+        return write_results(self.as_report(), report=Path(path))[0]
 
     def plot(self) -> Picture:
         """Queue and utilisation over time (needs the extra ``figures``)."""
@@ -177,7 +177,7 @@ class Run:
             workload=self.workload,
             cluster=self.cluster,
             runs=tuple(run.as_policy_run() for run in (self, *others)),
-            window=str(self.window),
+            window=self.window,
             where=str(self.where or ""),
             versions=versions(),
             command=command,

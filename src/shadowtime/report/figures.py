@@ -15,9 +15,8 @@ from shadowtime.report.levels import busy, queue
 from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
-from shadowtime.report.payers import winner_payers
 from shadowtime.report.rows import lay_out
-from shadowtime.report.verdict import verdict_of
+from shadowtime.report.verdict import verdict_of, winner_payers
 from shadowtime.schedule.runs import runs, started
 from shadowtime.types import Reason
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
+from shadowtime.metrics.window import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.metrics.window import Window
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
@@ -73,7 +75,7 @@ class ReportInput:
     workload: Workload
     cluster: Cluster
     runs: tuple[PolicyRun, ...]
-    window: str = "all jobs"
+    window: Window = ALL
     where: str = ""
     """What ``--where`` accepts, if only some jobs of the window count."""
     cleaning: Mapping[str, int] | None = None
@@ -107,16 +109,16 @@ class ReportInput:
     @property
     def scored(self) -> str:
         """The jobs that count, in words."""
-        return f"{self.window}, {self.where}" if self.where else self.window
+        return f"{self.window}, {self.where}" if self.where else str(self.window)
 
     @property
     def counted(self) -> AnyArray | None:
-        """A mask of the jobs that ``where`` selects; None if it selects all."""
-        if not self.where:
+        """A mask of the jobs of the window that ``where`` selects; None if these are all jobs."""
+        if self.window == ALL and not self.where:
             return None
         from shadowtime.metrics.where import Where
 
-        return Where.parse(self.where).mask(self.workload)
+        return self.window.mask(self.workload.submit) & Where.parse(self.where).mask(self.workload)
 
     @property
     def baseline(self) -> PolicyRun:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import THIN, percent, short, span
-from shadowtime.report.verdict import challenger, verdict_of
-from shadowtime.study.losers import WORSE, Change, changes, class_rows, losers, named_rows
+from shadowtime.study.losers import (
+    NAMED,
+    WORSE,
+    Change,
+    changes,
+    class_rows,
+    clear_changes,
+    losers,
+    named_rows,
+)
 
 if TYPE_CHECKING:
     from shadowtime.metrics import ClassRow
@@ -21,14 +29,17 @@ MANY = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Payers:
-    """The classes of one run against the first run: all of them, and those that lose."""
+    """The classes of one run against another: all of them, and those that lose."""
 
     run: int
     policy: str
     against: str
     changes: tuple[Change, ...]
-    losers: tuple[Change, ...]
-    """The largest losses first."""
+
+    @property
+    def losers(self) -> list[Change]:
+        """The classes that lose, the largest losses first."""
+        return losers(self.changes)
 
     @property
     def sentence(self) -> str:
@@ -53,36 +64,68 @@ class Payers:
 
 
 def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
-    """The classes of a run, computed if the run has none."""
-    if run.classes is not None:
-        return run.classes
-    only = report.counted
-    rows = class_rows(report.workload, run.schedule, only=only)
-    return rows + named_rows(report.workload, run.schedule, only=only)
+    """The classes of a run: of the jobs that the metrics count, computed if the run has none.
+
+    Accounts, partitions and QOS are added if the log names them.
+    """
+    known, only = run.classes, report.counted
+    if known is None:
+        known = class_rows(report.workload, run.schedule, only=only)
+    if not known or any(row.kind in NAMED for row in known):
+        return known
+    return (*known, *named_rows(report.workload, run.schedule, only=only))
 
 
-def payers(report: ReportInput, run: int) -> Payers:
-    """Which classes pay under one run compared with the first run."""
-    mine, first = (classes_of(report, report.runs[place]) for place in (run, 0))
-    return Payers(
-        run=run,
-        policy=report.runs[run].name,
-        against=report.baseline.name,
-        changes=tuple(changes(mine, first)),
-        losers=tuple(losers(mine, first)),
-    )
+def with_classes(report: ReportInput) -> ReportInput:
+    """The same report with the classes of each run, so that they are computed once."""
+    runs = tuple(replace(run, classes=classes_of(report, run)) for run in report.runs)
+    return report.replace(runs=runs)
 
 
-def winner_payers(report: ReportInput) -> Payers | None:
-    """Which classes pay for the winner (or the compared policy); None for one run."""
-    place = challenger(report.runs, verdict_of(report))
-    return None if place is None else payers(report, place)
+def payers(report: ReportInput, run: int, against: int = 0) -> Payers:
+    """Which classes pay under one run compared with another, by default the first."""
+    mine, other = report.runs[run], report.runs[against]
+    clear = clear_changes(report.workload, mine.schedule, other.schedule, only=report.counted)
+    found = changes(classes_of(report, mine), classes_of(report, other), clear)
+    return Payers(run=run, policy=mine.name, against=other.name, changes=tuple(found))
+
+
+def class_named(kind: str, label: str) -> str:
+    """The jobs of a class in words.
+
+    Examples
+    --------
+    >>> class_named("size", "65-256"), class_named("runtime", "6 h - 24 h")
+    ('jobs on 65-256 processors', 'jobs that run 6 h to 24 h')
+    >>> class_named("runtime", ">= 24 h"), class_named("user", "user 21")
+    ('jobs that run 24 h or longer', 'user 21')
+    """
+    if kind == "size":
+        return f"jobs on {_processors(label)}"
+    if kind != "runtime":
+        return label
+    if label.startswith("<"):
+        return f"jobs that run less than {label[1:].strip()}"
+    if label.startswith(">="):
+        return f"jobs that run {label[2:].strip()} or longer"
+    return f"jobs that run {label.replace(' - ', ' to ')}"
+
+
+def class_words(change: Change) -> str:
+    """The jobs of a class and their verb: jobs wait, a user waits."""
+    who = class_named(change.kind, change.label)
+    return f"{who} {'wait' if who.startswith(('jobs', 'other')) else 'waits'}"
+
+
+def _processors(label: str) -> str:
+    words = label.replace("> ", "more than ")
+    return "1 processor" if words == "1" else f"{words} processors"
 
 
 def _named(change: Change) -> str:
     label = change.label.removeprefix("user ") if change.kind == "user" else change.label
     if change.kind == "size":
-        label = "1 processor" if label == "1" else f"{label} processors"
+        label = _processors(label)
     if change.before_s < 1:
         return f"{label} (+{span(change.wait_s)})"
     return f"{label} ({percent(change.change, signed=True)})"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.verdict import Contest
+    from shadowtime.report.contest import Contest
 
 STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"
 """Marks for the best of a column: certain, and possibly by chance."""
@@ -50,7 +50,7 @@ def policy_rows(runs: Sequence[PolicyRun], names: Sequence[str], *, stars: bool 
     """A row per policy, a column per metric; ``stars`` mark the best unless all are equal."""
     from rich.text import Text
 
-    from shadowtime.report.verdict import contest
+    from shadowtime.report.contest import contest
 
     contests = [contest(runs, name) for name in names]
     table = numbers_table("policy", *(describe(name).short for name in names))

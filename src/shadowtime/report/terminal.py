@@ -10,10 +10,11 @@ import numpy as np
 from rich.console import Console, Group
 from rich.text import Text
 
+from shadowtime.report.contest import contest, metric_names, runner_up
 from shadowtime.report.levels import queue
 from shadowtime.report.numbers import percent, with_unit
 from shadowtime.report.policy_rows import numbers_table, value
-from shadowtime.report.verdict import contest, judge, metric_names, runner_up
+from shadowtime.report.verdict import shown_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.verdict import Contest
+    from shadowtime.report.contest import Contest
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE = 12
@@ -62,7 +63,7 @@ def comparison_table(
     the metrics that are equal under all policies. The last column draws the length of the queue
     over the run, all policies on one scale.
     """
-    names = list(metrics) if metrics is not None else [c.info.name for c in judge(runs).contests]
+    names = list(metrics) if metrics is not None else shown_metrics(runs)
     results = [contest(runs, name) for name in names or metric_names(runs)]
     equal = [result for result in results if result.winners and result.all_equal]
     columns = [_column(result) for result in results if result not in equal]

@@ -40,7 +40,7 @@ def as_report(
         workload=setting.workload,
         cluster=comparison.cluster,
         runs=setting.runs,
-        window=str(comparison.window),
+        window=comparison.window,
         where=where,
         versions=versions(),
         command=command,
@@ -106,5 +106,5 @@ def write_pages(
             page = page.with_name(f"{page.stem}-{file_name(setting.load)}{page.suffix}")
         if folder and several:
             folder = folder / file_name(setting.load)
-        written += write_results(result, comparison.window, report=page, figures=folder, step=step)
+        written += write_results(result, report=page, figures=folder, step=step)
     return written

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.metrics import ClassRow, Window
-    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.report import ReportInput
     from shadowtime.result.read import Folder
 
 Step = Callable[[str], AbstractContextManager[Any]]
@@ -24,30 +22,8 @@ def quiet(what: str) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-def with_classes(result: ReportInput, window: Window) -> ReportInput:
-    """The same result with the classes of each run: of the jobs that the metrics count.
-
-    Accounts, partitions and QOS are added if the log names them.
-    """
-    from shadowtime.study.losers import NAMED, class_rows, named_rows
-
-    only = result.counted
-
-    def classes(run: PolicyRun) -> tuple[ClassRow, ...]:
-        known = run.classes
-        if known is None:
-            known = class_rows(result.workload, run.schedule, window=window, only=only)
-        if not known or any(row.kind in NAMED for row in known):
-            return known
-        return (*known, *named_rows(result.workload, run.schedule, window=window, only=only))
-
-    runs = tuple(replace(run, classes=classes(run)) for run in result.runs)
-    return result.replace(runs=runs)
-
-
 def write_results(
     result: ReportInput,
-    window: Window,
     *,
     report: str | Path | None = None,
     figures: str | Path | None = None,
@@ -59,7 +35,9 @@ def write_results(
     """
     if not report and not figures:
         return []
-    whole = with_classes(result, window)
+    from shadowtime.report.payers import with_classes
+
+    whole = with_classes(result)
     written = []
     if report:
         from shadowtime.report import write_html
@@ -89,7 +67,7 @@ def write_grid_pages(
         links = {name: path.name for name, path in inner.items()}
         written = [write_grid(results, whole, title=title, links=links)]
     for name, folder in found:
-        written += write_results(folder.result, folder.window, report=inner[name], step=step)
+        written += write_results(folder.result, report=inner[name], step=step)
     return written
 
 

@@ -106,7 +106,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         workload=workload,
         cluster=read_cluster(root / "inputs"),
         runs=runs,
-        window=str(window),
+        window=window,
         where=str(content.get("where", "")),
         versions=dict(content.get("versions", {})),
         command=str(content.get("command", "")),

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any]:
     """The JSON object of the command line contract; ``more`` is what only some commands add."""
+    from shadowtime.report.verdict import verdict_of
+
     jobs = result.workload
     return {
         "trace": {"name": jobs.name, "jobs": len(jobs), "cleaning": dict(result.cleaned)},
@@ -55,6 +57,7 @@ def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any
             }
             for run in result.runs
         ],
+        **(verdict_of(result).as_dict(result.runs) if len(result.runs) > 1 else {}),
         **more,
         "versions": versions(),
     }

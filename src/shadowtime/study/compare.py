@@ -15,6 +15,7 @@ from shadowtime.engine.warm import warm
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.comparison import Comparison, Setting
 from shadowtime.study.fan_out import cores, fan_out
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
-    from shadowtime.metrics.where import Where
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
@@ -130,6 +130,7 @@ def compare(
                 workload=loaded,
                 offered_load=_offered(loaded, cluster),
                 runs=tuple(made),
+                counted=scored.mask(loaded.submit) & (where or Where()).mask(loaded),
             )
         )
     return Comparison(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.metrics.intervals import Interval, paired
-from shadowtime.study.losers import Change, losers
+from shadowtime.study.losers import Change, changes, clear_changes, losers
 from shadowtime.study.ranking import Ranking, rank, sign_of, winners
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.study.loads import Load
     from shadowtime.study.replicas import Replicas
     from shadowtime.study.trust import Trust
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "goodput")
@@ -33,6 +34,8 @@ class Setting:
     offered_load: float
     """Share of the machine that the jobs request; nan if all arrive at once."""
     runs: tuple[PolicyRun, ...]
+    counted: AnyArray
+    """A mask of the jobs that the metrics are about."""
 
     def run(self, policy: str) -> PolicyRun:
         """The run of a policy, by its name."""
@@ -58,7 +61,9 @@ class Setting:
 
     def losers(self, policy: str, against: str) -> list[Change]:
         """The classes of jobs that wait longer under a policy than under another."""
-        return losers(self.run(policy).classes or (), self.run(against).classes or ())
+        mine, theirs = self.run(policy), self.run(against)
+        clear = clear_changes(self.workload, mine.schedule, theirs.schedule, only=self.counted)
+        return losers(changes(mine.classes or (), theirs.classes or (), clear))
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""

@@ -9,11 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shadowtime.metrics import Window, by_class
+from shadowtime.metrics.classes import classify
+from shadowtime.metrics.intervals import interval
+from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.metrics import ClassRow
     from shadowtime.schedule import Schedule
@@ -36,6 +41,10 @@ OF_RUN = 0.01
 """Nor is one that waits longer by less than this share of its mean run time."""
 SHARE = 0.005
 """Nor does one with a smaller share of the jobs: its mean is a matter of chance."""
+LEAST = 30
+"""Nor does one with fewer jobs."""
+BATCHES = 10
+"""Consecutive parts of a class, equal in jobs, whose mean differences say whether it is chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +59,8 @@ class Change:
     before_s: float
     run_s: float
     """Mean run time of the class."""
+    clear: bool | None = None
+    """False if the difference may be chance (:func:`clear_changes`), None if that is not known."""
 
     @property
     def change(self) -> float:
@@ -62,7 +73,8 @@ class Change:
     def loses(self) -> bool:
         """Worse by more than chance explains."""
         return (
-            self.change > WORSE
+            self.clear is not False
+            and self.change > WORSE
             and self.wait_s - self.before_s >= OF_RUN * self.run_s
             and self.share_of_jobs >= SHARE
         )
@@ -136,8 +148,64 @@ def named_rows(
     )
 
 
-def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
-    """Every class that both have, in the classes' order."""
+Key = tuple[str, str]
+"""A class by its kind and label."""
+
+
+def clear_changes(
+    workload: Workload,
+    schedule: Schedule,
+    before: Schedule,
+    *,
+    only: AnyArray | None = None,
+) -> dict[Key, bool]:
+    """Whether each class of at least ``LEAST`` jobs clearly waits longer or shorter than before.
+
+    Rules
+    -----
+    Batch means: the class's jobs in the order of submission make ``BATCHES`` parts of equal size,
+    each with the mean difference of its jobs' waits. The change is clear if Student's 95 % interval
+    of these means excludes zero. Neighbouring jobs wait in the same queue, so they say less than
+    their number suggests; parts that follow each other in time hardly depend on one another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=range(40), run=[9] * 40, procs=[1] * 40,
+    ...                    recorded_start=range(40))
+    >>> old = Schedule.recorded(w)
+    >>> longer = np.arange(40) % 3 + 1
+    >>> new = old.replace(start=old.start + longer, end=old.end + longer)
+    >>> clear_changes(w, new, old)["size", "1"]
+    True
+    """
+    both = started(schedule) & started(before)
+    if only is not None:
+        both &= only
+    differences = (schedule.wait - before.wait).astype(np.float64)
+    found: dict[Key, bool] = {}
+    for kind in (*KINDS, *NAMED):
+        classes = classify(workload, kind, top=TOP_USERS)
+        for number, label in enumerate(classes.labels):
+            members = differences[both & (classes.of == number)]
+            if len(members) >= LEAST:
+                parts = [float(part.mean()) for part in np.array_split(members, BATCHES)]
+                means = interval(parts)
+                found[kind, label] = means is not None and means.excludes_zero
+    return found
+
+
+def changes(
+    rows: Sequence[ClassRow],
+    before: Sequence[ClassRow],
+    clear: Mapping[Key, bool] | None = None,
+) -> list[Change]:
+    """Every class that both have, in the classes' order; ``clear`` as of :func:`clear_changes`.
+
+    A class too small to be in it may always differ by chance.
+    """
     known = {(row.kind, row.label): row for row in before}
     return [
         Change(
@@ -148,13 +216,14 @@ def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change
             wait_s=row.metrics[METRIC],
             before_s=known[row.kind, row.label].metrics[METRIC],
             run_s=row.metrics["response_mean_s"] - row.metrics[METRIC],
+            clear=None if clear is None else clear.get((row.kind, row.label), False),
         )
         for row in rows
         if (row.kind, row.label) in known
     ]
 
 
-def losers(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
+def losers(found: Sequence[Change]) -> list[Change]:
     """The classes that lose, the largest losses first."""
-    lost = [change for change in changes(rows, before) if change.loses]
+    lost = [change for change in found if change.loses]
     return sorted(lost, key=lambda change: (-change.change, change.kind, change.label))

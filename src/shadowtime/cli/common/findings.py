@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
+from shadowtime.report.choices import MAIN
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, short
-from shadowtime.report.payers import winner_payers
-from shadowtime.report.verdict import MAIN, verdict_of
+from shadowtime.report.verdict import verdict_of, winner_payers
 
 if TYPE_CHECKING:
     from shadowtime.report import ReportInput
@@ -31,7 +31,7 @@ def winner_line(result: ReportInput) -> tuple[str | None, Text]:
     """The winner's name, None where no policy wins, and the sentences about it."""
     verdict = verdict_of(result)
     sentence = Text.assemble(
-        (verdict.headline, "bold green" if verdict.winner is not None else "bold")
+        (unbroken(verdict.headline), "bold green" if verdict.winner is not None else "bold")
     )
     name = None if verdict.winner is None else result.runs[verdict.winner].name
     return name, sentence.append(f" {unbroken(verdict.detail)}")

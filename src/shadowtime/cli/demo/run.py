@@ -67,7 +67,7 @@ def compare_all(
     results = results_of(found, policies, title="Demo", command=options.command_line())
     if folder:
         results.save(folder)
-    write_results(results.result, found.window, report=report, step=working)
+    write_results(results.result, report=report, step=working)
     wrote(folder, report)
     if as_json:
         options.print_json(results.as_dict())

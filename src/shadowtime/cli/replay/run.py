@@ -91,7 +91,7 @@ def replay_log(
         content["where"] = str(jobs_where)
     if folder:
         write_folder(content, result, folder)
-    pages = write_results(result, scored, report=report, figures=figures, step=working)
+    pages = write_results(result, report=report, figures=figures, step=working)
     wrote(folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
         options.print_json(content)
@@ -127,7 +127,7 @@ def _as_report(found: Replay) -> ReportInput:
                 metrics=found.simulated_metrics,
             ),
         ),
-        window=str(found.window),
+        window=found.window,
         versions=versions(),
         command=options.command_line(),
         trust=found.trust,

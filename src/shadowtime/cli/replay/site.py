@@ -79,7 +79,7 @@ def replay_a_site(
     content = as_object(result, window, replay=found.as_dict(), groups=rows)
     if folder:
         write_folder(content, result, folder)
-    pages = write_results(result, window, report=report, figures=figures, step=working)
+    pages = write_results(result, report=report, figures=figures, step=working)
     wrote(folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
         options.print_json(content)
@@ -101,7 +101,7 @@ def _as_report(found: SiteReplay) -> ReportInput:
         workload=found.workload,
         cluster=found.site,  # type: ignore[arg-type]  # a site is taken wherever a cluster is
         runs=(recorded, simulated),
-        window=str(found.window),
+        window=found.window,
         versions=versions(),
         command=options.command_line(),
         trust=found.trust,

@@ -64,7 +64,7 @@ def write_report(
         _grid(known, folders, page, [figures, *others.values()])
         return
     found = known.merged() if len(known.found) > 1 else known.found[0]
-    done = write_results(found.result, found.window, report=page, figures=figures, step=working)
+    done = write_results(found.result, report=page, figures=figures, step=working)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
         written.append(f"wrote {len(done) - len(written)} figures in {figures}")

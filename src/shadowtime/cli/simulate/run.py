@@ -75,7 +75,7 @@ def simulate_log(
         content = as_object(result, scored, **({"groups": rows} if by else {}))
         if folder:
             write_folder(content, result, folder)
-        pages = len(write_results(result, scored, report=report, figures=figures, step=working))
+        pages = len(write_results(result, report=report, figures=figures, step=working))
     wrote(schedule, folder, report, figures=figures, count=pages - bool(report))
     if as_json:
         options.print_json(content)

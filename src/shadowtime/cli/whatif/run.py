@@ -148,7 +148,7 @@ def carry_out(
         write_what_if(found, experiment, content, folder)
     if report:
         page = _as_report(found, for_folder=True)
-        write_results(page, Window.all(), report=report, step=working)
+        write_results(page, report=report, step=working)
     wrote(save, folder, report)
     if as_json:
         options.print_json(content)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
 from shadowtime.report.page.site_groups import effect_sentences
 from shadowtime.report.page.templates import fill
-from shadowtime.report.verdict import Contest, contest, metric_names, runner_up, verdict_of
+from shadowtime.report.verdict import verdict_of
 
 if TYPE_CHECKING:
     from shadowtime.metrics.policy_run import PolicyRun
@@ -36,7 +37,7 @@ def first_screen(report: ReportInput, losers: str) -> str:
     rest = [name for name in metric_names(report.runs) if name not in shown]
     grouped = sorted(rest, key=lambda name: describe(name).group)
     copied = any(run.copies for run in report.runs)
-    sentences = (verdict.headline, verdict.detail)
+    sentences = (verdict.headline, " ".join(verdict.notes))
     headline, detail = effect_sentences(report.effects) if report.effects else sentences
     note = report.interval_note or "Means over copies of the log with their 95 % intervals."
     return fill(
@@ -44,6 +45,7 @@ def first_screen(report: ReportInput, losers: str) -> str:
         title=report.title,
         facts=_facts(report),
         headline=headline,
+        choices=() if report.effects else verdict.choices,
         detail=detail,
         winner=None if report.effects else verdict.winner,
         grade=report.trust.grade if report.replay and report.trust else "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from shadowtime.private import write_result
+from shadowtime.report.contest import contest, metric_names
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, span
 from shadowtime.report.page.chart import Frame, svg
@@ -16,13 +17,13 @@ from shadowtime.report.page.html import whole_page
 from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
-from shadowtime.report.verdict import contest, metric_names, verdict_of
+from shadowtime.report.verdict import verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shadowtime.report.contest import Contest
     from shadowtime.report.inputs import ReportInput
-    from shadowtime.report.verdict import Contest
 
 SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 MOST_COLUMNS = 4

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from shadowtime.private import write_result
+from shadowtime.report.contest import relative
 from shadowtime.report.machine import machine, memory
 from shadowtime.report.numbers import DASH, cell, number, percent
 from shadowtime.report.page.data import job_columns, policy_columns, summary
@@ -28,9 +28,9 @@ from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block, section, text
 from shadowtime.report.page.site_groups import effects, replayed
 from shadowtime.report.page.templates import fill
-from shadowtime.report.payers import classes_of
+from shadowtime.report.payers import classes_of, with_classes
 from shadowtime.report.rows import lay_out
-from shadowtime.report.verdict import relative, verdict_of
+from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def write_html(report: ReportInput, path: str | Path) -> Path:
 def render(report: ReportInput) -> str:
     """The report as text. The same input gives the same bytes."""
     rows = [lay_out(run.schedule, run.cluster or report.cluster) for run in report.runs]
-    runs = tuple(replace(run, classes=classes_of(report, run)) for run in report.runs)
-    report = report.replace(runs=runs)
+    report = with_classes(report)
     classes = {run.name: classes_of(report, run) for run in report.runs}
     sections = [
         first_screen(report, who_loses(report, classes)),

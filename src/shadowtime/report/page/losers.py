@@ -9,7 +9,8 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, percent, with_unit
 from shadowtime.report.page.markup import swatch, text
 from shadowtime.report.page.templates import fill
-from shadowtime.report.payers import payers, winner_payers
+from shadowtime.report.payers import payers
+from shadowtime.report.verdict import winner_payers
 from shadowtime.study.losers import METRIC
 
 if TYPE_CHECKING:
