@@ -46,7 +46,7 @@ class FairStarts:
 
 
 def fair_starts(schedule: Schedule, workload: Workload, cluster: Cluster) -> FairStarts:
-    """FST2 and FST of every blocked job.
+    """FST2 and FST of every blocked job (spec: algorithms 2.6).
 
     Rules
     -----
@@ -88,10 +88,11 @@ def fair_starts(schedule: Schedule, workload: Workload, cluster: Cluster) -> Fai
     fst2, fst = np.empty(len(blocked), np.int64), np.empty(len(blocked), np.int64)
     for k, found in running_at(going, moments):
         now, job = moments[k], blocked[k]
+        # Between the head's step and backfilling: what this very pass backfilled is not there yet.
         there = found[~(backfilled[found] & (going.since[found] == now))]
         rows, ends = going.row[there], undisturbed[there]
         fst2[k] = earliest(now, ends, procs[rows], total - procs[job])
-        earlier = rows < job
+        earlier = rows < job  # rows are in (submit, id) order, which is the priority
         fst[k] = earliest(now, ends[earlier], procs[rows[earlier]], total - procs[job])
     return FairStarts(row=blocked, start=schedule.start[blocked], fst2=fst2, fst=fst)
 
@@ -184,7 +185,7 @@ def delayed_by(schedule: Schedule, workload: Workload, cluster: Cluster) -> Dela
     fair = fair_starts(schedule, workload, cluster)
     late = np.flatnonzero(fair.delay > 0)
     going = runs(schedule)
-    jobs, culprits = [fair.row[:0]], [fair.row[:0]]
+    jobs, culprits = [fair.row[:0]], [fair.row[:0]]  # concatenate() refuses an empty list
     for k, found in running_at(going, fair.fst[late]):
         later = found[going.row[found] > fair.row[late[k]]]
         jobs.append(np.full(len(later), late[k]))
@@ -234,7 +235,7 @@ def reservation_violations(
     the free processors together with those of running later jobs that started at or after b and
     were predicted to end by r would have held it. The state at r is the one before that
     instant's pass: a job that ends at r is gone, one that starts at r is not there yet. What keeps
-    a job otherwise (earlier jobs that outlive their prediction) is benign.
+    a job otherwise (earlier jobs that outlive their prediction) is benign (spec: algorithms 2.7).
 
     ``prediction`` holds for each job of the workload the run time that was predicted when it
     started; for a preempted attempt the same is taken.
@@ -272,6 +273,7 @@ def reservation_violations(
         row, since = going.row[there], going.since[there]
         culprit = (row > job) & (since >= blocked_at[job])
         culprit &= since + prediction[row] <= promised[job]
+        # Free processors and those of the culprits are all but what the others hold.
         kept = int(procs[row[~culprit]].sum())
         if procs[job] <= cluster.procs - kept:
             guilty.append(int(job))

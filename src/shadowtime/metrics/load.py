@@ -70,6 +70,7 @@ def in_use(found: Spans, amount: Ints, begin: int, end: int) -> float:
     70.0
     """
     sums = _sums(found, amount, begin, end)
+    # A bound on the sum, so that it cannot have passed 63 bits unnoticed.
     if len(found) * sums[of.LARGEST] * sums[of.LONGEST] <= MOST:
         return float(sums[of.USED])
     return sum_of_products(

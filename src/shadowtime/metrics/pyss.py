@@ -1,4 +1,4 @@
-"""The jobs that the simulator pyss counts in its statistics."""
+"""The jobs that the simulator pyss counts in its statistics (spec: algorithms 1.1)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def pyss_filter(schedule: Schedule, workload: Workload) -> AnyArray:
     order = rows[np.lexsort((workload.job_id[rows], workload.submit[rows], schedule.end[rows]))]
     tiny = (workload.procs[order] == 1) & (workload.request[order] == 1)
     size = len(order) - np.cumsum(tiny)
+    # As pyss counts: tiny jobs are not in the size that is compared, but they are in the count.
     count = np.arange(1, len(order) + 1)
     in_time = schedule.end[order] <= workload.submit.max(initial=0)
     mask = np.zeros(len(schedule), bool)

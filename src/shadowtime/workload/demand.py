@@ -1,4 +1,4 @@
-"""Memory bandwidth for jobs whose log has none: three classes, drawn at random by job id."""
+"""Memory bandwidth for jobs whose log has none, drawn by job id (spec: algorithms 4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads by the Lublin-Feitelson model (after m_lublin99.c)."""
+"""Workloads by the Lublin-Feitelson model (after m_lublin99.c; spec: algorithms 7.1 to 7.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first draw of an O2K month: sizes, arrivals, requested times and memory."""
+"""The first draw of an O2K month: sizes, arrivals, requests, memory (spec: algorithms 3.6)."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ def draw_sizes(month: Month, rng: np.random.Generator) -> Ints:
     """Requested processors of the month's jobs, class by class."""
     drawn = []
     for (low, high), jobs in zip(CLASSES, month.jobs, strict=True):
+        # All sizes but the top one (the bound is exclusive); serial jobs have no other.
         others = rng.integers(low, max(high, low + 1), jobs)
         share = TOP_SHARE_LARGE if high > SHARED_PROCS else TOP_SHARE
         drawn.append(np.where(rng.random(jobs) < share, high, others))

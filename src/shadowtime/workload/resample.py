@@ -70,6 +70,7 @@ def resample_users(
     anyone = np.flatnonzero(~known)
     take, shift, person = [anyone], [np.zeros(len(anyone), np.int64)], [anyone * 0 + UNKNOWN]
     people = 0
+    # A stream for each kind: who is drawn among the one does not depend on the other.
     for pool, rng in zip(pools, generator(seed).spawn(2), strict=True):
         for user in pool[rng.integers(0, max(1, len(pool)), len(pool))].tolist():
             jobs = by_user[user]

@@ -58,7 +58,9 @@ def shaken(
     moved = workload.submit + submit_rng.integers(-jitter, jitter + 1, len(workload))
     factor = run_rng.uniform(1 - stretch, 1 + stretch, len(workload))
     run = np.floor(workload.run * factor + 0.5).astype(np.int64)
+    # At least a second, except for jobs that do not run at all.
     run = np.minimum(np.maximum(run, np.minimum(workload.run, 1)), workload.limit)
+    # Shortening a job that is killed at its limit could let it end well: another kind of job.
     run = np.where(workload.run > workload.limit, workload.run, run)
     return resubmitted(workload, np.maximum(moved, 0), run=run)
 

@@ -1,4 +1,4 @@
-"""Runtime estimates as users give them (after m_tsafrir05)."""
+"""Runtime estimates as users give them (after m_tsafrir05; spec: algorithms 7.5)."""
 
 from __future__ import annotations
 
