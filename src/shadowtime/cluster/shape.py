@@ -1,6 +1,6 @@
 """A request in one partition as numbers: tasks, bounds, amounts and the nodes it may use.
 
-The rules are in docs/decisions/site.md, "From a request to a shape".
+The rules are in docs/decisions/site.md, "From a request to a shape" (spec: site 2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a waiting job will start: the simulator continued from the live state."""
+"""When a waiting job will start: the simulator continued from now (spec: estimates 1)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 One line per job, 18 numbers between blanks, -1 for 'unknown'; ``;`` starts a comment and the
 comments are the header. Bytes are parsed by a compiled kernel that is imported when parsing starts.
-What is written has the whole header.
+What is written has the whole header (spec: formats 2.1).
 """
 
 from __future__ import annotations
