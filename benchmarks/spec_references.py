@@ -93,14 +93,15 @@ def references_in(name: str, text: str) -> Iterator[Reference]:
                 yield Reference(name, line, found[0].strip())
 
 
+def resolves(one: Reference, known: set[tuple[str, str]]) -> bool:
+    """True where every number that a reference names is a section of its page."""
+    return bool(one.page) and all((one.page, number) in known for number in one.numbers)
+
+
 def unresolved(root: Path = ROOT) -> list[Reference]:
     """References that name no section: empty if all is well."""
     known = sections(root)
-    return [
-        one
-        for one in references(root)
-        if not one.page or any((one.page, number) not in known for number in one.numbers)
-    ]
+    return [one for one in references(root) if not resolves(one, known)]
 
 
 def references(root: Path = ROOT) -> Iterator[Reference]:
@@ -128,7 +129,8 @@ def _prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    found, wrong = list(references()), unresolved()
+    found, known = list(references()), sections()
+    wrong = [one for one in found if not resolves(one, known)]
     for one in wrong:
         print(f"{one.file}:{one.line}: {one.text}")
     print(f"{len(found):,} references, {len(wrong):,} resolve to nothing")
