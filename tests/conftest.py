@@ -93,17 +93,20 @@ def trace_path(name: str) -> Path:
     return path
 
 
-def recordings_folder() -> Path:
-    """Where recorded runs of a real Slurm lie: the folder slurm-runs beside that of the traces."""
+def recordings_folder(version: str = "22.05") -> Path:
+    """Where recorded runs of a real Slurm lie: the folder slurm-runs beside that of the traces,
+    slurm-runs-24.11 for another version than 22.05.
+    """
     given = os.environ.get("SHADOWTIME_TRACES")
     folder = Path(given).resolve().parent if given else ROOT.parent / "shared"
-    return folder / "slurm-runs"
+    return folder / ("slurm-runs" if version == "22.05" else f"slurm-runs-{version}")
 
 
-def recording_path(name: str) -> Path:
+def recording_path(name: str, version: str = "22.05") -> Path:
     """A recorded run of a real Slurm."""
-    path = recordings_folder() / name
-    require("recordings", path.is_dir(), f"no recording {name} (slurm-runs beside the traces)")
+    path = recordings_folder(version) / name
+    reason = f"no recording {name} ({path.parent.name} beside the traces)"
+    require("recordings", path.is_dir(), reason)
     return path
 
 

@@ -6,31 +6,32 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from conftest import require
+from conftest import require_slurm
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.recording.folder import read_recording
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster
-from shadowtime.testing.slurm import missing_programs as missing_of_slurm
-from shadowtime.testing.slurm_accounting import missing_programs
 from shadowtime.testing.slurm_recording import SETTINGS, Submission, draw_jobs, record
 
 ANSWERED = 2.0
 """Seconds after an end in which a busy machine may not have answered for a node yet."""
 
 
-def test_a_fresh_run_is_planned_alike(tmp_path: Path) -> None:
+def test_a_fresh_run_is_planned_alike(tmp_path: Path, slurm_root: Path | None) -> None:
     """Fifty jobs on eight nodes: starts on the same nodes, none too many, the same plans."""
-    missing = missing_of_slurm() + missing_programs()
-    require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-record-"))
     jobs = draw_jobs(20261115, 50, nodes=8, cpus=16, load=1.3, mean=8.0)
     try:
-        with slurm_cluster(folder, gres=0, accounting=True, settings=SETTINGS) as cluster:
+        with slurm_cluster(
+            folder, gres=0, accounting=True, settings=SETTINGS, root=slurm_root
+        ) as cluster:
             record(cluster, jobs, tmp_path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     found = check_recording(tmp_path, completing=ANSWERED)
     differences = found.differences[:5]
+    if slurm_root is not None:
+        wanted = slurm_root.name.removeprefix("slurm-")
+        assert found.version[:5] >= wanted
     # How many passes can be compared depends on the machine: a busy one has fewer, and more of
     # them so soon after an end that a node may not have answered. Some must be left to compare.
     assert found.passes > 3 and found.plans > 30
@@ -59,8 +60,7 @@ def test_jobs_start_above_suspended_ones_alike(tmp_path: Path) -> None:
     When a suspended job went on is known to the second alone, so that plans are not compared:
     a slow machine may log the end above it in the next second.
     """
-    missing = missing_of_slurm() + missing_programs()
-    require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
+    require_slurm()
     jobs = [whole_nodes(0.1 * n, 7, "low", 1) for n in range(4)]
     jobs += [whole_nodes(1.5, 2, "high", 1), whole_nodes(2.5, 2, "high", 2)]
     jobs += [whole_nodes(3.0, 1, "low", 2), whole_nodes(3.5, 1, "low", 1)]

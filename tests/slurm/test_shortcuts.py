@@ -27,6 +27,7 @@ from shadowtime.slurm.whole import runs_of
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
 
+VERSIONS = ("22.05.8", "23.02.7", "23.11.0", "24.05.8", "24.11.5", "25.05.0", "25.11.1", "26.05.5")
 MB = 1024
 """In KB."""
 
@@ -92,6 +93,7 @@ def sites(draw: st.DrawFn) -> Site:
             "PriorityWeightAge": "1000",
             "PriorityWeightJobSize": "500",
             "PriorityCalcPeriod": "1",
+            "SLURM_VERSION": draw(st.sampled_from(VERSIONS)),
         },
     )
 

@@ -51,6 +51,8 @@ class Ask:
     """True where the user gave -N 1."""
     fixed_nodes: int = 0
     """The upper bound of -N where given."""
+    unbounded_tasks: bool = False
+    """--ntasks-per-node bounds no node's offer: a test as if on nodes of the job's own."""
     floor: tuple[int, int | None, int] = field(init=False, compare=False, repr=False)
     """What a node must have free to be of any use: cpus, MB (0: all of it), GPUs."""
 
@@ -68,6 +70,13 @@ class Ask:
         if self.gpus_per == "job":
             return self.gpus
         return self.gpus * self.tasks if self.gpus_per == "task" else 0
+
+    @property
+    def single_node(self) -> bool:
+        """At most one node: -N 1, or one task without -N."""
+        if self.fixed_nodes:
+            return self.fixed_nodes == 1
+        return self.tasks == 1 and self.min_nodes == 1
 
     @property
     def node_gpus(self) -> int:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.backfill_bounds import JobCounts, Startable
-from shadowtime.slurm.ends import Ends, will_run
+from shadowtime.slurm.ends import Ends, WillRunTest
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.planmap import PlanMap
@@ -17,6 +17,7 @@ from shadowtime.slurm.starting import begin, select_now, tally_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.ends import WillRun
     from shadowtime.slurm.job import Job
@@ -61,7 +62,14 @@ class BackfillPass:
         self.parameters = state.parameters
         step = self.parameters.bf_resolution
         self.window_end = (now + self.parameters.bf_window) // step * step
-        self.map = PlanMap(now // step * step, self.window_end, state.up, resolution=step)
+        self.rules = self.parameters.rules
+        self.map = PlanMap(
+            now // step * step,
+            self.window_end,
+            state.up,
+            resolution=step,
+            goes_on=self.rules.search_goes_on,
+        )
         self.out = Outcome()
         self.known_ends: Ends | None = None
         self.shortcuts = state.chooser.shortcuts and not state.preemption.gang
@@ -71,7 +79,9 @@ class BackfillPass:
             # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
             self.starts_only = not state.preemption.on and not gpus
         self.startable = Startable(state, self.map)
-        self.given_up: dict[tuple[int, str, int, bool], tuple[int, int, bool]] = {}
+        self.given_up: dict[
+            tuple[int, str, int, bool, tuple[tuple[str, int], ...]], tuple[int, int, bool]
+        ] = {}
         """Requests that were given up: the map then, starts then, and whether it counted."""
         wish = self.parameters
         self.counts = JobCounts(wish)
@@ -159,8 +169,12 @@ class BackfillPass:
             return
         if self.map.made >= self.parameters.map_records:
             return
+        self.map.add(0, self.slot_end(job.ends_by), job.nodes)
+
+    def slot_end(self, end: int) -> int:
+        """An end as the map of plans has it."""
         step = self.parameters.bf_resolution
-        self.map.add(0, job.ends_by // step * step, job.nodes)
+        return (end + (step - 1) * self.rules.ends_rounded_up) // step * step
 
     def consider(self, record: Record) -> None:
         """One record; of an array one task after another."""
@@ -204,12 +218,16 @@ class BackfillPass:
             self.array_plans += 1
             if self.array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
                 return
+            planned = self.array_plans + job.started_tasks
+            if self.rules.throttle_bounds_plans and job.throttle and planned >= job.throttle:
+                return
 
     def again(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
         """As :meth:`place`; a request given up before is so again while nothing has changed."""
         if not self.shortcuts or self.clock is not None or not self.reuse:
             return self.place(job, section, now_only=now_only, first_plan=first_plan)
-        key = (id(job.ask), section.name, planned_limit(job, section), now_only)
+        licences = job.licences if self.rules.licence_holders_end else ()
+        key = (id(job.ask), section.name, planned_limit(job, section), now_only, licences)
         version, begun = self.map.version, len(self.out.starts)
         known = self.given_up.get(key)
         if known is not None and known[:2] == (version, begun):
@@ -252,6 +270,7 @@ class BackfillPass:
             elif first:
                 earliest = self.ends.times[first - 1]
         hops = not state.windows and not now_only
+        step = self.parameters.bf_resolution
         for _ in range(10_000):
             try_at, later = later, 0
             if try_at > self.window_end:
@@ -259,7 +278,7 @@ class BackfillPass:
             end = max(try_at, now) + limit
             if hops and try_at < earliest and (counted or not self.may_run_out):
                 # Any plan would lie after the next try: go there at once.
-                later = self.map.next_try(section.nodes & state.up, try_at, end)
+                later = self.map.next_try(self.searched(section, ask), try_at, end)
                 if later and later < earliest:
                     continue
             nodes, later = self.room(job, section, try_at, end)
@@ -272,13 +291,29 @@ class BackfillPass:
                 self.tested += 1
             if later and later < earliest and not now_only:
                 continue
-            found = self.soonest(job, section, nodes, candidates, now_only=now_only, first=first)
+            found = self.soonest(
+                job,
+                section,
+                nodes,
+                candidates,
+                now_only=now_only,
+                first=first,
+                start=try_at,
+                until=later,
+            )
             if found is None:
                 if later and not now_only:
                     continue
                 return "given up"
             start = max(found.start, try_at)
             chosen = found.choice
+            if self.rules.map_before_later and start > now:
+                slot = start // step * step, self.slot_end(start + limit)
+                if self.map.conflicts(*slot, chosen.nodes):
+                    later = start
+                    if self.rules.overlap_moves_on and start == try_at:
+                        later += step
+                    continue
             if start <= now and chosen.nodes & state.completing:
                 start, later = now + 1, 0
             if start <= now:
@@ -302,6 +337,11 @@ class BackfillPass:
             later = start
         return "given up"
 
+    def searched(self, section: Section, ask: Ask) -> int:
+        """The nodes among which the map of plans is searched."""
+        nodes = section.nodes & self.state.up
+        return nodes & ~ask.excluded if self.rules.search_goes_on else nodes
+
     def room(self, job: Job, section: Section, begin: int, end: int) -> tuple[int, int]:
         """Nodes for a job that no plan and no reservation takes meanwhile; and the next try.
 
@@ -313,7 +353,7 @@ class BackfillPass:
         barred = barred_to = 0
         if state.windows:
             barred, barred_to = state.barred(job, begin, end)
-        nodes, later = self.map.search(section.nodes & state.up & ~barred, begin, end)
+        nodes, later = self.map.search(self.searched(section, ask) & ~barred, begin, end)
         after = barred_to + 1
         if barred & section.nodes and after < self.window_end and (not later or after < later):
             later = after
@@ -330,6 +370,8 @@ class BackfillPass:
         *,
         now_only: bool,
         first: int,
+        start: int,
+        until: int,
     ) -> WillRun | None:
         """When and where a job would start on these nodes, by the ends of running jobs.
 
@@ -340,10 +382,9 @@ class BackfillPass:
         for mask in ask.either or (nodes,):
             if (nodes & mask).bit_count() < ask.min_nodes:
                 continue
-            one = will_run(
+            one = WillRunTest(
                 state.chooser,
                 state.usage,
-                ask,
                 nodes & mask,
                 self.ends,
                 state.weights,
@@ -354,7 +395,11 @@ class BackfillPass:
                 kill_wait=state.preemption.kill_wait,
                 rows=state.rows if state.preemption.gang else None,
                 section=section,
-            )
+                start=start,
+                until=until,
+                completing=state.completing,
+                licences=job.licences,
+            ).of(ask)
             if one is not None and (found is None or one.start < found.start):
                 found = one
         return found
@@ -368,7 +413,7 @@ class BackfillPass:
         """
         state, wish = self.state, self.parameters
         step = wish.bf_resolution
-        begin_at, end_at = start // step * step, (start + limit) // step * step
+        begin_at, end_at = start // step * step, self.slot_end(start + limit)
         if start > self.began + wish.bf_window:
             self.out.plans.append(Plan(job.id, section.name, start, start + limit, chosen.nodes))
             return "given up"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
 from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.fill import fill
+from shadowtime.slurm.gpu_offer import tasks_here
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.offers import (
-    NodeOffers,
-    cpus_offered,
-    gpu_sockets,
-    near_gpus,
-    tasks_here,
-    usable,
-)
+from shadowtime.slurm.offers import NodeOffers, cpus_offered, gpu_sockets, near_gpus, usable
 from shadowtime.slurm.usage import Share, Usage, WholeNodes
 from shadowtime.slurm.whole import whole_nodes
 
@@ -59,14 +54,23 @@ class Chooser:
     def __init__(self, machine: Machine, parameters: Parameters, *, shortcuts: bool = True) -> None:
         self.machine = machine
         self.parameters = parameters
+        self.rules = parameters.rules
         self.shortcuts = shortcuts
         self.empty = Usage(machine)
         self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
+        self._alone: dict[Ask, Ask] = {}
 
     @cached_property
     def thorough(self) -> Chooser:
         """The same without shortcuts, for states in which jobs share cores."""
         return Chooser(self.machine, self.parameters, shortcuts=False)
+
+    def alone(self, ask: Ask) -> Ask:
+        """The request as if on nodes of its own; the same object for the same request."""
+        known = self._alone.get(ask)
+        if known is None:
+            known = self._alone[ask] = replace(ask, unbounded_tasks=True)
+        return known
 
     def test(
         self,
@@ -89,7 +93,7 @@ class Chooser:
         left = usable(self.machine, usage, ask, nodes)
         if left is None or left.bit_count() < ask.min_nodes:
             return None
-        if ask.gpus:
+        if ask.gpus and not self.rules.one_gpu_test:
             # Slurm tests twice, with all cores free and as they are; both leave weights behind.
             if self._once(None, usage, ask, left, weights, busy_first) is None:
                 return None
@@ -127,6 +131,9 @@ class Chooser:
 
     def _of_equals(self, ask: Ask, idle: int) -> Choice | None:
         each = self.empty.cpus[0]
+        if self.rules.first_single_node and ask.single_node:
+            low = idle & -idle
+            return Choice(low, each) if low and each >= ask.min_cpus else None
         found = whole_nodes(ask, idle, each)
         return None if found is None else Choice(found, each)
 
@@ -172,13 +179,22 @@ class Chooser:
         if ask.gpus:
             near = [0] * size
         left = 0
+        before = weights[:] if self.rules.first_single_node and ask.gpus else weights
+        spare: dict[int, tuple[int, int]] = {}
         for at in bits(nodes):
             node = machine.nodes[at]
             free = usage.cpus[at] if usage is not None else node.cores * node.threads
             if not free:
                 continue
             step = 1 if machine.counts_cpus else node.threads
-            offered = cpus_offered(node, ask, free, devices.memory[at], step=step)
+            offered = cpus_offered(
+                node,
+                ask,
+                free,
+                devices.memory[at],
+                step=step,
+                whole_tasks=self.rules.whole_tasks,
+            )
             if ask.gpus:
                 cores = usage.cores[at] if usage is not None else (1 << node.cores) - 1
                 if free < ask.least_cpus or free < self._fewest(ask):
@@ -186,6 +202,7 @@ class Chooser:
                 have = devices.gpus[at].bit_count()
                 if have < ask.node_gpus:
                     continue
+                spare[at] = cores, devices.gpus[at]
                 most = ask.job_gpus or ask.gpus
                 if ask.cpus_per_gpu:
                     could = free // ask.cpus_per_gpu
@@ -206,6 +223,9 @@ class Chooser:
                 left |= 1 << at
         if left.bit_count() < ask.min_nodes or ask.required & ~left:
             return None
+        most_tasks = tasks_here(ask)[1]
+        if most_tasks is None and self.rules.cpus_of_gpu_tasks:
+            most_tasks = ask.tasks or None
         table = NodeOffers(
             machine=machine,
             ask=ask,
@@ -213,10 +233,18 @@ class Chooser:
             gpus=gpus,
             near=near,
             weights=weights,
-            most=tasks_here(ask)[1],
+            most=most_tasks,
             free=unused,
+            rules=self.rules,
+            beside=spare,
+            all_gpus=gpus[:] if ask.gpus and self.rules.cpus_beside_gpus else [],
         )
-        found = self._seek(table, left, busy_first)
+        if self.rules.first_single_node and ask.single_node:
+            found = self._first_fit(table, left, before)
+        elif self.rules.nodes_left_out_by_product:
+            found = self._seek_by_product(table, left, busy_first)
+        else:
+            found = self._seek(table, left, busy_first)
         if found is None:
             return None
         return Choice(found, {at: table.given[at] for at in bits(found)})
@@ -236,13 +264,16 @@ class Chooser:
         if found is not None:
             return found
         left = nodes.bit_count()
+        table.again = True
+        singly = self.rules.nodes_left_out_singly
         if left <= ask.min_nodes:
-            if ask.gpus:
+            if ask.gpus or singly:
                 return fill(table, nodes, self.parameters, busy_first, first=False)
             return None
         kept = nodes
         most = max(table.counts(nodes))
-        for count in range(1, most):
+        count = 1
+        while count < most:
             same = True
             for at in bits(kept):
                 if 0 < table.count(at) <= count and not ask.required >> at & 1:
@@ -251,7 +282,10 @@ class Chooser:
                     left -= 1
                     if left <= ask.min_nodes:
                         break
-            if same and (count != 1 or not (ask.gpus or table.clipped)):
+            tried = count
+            if same or not singly:
+                count += 1  # else the same count once more, until it leaves out none
+            if same and (tried != 1 or not (ask.gpus or table.clipped or singly)):
                 continue
             found = fill(table, kept, self.parameters, busy_first, first=False)
             if found is not None:
@@ -259,6 +293,51 @@ class Chooser:
             if left <= ask.min_nodes:
                 return None
         return None
+
+    def _seek_by_product(self, table: NodeOffers, nodes: int, busy_first: int | None) -> int | None:
+        """Try all nodes twice, then without those of least cpus x GPUs, one after another."""
+        ask = table.ask
+        found = fill(table, nodes, self.parameters, busy_first, first=True)
+        if found is not None:
+            return found
+        table.again = True
+        gpus = table.all_gpus or [1] * len(table.cpus)
+        order = sorted(bits(nodes & ~ask.required), key=lambda at: table.cpus[at] * gpus[at])
+        left = nodes.bit_count()
+        for at in (*order, -1):
+            found = fill(table, nodes, self.parameters, busy_first, first=False)
+            if found is not None or at < 0 or left <= ask.min_nodes:
+                return found
+            nodes &= ~(1 << at)
+            left -= 1
+        return None
+
+    def _first_fit(self, table: NodeOffers, nodes: int, before: list[int]) -> int | None:
+        """The first node that does alone, by the weights ``before`` this test, then by place."""
+        ask = table.ask
+        if ask.required:
+            nodes &= ask.required
+        order = sorted(bits(nodes), key=lambda at: before[at])
+        for first in (True, False):
+            table.again = not first
+            for at in order:
+                if fill(table, 1 << at, self.parameters, None, first=first) is not None:
+                    return 1 << at
+        return None
+
+    def overfills(self, usage: Usage, ask: Ask, choice: Choice) -> bool:
+        """True where a start takes more memory than its nodes have: Slurm calls them busy.
+
+        A test counts memory for the cpus that a node offers, a start for the whole cores it takes;
+        will-run tests do not look at this.
+        """
+        if not ask.memory_per_cpu or ask.exclusive or self.machine.one_thread:
+            return False
+        view = usage if choice.view is None else choice.view
+        return any(
+            share.memory > self.machine.nodes[share.node].memory - view.memory[share.node]
+            for share in self.hold(view, ask, choice)
+        )
 
     def hold(self, usage: Usage, ask: Ask, choice: Choice) -> Holding:
         """What a job takes when it starts on these nodes: whole cores, memory, GPUs."""
@@ -275,7 +354,7 @@ class Chooser:
             given = deal(
                 ask, [offered[at] for at in places], [node.threads for node in nodes], free_gpus
             )
-        counts = gpus_on_nodes(ask, free_gpus)
+        counts = gpus_on_nodes(ask, free_gpus, whole_tasks=self.rules.whole_gpu_tasks)
         for at, node, cpus, count in zip(places, nodes, given, counts, strict=True):
             free = usage.cores[at]
             if ask.gpus and node.near:

@@ -104,6 +104,7 @@ class CompiledPasses:
         """What a pass depends on moves with the clock in no other way than ``VALID`` knows."""
         self.able = (
             state.chooser.shortcuts
+            and wish.rules.compiled
             and not machine.has_gpus
             and not machine.leaves
             and not machine.least_loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.offers import socket_masks
+from shadowtime.slurm.gpu_offer import socket_masks
 from shadowtime.slurm.usage import lowest
 
 if TYPE_CHECKING:
@@ -141,8 +141,10 @@ def gpus_for(node: Hardware, ask: Ask, free: int, cores: int, count: int) -> int
     return taken | lowest(free & ~taken, count - taken.bit_count())
 
 
-def gpus_on_nodes(ask: Ask, free: Sequence[int]) -> list[int]:
+def gpus_on_nodes(ask: Ask, free: Sequence[int], *, whole_tasks: bool = False) -> list[int]:
     """GPUs per node: as asked per node, else from the first node on, one left for each other.
+
+    ``whole_tasks``: asked per task they come in whole tasks.
 
     Examples
     --------
@@ -156,8 +158,9 @@ def gpus_on_nodes(ask: Ask, free: Sequence[int]) -> list[int]:
         return [ask.gpus] * len(free)
     left = ask.job_gpus
     found = []
+    each = ask.gpus if whole_tasks and ask.gpus_per == "task" else 1
     for at, count in enumerate(free):
-        others = len(free) - at - 1
-        found.append(max(0, min(count, left - others)))
+        others = (len(free) - at - 1) * each
+        found.append(max(0, min(count // each * each, left - others)))
         left -= found[-1]
     return found

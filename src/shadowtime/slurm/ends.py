@@ -5,15 +5,16 @@ slurm 3.6).
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.slurm import board as b
+from shadowtime.slurm.offers import fresh_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.choose import Choice, Chooser
@@ -126,105 +127,187 @@ class WillRun(NamedTuple):
     preempts: bool = False
 
 
-def will_run(
-    chooser: Chooser,
-    usage: Usage,
-    ask: Ask,
-    nodes: int,
-    ends: Ends,
-    weights: list[int],
-    *,
-    now: int,
-    now_only: bool = False,
-    candidates: Sequence[Job] | None = None,
-    kill_wait: int = KILL_WAIT,
-    first: int = 0,
-    rows: Rows | None = None,
-    section: Section | None = None,
-) -> WillRun | None:
-    """When the job could start on ``nodes``, by the ends of running jobs.
+class WillRunTest:
+    """When a job could start on ``nodes`` by the ends of running jobs: the test of one try.
 
     ``first``: the job is known not to fit before this number of ends (:meth:`Ends.first`). ``rows``
-    test it in ``section`` where gang scheduling lets jobs lie above others.
+    test it in ``section`` where gang scheduling lets jobs lie above others. The try is at
+    ``start``, the next one at ``until`` (0: none); whether these bound the test, and what
+    ``completing`` nodes and the job's ``licences`` do to it, the version's rules tell.
     """
-    gone: set[int] = set()
-    if not first:
-        if rows is None or section is None:
-            found = chooser.test(usage, ask, nodes, weights)
-        else:
-            found = rows.test(ask, section, nodes, weights)
-        if found is not None:
-            return WillRun(now, found)
-    if candidates is not None:
-        later = usage.copy()
-        gone = {job.id for job in candidates}
-        for job in candidates:
-            if job.nodes & nodes:
-                later.give(job.holding)
-        ends = Ends([job for job in ends.jobs if job.id not in gone], later)
-        if rows is None or section is None:
-            found = chooser.test(later, ask, nodes, weights)
-        else:
-            found = rows.test(ask, section, nodes, weights, suspended=gone)
-        if found is not None:
-            return WillRun(now, found, preempts=True)
-    if now_only:
-        return None
-    idle_now = usage.idle if chooser.parameters.bf_busy_nodes else None
-    linear = chooser.parameters.bf_window_linear
-    times, masks = ends.times, ends.masks
-    width = FIRST_WIDTH
-    group_end = 0
-    at = 0
-    count = len(times)
-    more = True
-    while more:
-        last = -1
-        removed = 0
-        overfull = False
-        while True:
-            if at >= count:
-                more = False
-                break
-            this = at
-            at += 1
-            if not masks[this] & nodes:
+
+    def __init__(
+        self,
+        chooser: Chooser,
+        usage: Usage,
+        nodes: int,
+        ends: Ends,
+        weights: list[int],
+        *,
+        now: int,
+        now_only: bool = False,
+        candidates: Sequence[Job] | None = None,
+        kill_wait: int = KILL_WAIT,
+        first: int = 0,
+        rows: Rows | None = None,
+        section: Section | None = None,
+        start: int = 0,
+        until: int = 0,
+        completing: int = 0,
+        licences: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        self.chooser, self.rules = chooser, chooser.parameters.rules
+        self.usage, self.nodes, self.weights = usage, nodes, weights
+        self.now, self.now_only, self.first = now, now_only, first
+        self.kill_wait = kill_wait
+        self.rows = rows if section is not None else None
+        self.section = section
+        self.preempts = candidates is not None
+        self.gone = {job.id for job in candidates or ()}
+        """Jobs that would be preempted."""
+        self.ends = ends
+        if candidates is not None:
+            later = usage.copy()
+            for job in candidates:
+                if job.nodes & nodes:
+                    later.give(job.holding)
+            self.ends = Ends([job for job in ends.jobs if job.id not in self.gone], later)
+        self.at_now, self.before, self.until = True, 0, 0
+        if self.rules.bounded_will_run:
+            self.at_now, self.until = start <= now, until
+            passed = bisect if self.rules.ended_at_try else bisect_left
+            self.before = passed(self.ends.times, start)
+            """Running jobs that end before the try: gone at once."""
+        self.completing = completing & nodes if self.rules.fresh_weights else 0
+        self.shares: list[bool] = []
+        """Running jobs that hold a licence which the job asks for."""
+        if self.rules.licence_holders_end and licences:
+            wanted = {name for name, _ in licences}
+            self.shares = [
+                any(name in wanted for name, _ in job.licences) for job in self.ends.jobs
+            ]
+
+    def of(self, ask: Ask) -> WillRun | None:
+        """When and where the job could start."""
+        if self.rules.whole_tasks and ask.tasks_per_node and not ask.gpus and not ask.exclusive:
+            # Backfill first tests such a job as if it wanted nodes of its own, where the tasks of
+            # a node are not bounded, and takes the answer if it is for the time of the try.
+            alone = self._of(self.chooser.alone(ask))
+            if alone is not None and alone.start <= self.now:
+                return alone
+        return self._of(ask)
+
+    def _of(self, ask: Ask) -> WillRun | None:
+        if self.at_now and not self.first:
+            found = self._now(ask)
+            if found is not None:
+                return WillRun(self.now, found)
+        if self.preempts or self.before or self.completing or not self.at_now:
+            found = self._after(ask, self.before)
+            if found is not None:
+                return WillRun(self.now, found, preempts=self.preempts)
+        if self.now_only:
+            return None
+        busy_nodes = self.chooser.parameters.bf_busy_nodes
+        idle_now = self.usage.idle if busy_nodes else None
+        for last in self._groups():
+            if last + 1 < self.first:
                 continue
-            if not group_end:
-                group_end = times[this] + width - times[this] % width
-            last = this
-            if at >= count:
-                more = False
-                break
-            if times[at] > group_end + width:
-                break
-            removed += 1
-            if removed > GROUP_MOST + 1:
-                overfull = True
-                break
-        if overfull:
-            continue
-        if last < 0:
-            break
-        while True:
-            width = width + linear if linear else width * 2
-            if at >= count or times[at] <= group_end + width:
-                break
-        if last + 1 < first:
-            continue
-        if rows is None or section is None:
-            found = chooser.test_after(ends, last + 1, ask, nodes, weights, busy_first=idle_now)
-        else:
-            ended = {job.id for job in ends.jobs[: last + 1]}
-            found = rows.test(
-                ask, section, nodes, weights, ended=ended, suspended=gone, busy_first=idle_now
+            found = self._after(ask, last + 1, busy_first=idle_now)
+            if found is not None:
+                start = self._end_before(last, found.nodes)
+                if start <= self.now:
+                    start = max(start + self.kill_wait, self.now + 1)
+                return WillRun(start, found)
+        return None
+
+    def _weights(self, completing: int) -> list[int]:
+        """Scheduling weights of a test: what earlier ones left, or anew by Weight."""
+        if not self.rules.fresh_weights:
+            return self.weights
+        machine = self.chooser.machine
+        if not machine.has_gpus and not completing:
+            return self.weights  # weights move with GPUs alone
+        return fresh_weights(machine, completing)
+
+    def _now(self, ask: Ask) -> Choice | None:
+        weights = self._weights(self.completing)
+        if self.rows is not None and self.section is not None:
+            return self.rows.test(ask, self.section, self.nodes, weights)
+        # Shortcuts do not know that completing nodes come last.
+        chooser = self.chooser.thorough if self.completing else self.chooser
+        return chooser.test(self.usage, ask, self.nodes, weights)
+
+    def _after(self, ask: Ask, count: int, *, busy_first: int | None = None) -> Choice | None:
+        """The choice after ``count`` ends, and without the jobs that would be preempted."""
+        if count < self.first:
+            return None
+        weights = self._weights(0)
+        if self.rows is None or self.section is None:
+            return self.chooser.test_after(
+                self.ends, count, ask, self.nodes, weights, busy_first=busy_first
             )
-        if found is not None:
-            start = times[last]
-            if start <= now:
-                start = max(start + kill_wait, now + 1)
-            return WillRun(start, found)
-    return None
+        ended = {job.id for job in self.ends.jobs[:count]}
+        return self.rows.test(
+            ask,
+            self.section,
+            self.nodes,
+            weights,
+            ended=ended,
+            suspended=self.gone,
+            busy_first=busy_first,
+        )
+
+    def _groups(self) -> Iterator[int]:
+        """The last job of each group of running jobs that end together (3.6)."""
+        linear = self.chooser.parameters.bf_window_linear
+        times, masks, shares = self.ends.times, self.ends.masks, self.shares
+        width = FIRST_WIDTH
+        group_end = 0
+        at = self.before
+        count = len(times)
+        more = True
+        while more:
+            last = -1
+            removed = 0
+            overfull = False
+            while True:
+                if at >= count or (self.until and times[at] > self.until):
+                    more = False
+                    break
+                this = at
+                at += 1
+                if not masks[this] & self.nodes and not (shares and shares[this]):
+                    continue
+                if not group_end:
+                    group_end = times[this] + width - times[this] % width
+                last = this
+                if at >= count:
+                    more = False
+                    break
+                if times[at] > group_end + width:
+                    break
+                removed += 1
+                if removed > GROUP_MOST + 1:
+                    overfull = True
+                    break
+            if overfull:
+                continue
+            if last < 0:
+                break
+            while True:
+                width = width + linear if linear else width * 2
+                if at >= count or times[at] <= group_end + width:
+                    break
+            yield last
+
+    def _end_before(self, last: int, chosen: int) -> int:
+        """When the plan starts: with the end of the group, or of the last job on its nodes."""
+        if self.rules.last_relevant_end:
+            for at in range(last, self.before - 1, -1):
+                if self.ends.masks[at] & chosen:
+                    return self.ends.times[at]
+        return self.ends.times[last]
 
 
 class BoardEnds:

@@ -297,6 +297,10 @@ def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
         return taken if over else None
     if not enough(nodes.bit_count(), need.nodes, ask):
         return None
+    counts_cpus = table.rules.leaf_needs_cpus
+    room = [sum(table.cpus[at] for at in bits(leaf & nodes)) for leaf in leaves]
+    if counts_cpus and need.cpus > sum(table.cpus[at] for at in bits(nodes)):
+        return None
     offer: dict[int, int] = {}
     best = must = 0
     cpus_in = gpus_in = 0
@@ -313,13 +317,10 @@ def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
                 best |= 1 << at
                 cpus_in += cpus
                 gpus_in += table.gpus[at]
-        does = (
-            cpus_in >= need.cpus
-            and enough(best.bit_count(), need.nodes, ask)
-            and gpus_in >= need.gpus
-        )
-        if does:
-            break
+        suffices = cpus_in >= need.cpus and gpus_in >= need.gpus
+        does = does or (suffices and enough(best.bit_count(), need.nodes, ask))
+        if (suffices and best.bit_count() >= need.nodes) if counts_cpus else does:
+            break  # counting cpus, weights are added up to the wanted number of nodes
     if not does:
         return None
 
@@ -349,12 +350,13 @@ def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
     before_nodes = need.nodes + 1
     while before_nodes != need.nodes:
         before_nodes = need.nodes
-        pick = None
+        pick, pick_fits = None, False
         for number, count in enumerate(counts):
             if number in touched or not count:
                 continue
-            if pick is None or _leaf_is_better(count, counts[pick], need.nodes):
-                pick = number
+            fits = count >= need.nodes and (not counts_cpus or room[number] >= need.cpus)
+            if pick is None or _leaf_is_better(count, counts[pick], fits, pick_fits):
+                pick, pick_fits = number, fits
         if pick is None:
             break
         for at in bits(leaves[pick] & best & ~taken):
@@ -369,10 +371,8 @@ def _by_leaves(table: NodeOffers, nodes: int, first: bool) -> int | None:
     return None
 
 
-def _leaf_is_better(count: int, best: int, wanted: int) -> bool:
-    """A leaf that covers the nodes still wanted, the smaller; else the one with most."""
-    if count >= wanted and best >= wanted:
-        return count < best
-    if (count >= wanted) != (best >= wanted):
-        return count >= wanted
-    return count > best
+def _leaf_is_better(count: int, best: int, fits: bool, best_fits: bool) -> bool:
+    """A leaf that covers what is still wanted, the smaller; else the one with most nodes."""
+    if fits != best_fits:
+        return fits
+    return count < best if fits else count > best

@@ -280,11 +280,13 @@ class Accounts:
             if ("GrpTRESRunMins", name) in hidden:
                 continue
             hidden.add(("GrpTRESRunMins", name))
-            left = asks.of(name) * job.limit
+            own = asks.of(name) * job.limit
+            left = 0.0
             for one in running:
                 passed = max(0, self.counted_to - one.start)
                 left += held_by(one).of(name) * max(0, one.limit - passed)
-            if left / 60 > bound:
+            # What others have left is cut to whole minutes before the job's own are added.
+            if left // 60 + own // 60 > bound:
                 return "GrpTRESRunMins", name
         return None
 

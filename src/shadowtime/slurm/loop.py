@@ -75,6 +75,8 @@ class Loop:
         self.ends: dict[int, float] = {}
         self.left: dict[int, float] = {}
         """Seconds of work that suspended records have left."""
+        self.last_priority = 0
+        """Of the job that was submitted last."""
         self.opening = opening
         self.times = PassTimes(
             parameters=parameters, opening=opening, tick=phase.tick, backfill=phase.backfill
@@ -165,6 +167,7 @@ class Loop:
         self.events.at(time + LIMIT_CHECK, "sweep")
 
     def _on_submit(self, time: float, job: Job) -> None:
+        self.last_priority = job.priority
         if self.depends is None:
             self._on_ready(time, job)
         else:
@@ -398,6 +401,9 @@ class Loop:
             self.out.lost.append((row, self.out.start[row], math.floor(time)))
             self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
             fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="", suspended=0)
+            if self.state.parameters.rules.requeued_last and self.priorities.factors is None:
+                # Behind all that were submitted so far, before all that will be.
+                fresh.priority, fresh.submit = self.last_priority, math.floor(time)
             self.state.accounts.note(fresh, "BeginTime")
             self.events.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:

@@ -128,6 +128,11 @@ class Machine:
         return any(node.gpus for node in self.nodes)
 
     @cached_property
+    def one_thread(self) -> bool:
+        """True where every core has one thread."""
+        return all(node.threads == 1 for node in self.nodes)
+
+    @cached_property
     def alike(self) -> bool:
         """True where whole nodes are interchangeable but for their places."""
         kinds = {(one.cpus, one.threads, one.memory, one.weight) for one in self.nodes}

@@ -36,7 +36,7 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
             break
         depth += 1
         if wish.partition_job_depth:
-            if in_part[section.name] > wish.partition_job_depth:
+            if in_part[section.name] >= wish.partition_job_depth:
                 continue
             in_part[section.name] += 1
         if section.name in failed:
@@ -98,7 +98,9 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
     if (section.nodes & left).bit_count() < ask.min_nodes:
         return "busy"
     if ask.required & ~left:
-        return "passed over"
+        # The first time it is tested its listed nodes are taken away all the same; from then on
+        # its reason (ReqNodeNotAvail) lets the pass go on before that.
+        return "busy" if job.submit >= now - 1 else "passed over"
     limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
     barred, _ = state.barred(job, now, now + limit)
     allowed = left & ~barred

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.gpu_offer import gpu_offer, socket_masks, tasks_here
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.rules import FIRST, Rules
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
@@ -19,6 +21,14 @@ PLAIN = 255
 def base_weights(machine: Machine) -> list[int]:
     """Scheduling weights as select_nodes() sets them: Weight * 256 + 255."""
     return [node.weight * 256 + PLAIN for node in machine.nodes]
+
+
+def fresh_weights(machine: Machine, completing: int) -> list[int]:
+    """Scheduling weights as a will-run test sets them: completing nodes last of equal Weight."""
+    return [
+        node.weight * 65536 + PLAIN + 256 * (completing >> at & 1)
+        for at, node in enumerate(machine.nodes)
+    ]
 
 
 def usable(machine: Machine, usage: Usage, ask: Ask, nodes: int) -> int | None:
@@ -51,25 +61,24 @@ def usable(machine: Machine, usage: Usage, ask: Ask, nodes: int) -> int | None:
     return left
 
 
-def tasks_here(ask: Ask) -> tuple[int, int | None]:
-    """Fewest and most tasks on one node; None: no bound."""
-    if ask.tasks_per_node:
-        return ask.tasks_per_node, ask.tasks_per_node
-    if ask.one_node:
-        return ask.tasks, ask.tasks
-    if ask.tasks == 1 or (ask.tasks == ask.min_nodes == ask.fixed_nodes):
-        return 1, 1
-    return 1, None
-
-
 def cpus_offered(
-    node: Hardware, ask: Ask, free: int, memory_used: int, *, step: int | None = None
+    node: Hardware,
+    ask: Ask,
+    free: int,
+    memory_used: int,
+    *,
+    step: int | None = None,
+    whole_tasks: bool = False,
 ) -> int:
     """Cpus that a node can give, from its free cpus; 0 where it cannot serve the job.
 
     Memory per cpu takes them away in steps, of a core where ``step`` is not given.
     """
     cpus = free
+    if whole_tasks and not ask.gpus:
+        bounded = ask.tasks_per_node and not ask.exclusive and not ask.unbounded_tasks
+        tasks = min(cpus, ask.tasks_per_node) if bounded else cpus
+        cpus = min(tasks * ask.cpus_per_task, cpus - cpus % ask.cpus_per_task)
     fewest = tasks_here(ask)[0] if (ask.tasks_per_node or ask.one_node) else 1
     if cpus < ask.least_cpus or cpus < fewest * ask.cpus_per_task:
         return 0
@@ -87,12 +96,6 @@ def cpus_offered(
         if cpus < ask.tasks_per_node:
             return 0
     return cpus
-
-
-def socket_masks(node: Hardware) -> list[int]:
-    """The cores of each socket as masks."""
-    each = node.cores // node.sockets
-    return [((1 << each) - 1) << (each * at) for at in range(node.sockets)]
 
 
 def near_gpus(node: Hardware, free_cores: int, free_gpus: int) -> int:
@@ -149,12 +152,21 @@ class NodeOffers:
     """The most tasks on a node, where GPUs bound the cpus by them."""
     free: list[int] = field(default_factory=list)
     """Free cpus, whatever memory lets the job use of them."""
+    rules: Rules = FIRST
+    beside: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Free cores and GPUs of nodes, where offers are made by both."""
+    all_gpus: list[int] = field(default_factory=list)
+    """Free GPUs of each node, whatever a try counts of them."""
+    least: dict[int, int] = field(default_factory=dict)
+    """Cpus that a node must give with its GPUs."""
+    again: bool = False
+    """A later try, after one has failed."""
     clipped: bool = False
     given: dict[int, int] = field(default_factory=dict)
 
     def count(self, at: int) -> int:
         """Cpus plus GPUs."""
-        return self.cpus[at] + self.gpus[at]
+        return self.cpus[at] + (self.all_gpus[at] if self.all_gpus else self.gpus[at])
 
     def counts(self, nodes: int) -> list[int]:
         """Cpus plus GPUs of these nodes."""
@@ -164,6 +176,12 @@ class NodeOffers:
         """Cpus of a node that this try may use."""
         ask = self.ask
         cpus = self.cpus[at]
+        if ask.gpus and self.rules.cpus_beside_gpus and not ask.exclusive:
+            made = gpu_offer(
+                self.machine.nodes[at], ask, cpus, *self.beside[at], self.most, self.rules, first
+            )
+            self.gpus[at], self.least[at] = made.gpus, made.least
+            return made.cpus
         if ask.gpus:
             if first:
                 cpus = min(cpus, self.near[at])
@@ -196,7 +214,8 @@ class NodeOffers:
         if not ask.exclusive:
             room = bound - max(due - 1, 0) * self.machine.nodes[at].threads
             if cpus > room:
-                cpus = max(room, ask.least_cpus, self._least_gpu_cpus())
+                least = self.least.get(at, 0) or self._least_gpu_cpus()
+                cpus = max(room, ask.least_cpus, least)
                 self.cpus[at] = cpus
                 self.clipped = True
         self.given[at] = cpus
@@ -229,6 +248,9 @@ class Need:
         self.bound = table.bound()
         self.due = ask.min_nodes
         self.most = ask.max_nodes if most is None else most
+        if table.again and most is None and table.rules.task_a_node_once:
+            top = max(ask.max_nodes, table.bound() // ask.cpus_per_task)
+            self.most = max(min(ask.fixed_nodes or top, top), ask.min_nodes)
         self.gpus = ask.job_gpus
         if ask.job_gpus:
             self.nodes = min(ask.min_nodes, ask.wanted_nodes)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import PolicyError
+from shadowtime.slurm.rules import FIRST, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +64,8 @@ class Parameters:
     preempt_reorder_count: int = 1
     preempt_strict_order: bool = False
     preempt_youngest_first: bool = False
+    rules: Rules = FIRST
+    """Those of the site's version of Slurm; not a setting."""
 
     def __post_init__(self) -> None:
         for name in ("bf_interval", "bf_resolution", "bf_window", "bf_max_job_test"):
@@ -77,7 +80,7 @@ class Parameters:
     @staticmethod
     def parse(text: str) -> Parameters:
         """From the value of SchedulerParameters; what is not modelled is ignored."""
-        types = {one.name: one.type for one in fields(Parameters)}
+        types = {one.name: one.type for one in fields(Parameters) if one.name != "rules"}
         given: dict[str, int | bool] = {}
         for word in re.split(r"[,\s]+", text.strip()):
             name, _, value = word.partition("=")
@@ -100,7 +103,7 @@ class Parameters:
         >>> Parameters.without_effect("bf_interval=60,max_rpc_cnt=150,bf_continue")
         ['max_rpc_cnt', 'bf_continue']
         """
-        known = {one.name for one in fields(Parameters)} - NO_EFFECT
+        known = {one.name for one in fields(Parameters)} - NO_EFFECT - {"rules"}
         words = (word.partition("=")[0] for word in re.split(r"[,\s]+", text.strip()))
         return [word for word in words if word and word != "(null)" and word not in known]
 
@@ -109,4 +112,5 @@ class Parameters:
         """From a site's configuration (``scontrol show config`` or slurm.conf)."""
         lower = {name.lower(): value for name, value in config.items()}
         text = lower.get("schedulerparameters", "")
-        return Parameters.parse("" if text == "(null)" else text)
+        made = Parameters.parse("" if text == "(null)" else text)
+        return replace(made, rules=Rules.of_config(config))

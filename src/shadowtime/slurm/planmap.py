@@ -31,11 +31,15 @@ class PlanMap:
     [(0, 20, 3), (20, 50, 2), (50, 100, 3)]
     """
 
-    def __init__(self, begin: int, end: int, nodes: int, *, resolution: int) -> None:
+    def __init__(
+        self, begin: int, end: int, nodes: int, *, resolution: int, goes_on: bool = False
+    ) -> None:
         self.spans = [Span(begin, end, nodes)]
         self.made = 1
         self.version = 0
         self.resolution = resolution
+        self.goes_on = goes_on
+        """Behind a job's end the search names the end of the span after the next one."""
 
     def search(self, base: int, start: int, end: int) -> tuple[int, int]:
         """Nodes free in every span of [start, end], and when to try again (0: never)."""
@@ -48,6 +52,8 @@ class PlanMap:
             if later == 0 and at < last and base & spans[at + 1].nodes & ~(free & span.nodes):
                 later = span.end
             if span.begin > end:
+                if later == 0 and self.goes_on and at + 2 <= last:
+                    later = spans[at + 1].end
                 break
             free &= span.nodes
         return free, later
@@ -69,7 +75,7 @@ class PlanMap:
             if at < last and base & spans[at + 1].nodes & ~free:
                 return span.end
             if span.begin > end:
-                break
+                return spans[at + 1].end if self.goes_on and at + 2 <= last else 0
         return 0
 
     def free(self, start: int, end: int) -> int:

@@ -15,6 +15,7 @@ from shadowtime.slurm.from_site import model_notes, setting
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.rules import Rules
 from shadowtime.slurm.run import run_slurm
 from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
@@ -28,22 +29,25 @@ if TYPE_CHECKING:
 
 OWN = ("phase", "phases", "latency")
 """Parameters of ours beside Slurm's: which of several offsets of the passes is simulated, and how
-many milliseconds nodes take to answer after an end (an epilog takes long)."""
+many milliseconds nodes take to answer after an end (an epilog takes long). Another is the version
+whose rules hold."""
 AS_MEASURED = -1
 """The latency that the log shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmPolicy:
-    """Both passes of slurmctld 22.05 with the site's own parameters.
+    """Both passes of slurmctld with the site's own parameters.
 
     Rules
     -----
     ``settings`` are Slurm's SchedulerParameters by Slurm's names and in Slurm's units; they
     replace those of the site's configuration. A log does not record when passes ran: ``phase`` k
     of ``phases`` picks one of several offsets, and single starts should not be read from one.
-    ``latency`` is how long nodes stay unusable after an end, in milliseconds; where it is not
-    given, what the log shows (:mod:`shadowtime.slurm.latency`), else 100.
+    ``version`` is the Slurm whose rules hold (:mod:`shadowtime.slurm.rules`); where it is not
+    given, the site's own, else 22.05. ``latency`` is how long nodes stay unusable after an end, in
+    milliseconds; where it is not given, what the log shows (:mod:`shadowtime.slurm.latency`), else
+    100.
 
     Examples
     --------
@@ -61,21 +65,25 @@ class SlurmPolicy:
     phase: int = 0
     phases: int = 6
     latency: int = AS_MEASURED
+    version: str = ""
     grain: ClassVar[int] = 1
     """Seconds: starts and ends are cut to whole ones, as sacct's are."""
     summary: ClassVar[str] = "Slurm's own main and backfill passes, with the site's parameters"
-    paper: ClassVar[str] = "slurmctld 22.05.8, rules verified on the daemon"
+    paper: ClassVar[str] = "slurmctld 22.05.8, 24.11.5 and 26.05.5, rules verified on the daemons"
 
     @staticmethod
     def of(given: Mapping[str, str], *, name: str = "slurm") -> SlurmPolicy:
         """With parameters as texts, by Slurm's names."""
         from difflib import get_close_matches
 
-        known = [one.name for one in fields(Parameters) if one.name not in NO_EFFECT]
-        own: dict[str, int] = {}
+        hidden = {*NO_EFFECT, "rules"}
+        known = [one.name for one in fields(Parameters) if one.name not in hidden]
+        own: dict[str, Any] = {}
         settings = []
         for key, value in given.items():
-            if key in OWN:
+            if key == "version":
+                own[key] = Rules.of(value).version
+            elif key in OWN:
                 if not value.isdigit():
                     raise PolicyError(f"slurm: {key} must be a whole number, not {value!r}")
                 own[key] = int(value)
@@ -84,7 +92,7 @@ class SlurmPolicy:
             elif key in known:
                 settings.append((key, value))
             else:
-                near = get_close_matches(key, [*known, *OWN], n=2, cutoff=0.5)
+                near = get_close_matches(key, [*known, *OWN, "version"], n=2, cutoff=0.5)
                 hint = f" Did you mean {' or '.join(near)}?" if near else ""
                 raise PolicyError(f"slurm has no parameter {key!r}.{hint}")
         made = SlurmPolicy(name=name, settings=tuple(settings), **own)
@@ -96,7 +104,7 @@ class SlurmPolicy:
     @property
     def parameters(self) -> dict[str, str]:
         """What differs from the site's own settings."""
-        return dict(self.settings)
+        return dict(self.settings) | ({"version": self.version} if self.version else {})
 
     def offsets(self, count: int) -> list[SlurmPolicy]:
         """This policy with its passes at each of ``count`` offsets."""
@@ -106,6 +114,8 @@ class SlurmPolicy:
         """The site's parameters with ours in their place."""
         given = Parameters.parse(",".join(f"{key}={value}" for key, value in self.settings))
         changes: dict[str, Any] = {key: getattr(given, key) for key, _ in self.settings}
+        if self.version:
+            changes["rules"] = Rules.of(self.version)
         return replace(Parameters.of_config(config), **changes)
 
     def notes_on(self, machine: Cluster | Site, workload: Workload | None = None) -> list[str]:
@@ -114,6 +124,8 @@ class SlurmPolicy:
         notes = []
         if isinstance(machine, Site):
             notes = [f"{self.name}: {note}" for note in model_notes(machine)]
+        if self.parameters_on(config).rules.note:
+            notes.append(f"{self.name}: {self.parameters_on(config).rules.note}")
         lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
         if lost:
             notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")

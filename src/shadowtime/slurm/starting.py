@@ -96,6 +96,8 @@ def _on_nodes(
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:
         found = state.chooser.test(state.usage, ask, nodes, state.weights)
+    if found is not None and not victims and state.chooser.overfills(state.usage, ask, found):
+        return None, []
     return found, victims
 
 

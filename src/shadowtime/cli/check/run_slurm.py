@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ COUNTS = (
     "starts",
     "starts_equal",
     "extra_starts",
+    "extra_plans",
     "main_starts",
     "main_starts_equal",
     "victims",
@@ -101,6 +103,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
     each: dict[str, dict[str, Any]] = {
         name: {
             **_counts(tallies),
+            "version": tallies.version,
             "differences": _differences(tallies),
             "lacking": list(tallies.lacking),
             "latency_ms": tallies.latency.milliseconds if tallies.latency else None,
@@ -144,24 +147,34 @@ def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
 
 def _table(found: dict[str, Tallies]) -> Table:
     table = Table(box=None, padding=(0, 1))
-    table.add_column("recording")
-    heads = ("passes", "plans", "starts", "too many", "main starts", "victims", "left out")
+    table.add_column("recording", overflow="fold")
+    heads = ("Slurm", "passes", "plans", "starts", "main starts", "victims", "left out", "extra")
     for head in heads:
         table.add_column(head, justify="right")
+    shared = os.path.commonpath(found) if len(found) > 1 else ""
     for name, one in found.items():
         table.add_row(
-            name,
+            os.path.relpath(name, shared) if shared else name,
+            one.version,
             str(one.passes),
             _of(one.plans_equal, one.plans),
             _of(one.starts_equal, one.starts),
-            str(one.extra_starts),
             _of(one.main_starts_equal, one.main_starts),
             _of(one.victims_equal, one.victims),
             str(one.left_out),
+            _too_many(one),
         )
     return table
 
 
+def _too_many(tallies: Tallies) -> str:
+    """Starts and plans that Slurm did not make."""
+    counts = (tallies.extra_starts, "start"), (tallies.extra_plans, "plan")
+    words = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count]
+    return ", ".join(words) or "0"
+
+
 def _of(equal: int, count: int) -> str:
-    """How many of how many agree."""
-    return f"{equal}/{count} ({equal / count:.2%})" if count else "-"
+    """How many of how many agree; the share where not all do."""
+    share = f" ({equal / count:.2%})" if equal < count else ""
+    return f"{equal}/{count}{share}" if count else "-"

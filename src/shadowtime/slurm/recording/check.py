@@ -11,7 +11,7 @@ from shadowtime.cluster.hostlist import expand
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.main_pass import main_pass
-from shadowtime.slurm.recording.folder import read_recording
+from shadowtime.slurm.recording.folder import read_recording, start_second
 from shadowtime.slurm.recording.log import Event, job_number, latency_of_log, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
@@ -63,6 +63,8 @@ class Tallies:
     left_out: int = 0
     extra_plans: int = 0
     differences: list[Difference] = field(default_factory=list)
+    version: str = ""
+    """The Slurm whose rules were followed."""
     lacking: tuple[str, ...] = ()
     """What the passes depend on and the recording does not contain."""
     latency: Latency | None = None
@@ -95,6 +97,7 @@ class Checker:
         self.replayer = Replayer.of(recording)
         delay = self.replayer.state.parameters.batch_sched_delay
         self.tallies = Tallies(
+            version=self.replayer.state.parameters.rules.version,
             lacking=recording.lacking,
             latency=latency_of_log(recording.log.events, batch_sched_delay=delay),
         )
@@ -220,12 +223,13 @@ class Checker:
                 backfill_pass(state, now)
                 self._keep(state)
             return
-        clock = _clock(events) if int(events[-1].time) > now else None
+        long = int(events[-1].time) > now
         other = self.other_order(now)
-        outcome = backfill_pass(state, now, clock=clock)
+        outcome = backfill_pass(state, now, clock=self._clock(events) if long else None)
         if other is not None:
             again = self.state_at(now)
             again.weights = other
+            clock = self._clock(events) if long else None
             if backfill_pass(again, now, clock=clock) != outcome:
                 self.tallies.left_out += 1
                 return
@@ -237,6 +241,26 @@ class Checker:
         self.tallies.starts_equal += equal
         self.tallies.extra_starts += extra
         self._victims(time, evicted, outcome)
+
+    def _clock(self, events: list[Event]) -> Callable[[int], int]:
+        """When each job of a pass that takes more than a second was considered; an array task by
+        task.
+        """
+        seen: dict[int, list[int]] = {}
+        for event in events:
+            if event.kind in ("plan", "backfill"):
+                when = int(event.time)
+                if event.kind == "backfill":
+                    raw, _, _ = job_number(event.fields[0])
+                    when = start_second(self.recording, raw, event.time)
+                seen.setdefault(_record(event.fields[0]), []).append(when)
+        began = [int(events[0].time)]
+
+        def clock(job: int) -> int:
+            times = seen.get(job, began)
+            return times.pop(0) if len(times) > 1 else times[0]
+
+        return clock
 
     def main(self, events: list[Event]) -> None:
         """One main pass that started or preempted something."""
@@ -365,13 +389,3 @@ def _record(label: str) -> int:
     """The record of a label: the array's id, or the job's."""
     raw, array, _ = job_number(label)
     return array or raw
-
-
-def _clock(events: list[Event]) -> Callable[[int], int]:
-    """When each job of a pass was considered, for passes that take more than a second."""
-    seen: dict[int, int] = {}
-    for event in events:
-        if event.kind in ("plan", "backfill"):
-            seen.setdefault(_record(event.fields[0]), int(event.time))
-    began = int(events[0].time)
-    return lambda job: seen.get(job, began)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurm.from_site import model_notes
-from shadowtime.slurm.recording.log import Log, read_log, stamp
+from shadowtime.slurm.recording.log import Log, job_number, read_log, stamp
 from shadowtime.slurm.recording.options import Submitted, parse_options
+from shadowtime.slurm.rules import Rules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from shadowtime.cluster.site import Site
 
+NEAR = 2
+"""Seconds by which a line of the log and sacct's start of the same run may differ."""
 LOGS = ("slurmctld.log.gz", "slurmctld.log")
 TEXTS = {
     "nodes": "nodes.txt",
@@ -84,6 +87,8 @@ class Recording:
     def lacking(self) -> tuple[str, ...]:
         """What the passes depend on that the recording lacks or the model does not follow."""
         notes = model_notes(self.site)
+        if Rules.of_config(self.site.config).note:
+            notes.append(Rules.of_config(self.site.config).note)
         known = self.samples or any(event.kind == "priority" for event in self.log.events)
         if self.site.setting("PriorityType") == "priority/multifactor" and not known:
             notes.append(
@@ -119,7 +124,10 @@ def read_recording(path: Path) -> Recording:
         SlurmTexts(**texts, labels={key: str(path / TEXTS[key]) for key in texts}),  # type: ignore[arg-type]
         name=path.name,
     )
-    recording = Recording(path, site, read_log(log_path))
+    log = read_log(log_path)
+    if log.version and not site.setting("SLURM_VERSION"):
+        site = site.replace(config={**site.config, "SLURM_VERSION": log.version})
+    recording = Recording(path, site, log)
     _read_runs(recording)
     try:
         _read_submits(recording)
@@ -128,6 +136,7 @@ def read_recording(path: Path) -> Recording:
                 _read_details(recording, path / name)
         _read_samples(recording)
         recording.shift = _shift(recording)
+        _name_starts(recording)
     except ShadowtimeError:
         raise
     except (ValueError, KeyError, IndexError, TypeError) as error:
@@ -284,6 +293,52 @@ def _numbers(text: str) -> list[int]:
         if first.isdigit():
             found += range(int(first), int(last or first) + 1)
     return found
+
+
+def _name_starts(recording: Recording) -> None:
+    """Starts of backfill that the log does not name: of an array the task, and the nodes."""
+    if not any(event.kind == "unnamed" for event in recording.log.events):
+        return
+    used: set[tuple[int, int]] = set()
+    """Runs, by job and start, whose start the log names."""
+    for event in recording.log.events:
+        if event.kind in ("main", "backfill"):
+            raw, _, _ = job_number(event.fields[0])
+            used.add((raw, start_second(recording, raw, event.time + recording.shift)))
+    tasks: dict[int, list[Run]] = {}
+    for runs in recording.runs.values():
+        for run in runs:
+            tasks.setdefault(run.array or run.raw, []).append(run)
+    for at, event in enumerate(recording.log.events):
+        if event.kind != "unnamed":
+            continue
+        label, partition = event.fields
+        raw, array, _ = job_number(label)
+        now = event.time + recording.shift
+        found = None
+        for run in sorted(tasks.get(array or raw, ()), key=lambda one: one.task or 0):
+            begun = run.seconds("Start")
+            key = (run.raw, begun or 0)
+            if begun is not None and -NEAR <= begun - now <= 1 and key not in used:
+                found = run
+                used.add(key)
+                break
+        if found is None:
+            raise InputError(
+                f"{recording.path}: the log's line {event.line} starts job {label}, and jobs.psv "
+                "has no row of it with that start"
+            )
+        if found.array:
+            label = f"{found.array}_{found.task}({found.raw})"
+        nodes = found.columns.get("NodeList", "")
+        recording.log.events[at] = replace(event, kind="backfill", fields=(label, partition, nodes))
+
+
+def start_second(recording: Recording, raw: int, time: float) -> int:
+    """The start as slurmctld has it: sacct's, as the line may be of the next second."""
+    starts = [one.seconds("Start") for one in recording.runs.get(raw, ())]
+    near = [one for one in starts if one is not None and abs(one - time) <= NEAR]
+    return min(near, key=lambda one: abs(one - time)) if near else int(time)
 
 
 def _shift(recording: Recording) -> int:

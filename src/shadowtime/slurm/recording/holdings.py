@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.recording.folder import NEAR
 from shadowtime.slurm.usage import Share, lowest
 
 if TYPE_CHECKING:
@@ -17,22 +18,12 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import SlurmState
     from shadowtime.slurm.usage import Holding
 
-NEAR = 2
-"""Seconds by which a line of the log and sacct's start of the same run may differ."""
-
 
 class Held(NamedTuple):
     """Cores, memory and GPUs node by node; ``sure`` False where some are guessed."""
 
     holding: Holding
     sure: bool
-
-
-def start_second(recording: Recording, raw: int, time: float) -> int:
-    """The start as slurmctld has it: sacct's, as the line may be of the next second."""
-    starts = [one.seconds("Start") for one in recording.runs.get(raw, ())]
-    near = [one for one in starts if one is not None and abs(one - time) <= NEAR]
-    return min(near, key=lambda one: abs(one - time)) if near else int(time)
 
 
 def cpus_of(machine: Machine, job: Job) -> int:
@@ -58,7 +49,8 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
     if set(by_node) != set(machine.names(job.nodes)):
         by_node = {}
     shares = []
-    counts = gpus_on_nodes(ask, [usage.gpus[at].bit_count() for at in places])
+    free = [usage.gpus[at].bit_count() for at in places]
+    counts = gpus_on_nodes(ask, free, whole_tasks=state.parameters.rules.whole_gpu_tasks)
     sure = True
     for at, count in zip(places, counts, strict=True):
         node = machine.nodes[at]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,21 +20,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+RECORD = "record it with SlurmctldDebug=verbose and DebugFlags=Backfill,HetJob"
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\] (.*)")
 _JOB = r"JobId=(\S+)"
+_FLAG = r"(?:[A-Z]+: )?"
+"""24.11 begins lines that a debug flag asks for with its name."""
 _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     (
         "plan",
         re.compile(
-            rf"sched/backfill: _dump_job_sched: {_JOB} to start at (\S+), end at (\S+) "
+            rf"sched/backfill: _dump_job_sched: {_FLAG}{_JOB} to start at (\S+), end at (\S+) "
             r"on nodes (\S+) in partition (\S+)"
         ),
     ),
+    (
+        "test",
+        re.compile(rf"sched/backfill: _attempt_backfill: {_FLAG}test for {_JOB} .*Partition=(\S+)"),
+    ),
+    ("begun", re.compile(rf"sched/backfill: _start_job: {_FLAG}Jobs backfilled since boot")),
     ("begin", re.compile(r"sched/backfill: _attempt_backfill: beginning")),
-    ("finish", re.compile(r"sched/backfill: _attempt_backfill: (?:completed|no jobs)")),
-    ("backfill", re.compile(rf"sched/backfill: _start_job: Started {_JOB} in (\S+) on (\S+)")),
+    (
+        "finish",
+        re.compile(
+            r"sched/backfill: _attempt_backfill: "
+            r"(?:completed testing (\d+)\(\d+\)|completed|no jobs)"
+        ),
+    ),
+    (
+        "backfill",
+        re.compile(rf"sched/backfill: _start_job: {_FLAG}Started {_JOB} in (\S+) on (\S+)"),
+    ),
     ("main", re.compile(rf"sched: Allocate {_JOB} NodeList=(\S+) #CPUs=(\d+) Partition=(\S+)")),
-    ("submit", re.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=(\d+)")),
+    ("submit", re.compile(rf"_slurm_rpc_submit_batch_job: {_JOB}(?: SLUID=\S+)? InitPrio=(\d+)")),
     ("refused", re.compile(r"_slurm_rpc_submit_batch_job: (.*)")),
     ("status", re.compile(rf"_job_complete: {_JOB} WEXITSTATUS (\d+)")),
     ("status", re.compile(rf"_job_complete: {_JOB} WTERMSIG (\d+)")),
@@ -55,6 +73,7 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     ("usage", re.compile(r"priority/multifactor: _apply_new_usage: job (\d+) ran for")),
     ("tick", re.compile(r"priority/multifactor: _ft_debug:")),
     ("tick", re.compile(r"priority/multifactor: _priority_p_set_assoc_usage_debug:")),
+    ("responding", re.compile(r"Node (\S+) now responding")),
     ("node", re.compile(r"update_node: node (\S+) state set to (\S+)")),
     (
         "reserve",
@@ -109,15 +128,38 @@ def read_log(path: Path) -> Log:
                 log.events.append(event)
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    if not any(event.kind in ("begin", "main", "submit") for event in log.events):
+    kinds = Counter(event.kind for event in log.events)
+    if not kinds.keys() & {"begin", "main", "submit"}:
+        raise InputError(f"{path}: no scheduler's line in this log; {RECORD}")
+    tested = sum(int(one.fields[0] or 0) for one in log.events if one.kind == "finish")
+    if tested and not kinds["plan"] + kinds["backfill"] + kinds["unnamed"]:
         raise InputError(
-            f"{path}: no scheduler's line in this log; "
-            "record it with SlurmctldDebug=info and DebugFlags=Backfill"
+            f"{path}: backfill tested {tested} jobs and this log shows no plan and no start of "
+            f"it; {RECORD}"
         )
     return log
 
 
 def _events(lines: Iterator[str]) -> Iterator[Event]:
+    """The lines of interest; starts of backfill without a line of their own are ``unnamed``.
+
+    26.05 names them with DebugFlags=HetJob only; the line before tells which job was tested.
+    """
+    tested: Event | None = None
+    for event in _matching(lines):
+        if event.kind == "test":
+            tested = event
+        elif event.kind == "begun":
+            if tested is not None:
+                yield replace(event, kind="unnamed", fields=tested.fields)
+            tested = None
+        else:
+            if event.kind == "backfill":
+                tested = None
+            yield event
+
+
+def _matching(lines: Iterator[str]) -> Iterator[Event]:
     seconds: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         match = _LINE.match(line)

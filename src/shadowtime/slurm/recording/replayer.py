@@ -14,19 +14,26 @@ from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
 from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.recording.holdings import cpus_of, held_by_start, start_second
+from shadowtime.slurm.recording.folder import start_second
+from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.state import SlurmState, Window
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.recording.folder import Recording
     from shadowtime.slurm.usage import Holding
 
 COMPLETING = 0.35
 """Seconds after an end in which a node may not have answered yet."""
+
+
+REGISTERS = 60.0
+"""Seconds within which a resumed node registers again."""
 
 
 @dataclass(slots=True)
@@ -63,6 +70,8 @@ class Replayer:
     last_submit: tuple[float, Job] | None = None
     has_priorities: bool = False
     """The log records priorities as they change."""
+    registers: frozenset[int] = frozenset()
+    """Lines that resume nodes which register again later."""
     changes: float = -1e9
     """When nodes or reservations changed last."""
 
@@ -70,7 +79,12 @@ class Replayer:
     def of(recording: Recording) -> Replayer:
         """Before the first event."""
         logged = any(event.kind == "priority" for event in recording.log.events)
-        return Replayer(recording, state_of(recording.site), has_priorities=logged)
+        return Replayer(
+            recording,
+            state_of(recording.site),
+            has_priorities=logged,
+            registers=frozenset(_registering(recording.log.events)),
+        )
 
     def waiting(self, now: int) -> list[Job]:
         """Pending jobs that a pass at ``now`` may consider."""
@@ -275,8 +289,12 @@ class Replayer:
             self._end(raw, event.time, good=False)
 
     def _on_preempted(self, event: Event) -> None:
-        victim, how, _ = event.fields
+        victim, how, winner = event.fields
         raw, _, _ = job_number(victim)
+        for_raw, for_array, _ = job_number(winner)
+        preemptor = self.pending.get(for_array or for_raw)
+        if preemptor is not None:
+            preemptor.evicted_at = int(event.time)
         job = self.running.pop(raw, None)
         if job is None:
             return
@@ -301,6 +319,9 @@ class Replayer:
             self._list_running(int(event.time))
         fresh = record_of(self.recording, self.state.machine, raw)
         fresh.record, fresh.priority = job.record, job.priority
+        if self.state.parameters.rules.requeued_last and not self.has_priorities:
+            self.lowest -= 1
+            fresh.priority = self.lowest
         self.restarts[raw] = self.restarts.get(raw, 0) + 1
         rows = self.recording.runs.get(raw, [])
         again = self.restarts[raw]
@@ -341,9 +362,13 @@ class Replayer:
         word = event.fields[1].upper()
         if word.startswith(("DRAIN", "DOWN", "FAIL")):
             self.state.up &= ~mask
-        else:
+        elif event.line not in self.registers:
             self.state.up |= mask
         self.changes = event.time
+
+    def _on_responding(self, event: Event) -> None:
+        """A resumed node is of use once it has registered again."""
+        self.state.up |= self.state.machine.mask(expand(event.fields[0]))
 
     def _on_reserve(self, event: Event) -> None:
         name, _, nodes, begin, end = event.fields
@@ -380,6 +405,16 @@ class Replayer:
         """The stretch from the last tick, charged where limits are enforced (spec: slurm 5.5)."""
         if self.state.accounts.enforced and self.last_tick:
             self.state.accounts.charge(job, now - max(self.last_tick, job.start))
+
+
+def _registering(events: Sequence[Event]) -> Iterator[int]:
+    """The lines of ``update_node`` after which the node registers again within a minute."""
+    answers = {(one.fields[0], one.time) for one in events if one.kind == "responding"}
+    for event in events:
+        if event.kind == "node" and any(
+            name == event.fields[0] and 0 <= time - event.time < REGISTERS for name, time in answers
+        ):
+            yield event.line
 
 
 def _decay(half_life: str) -> float:
