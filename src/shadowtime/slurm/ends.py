@@ -259,7 +259,7 @@ class WillRunTest:
         )
 
     def _groups(self) -> Iterator[int]:
-        """The last job of each group of running jobs that end together (3.6)."""
+        """The last job of each group of running jobs that end together (spec: slurm 3.6)."""
         linear = self.chooser.parameters.bf_window_linear
         times, masks, shares = self.ends.times, self.ends.masks, self.shares
         width = FIRST_WIDTH
