@@ -16,6 +16,8 @@ from benchmarks.spec_references import (
     unresolved,
 )
 
+from shadowtime.slurm.rules import CHANGES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -79,3 +81,14 @@ def test_numbers_are_anchored_once_and_point_somewhere(page: Path) -> None:
     inner = set(re.findall(r"\((\d{1,2}\.\d{1,2})\)", text))
     known = {number for name, number in sections() if name == page.stem}
     assert inner <= known
+
+
+def test_every_change_of_slurm_has_its_rule_and_release() -> None:
+    """The table of names is complete, and the rule mentions the release since which it holds."""
+    text = (ROOT / "docs" / "spec" / "slurm.md").read_text()
+    named = dict(re.findall(r"\| `(\w+)` \| (\d+\.\d+) ", text))
+    assert set(named) == {change.rule for change in CHANGES}
+    for change in CHANGES:
+        anchor = f"(slurm-{named[change.rule].replace('.', '-')})="
+        rule = text.split(anchor)[1].split("\n(slurm-")[0]
+        assert "{}.{:02d}.{}".format(*change.since) in rule, change.rule
