@@ -139,6 +139,7 @@ def result_file(path: Path) -> Iterator[Path]:
     if there and not (plain and os.access(path.parent, os.W_OK | os.X_OK)):
         yield path
         return
+    # Names are cut because 255 bytes is the most; the suffix stays, as writers go by it.
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}{path.suffix[:20]}")
     mode = stat.S_IMODE(os.stat(path).st_mode) if there else None
     with _naming(path):
@@ -211,6 +212,7 @@ def append_whole(path: Path, raw: bytes, *, mode: int = OWNER_ONLY) -> None:
     handle = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
     try:
         size = os.fstat(handle).st_size
+        # A line that a crash cut short must not take this one with it.
         if size and os.pread(handle, 1, size - 1) != b"\n":
             raw = b"\n" + raw
         try:
@@ -220,7 +222,7 @@ def append_whole(path: Path, raw: bytes, *, mode: int = OWNER_ONLY) -> None:
                     left = left[os.write(handle, left) :]
         except BaseException:
             with contextlib.suppress(OSError):
-                os.ftruncate(handle, size)
+                os.ftruncate(handle, size)  # all or nothing
             raise
     finally:
         os.close(handle)
@@ -238,6 +240,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     ...         oct((Path(folder) / "lock").stat().st_mode & 0o777)
     '0o600'
     """
+    # The file is never removed: with another one of its name, two processes would each have a lock.
     handle = open_plain(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -199,7 +199,7 @@ def load_key(path: Path, *, beside: Path) -> bytes:
     try:
         made = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
-        pass
+        pass  # an earlier key, or that of a process which was quicker: it counts
     else:
         with os.fdopen(made, "w") as file:
             file.write(secrets.token_hex(32) + "\n")
