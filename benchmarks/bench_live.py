@@ -29,8 +29,8 @@ def live(folder: Path) -> Iterator[Row]:
     """decide() with all jobs known from the pass before, and a snapshot from Slurm's texts."""
     from shadowtime.engine.live_pass import decide
     from shadowtime.live.slurm.state import Scope, sort_jobs
-    from shadowtime.live.slurm.text import parse_nodes, parse_queue
     from shadowtime.policy import parse_policy
+    from shadowtime.slurmtext.squeue import parse_nodes, parse_queue
 
     state = long_queue()
     for name in ("easy", "lxfw", "ibb"):
@@ -278,7 +278,7 @@ def slurm_texts(state: Snapshot) -> tuple[str, str]:
     >>> len(parse_queue(queue)) - len(state.running), len(parse_nodes(nodes))
     (10000, 1000)
     """
-    from shadowtime.live.slurm.text import BETWEEN, COLUMNS
+    from shadowtime.slurmtext.squeue import BETWEEN, COLUMNS
 
     def line(parts: Iterable[object]) -> str:
         return BETWEEN.join(map(str, parts)) + BETWEEN

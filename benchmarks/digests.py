@@ -88,6 +88,8 @@ def digests_of(case: Case) -> dict[str, str]:
             short = made.hexdigest()[:16]
         except ShadowtimeError:
             short = REFUSED
+        except (KeyError, IndexError, ValueError) as error:  # a defect, pinned until it is mended
+            short = f"fails with {type(error).__name__}"
         found[f"{case.name} / {text} / {case.jobs} jobs"] = short
     return found
 

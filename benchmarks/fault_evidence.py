@@ -9,7 +9,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

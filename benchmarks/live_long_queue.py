@@ -34,9 +34,9 @@ from benchmarks.live_loads import CPUS, gate  # noqa: E402
 
 from shadowtime.live.runner import Commands  # noqa: E402
 from shadowtime.live.slurm import drive  # noqa: E402
-from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
+from shadowtime.slurmtext.squeue import ENVIRONMENT  # noqa: E402
 from shadowtime.testing.slurm import SlurmCluster, become, slurm_cluster, wait_for  # noqa: E402
 
 if TYPE_CHECKING:

@@ -38,9 +38,9 @@ from shadowtime.live.record import read_passes  # noqa: E402
 from shadowtime.live.runner import Commands  # noqa: E402
 from shadowtime.live.slurm import drive  # noqa: E402
 from shadowtime.live.slurm.site_look import RULES_EVERY  # noqa: E402
-from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
+from shadowtime.slurmtext.squeue import ENVIRONMENT  # noqa: E402
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
 
 if TYPE_CHECKING:

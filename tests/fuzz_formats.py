@@ -12,7 +12,6 @@ from typing import Any
 
 from fuzzing import Format, answer, broken_bytes, broken_json, broken_text, lines_of, texts
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
@@ -23,6 +22,7 @@ from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, write_folder
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.csv import parse_attempts, parse_schedule
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.trace import parse_sacct, parse_swf, read
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history

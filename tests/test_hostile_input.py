@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cluster.slurm import parse_slurm_conf
-from shadowtime.cluster.slurm_text import count_gpus
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError, InputError, PolicyError, UsageError
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.csv import parse_attempts
+from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.trace import parse_swf
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history
@@ -105,7 +105,7 @@ def test_a_long_word_in_slurm_conf_costs_time_in_proportion() -> None:
     """Tried from every letter, a word of 400,000 letters would take an hour."""
     machine = parse_slurm_conf(f"NodeName=n1 CPUs=2\n{'a' * 400_000}\n{chr(10) * 10}")
     assert machine.procs == 2
-    assert count_gpus("(" * 400_000 + "gpu:2") == 0
+    assert parse_gres("(" * 400_000 + "gpu:2") == {}
 
 
 def test_blank_lines_above_a_slurm_conf_cost_time_in_proportion(tmp_path: Path) -> None:

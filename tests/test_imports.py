@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
     ("types", "errors", "plain", "printable", "private", "plugins", "child_process"),
-    ("schedule", "workload", "cluster"),
+    ("schedule", "workload", "cluster", "slurmtext"),
     ("kernel",),
     ("policy",),
     ("engine", "verify", "trace", "metrics", "hperf", "predict"),

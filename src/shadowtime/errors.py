@@ -119,3 +119,7 @@ def near(word: str, known: Iterable[str]) -> str:
         return ": there is none"
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return f": there are {shown}"
+
+
+class PortError(ShadowtimeError):
+    """The scheduler cannot be queried or gave an invalid answer; the loop retries later."""

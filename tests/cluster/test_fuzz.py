@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
 
 TOML = '[cluster]\nshape = "nodes"\n[[hosts]]\nname = "a"\ncount = 2\nprocs = 4\nmemory = "1GB"\n'
 CONF = "ClusterName=c\nNodeName=n[1-4] CPUs=4 RealMemory=100\nPartitionName=p Nodes=ALL MaxTime=5\n"

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples, recording_path
-from shadowtime.cluster.hostlist import compress, expand
 from shadowtime.cluster.site import (
     FOREVER,
     Association,
@@ -23,6 +22,7 @@ from shadowtime.cluster.site_folder import read_site_alone
 from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
 from shadowtime.cluster.site_toml_write import format_site_toml
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import compress, expand
 
 WORDS = st.text("abcxyz", min_size=1, max_size=4)
 COUNTS = st.integers(0, 1 << 40)

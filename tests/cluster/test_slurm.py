@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
-from shadowtime.cluster.slurm_conf import conf_lines
-from shadowtime.cluster.slurm_text import count_gpus, parse_limit, parse_record, records
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.conf import conf_lines
+from shadowtime.slurmtext.scontrol import parse_record, records
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import parse_gres
 
 NODE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=32 CPUAlloc=0 CPUEfctv={efctv} CPUTot=64 "
@@ -121,7 +123,7 @@ def test_bad_output_of_scontrol(text: str, message: str) -> None:
      ("membw:34000", 0), ("gpu:tesla", 1), ("", 0)],
 )  # fmt: skip
 def test_gpus_in_gres(gres: str, gpus: int) -> None:
-    assert count_gpus(gres) == gpus
+    assert parse_gres(gres).get("gpu", 0) == gpus
 
 
 @pytest.mark.parametrize(

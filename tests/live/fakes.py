@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm.marks import MARKS
-from shadowtime.live.slurm.text import BETWEEN, COLUMNS
+from shadowtime.slurmtext.squeue import BETWEEN, COLUMNS
 
 
 class FakeClock:

@@ -14,9 +14,9 @@ from shadowtime.live.clock import SystemClock
 from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm.forecast import Forecast, Seen
-from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.live.slurm.watch import Watch
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import missing_programs, slurm_cluster
 from shadowtime.testing.slurm_recording import SETTINGS
 

@@ -21,10 +21,10 @@ from shadowtime.live.port import PortError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.release import FAR, plan_release
-from shadowtime.live.slurm.text import parse_queue
 from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import VERSION, InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.squeue import parse_queue
 
 
 def a_loop(fake: FakeSlurm, **more: object) -> Loop:

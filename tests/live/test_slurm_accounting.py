@@ -16,8 +16,8 @@ from conftest import require
 from live.conftest import put_up_the_gate
 from live.test_slurm_real import finish, loop_over, started, submit, tidied
 from shadowtime.cli import run
-from shadowtime.cluster.hostlist import expand
-from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs

@@ -11,7 +11,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.relabelled import ArrayRests
 from shadowtime.live.slurm.release import plan_release
-from shadowtime.live.slurm.text import parse_queue
+from shadowtime.slurmtext.squeue import parse_queue
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 LET = queue_line("8_1", PriorityLong=99, Reason="Resources", ReqNodes="n1")

@@ -12,7 +12,7 @@ import pytest
 
 from live.test_slurm_real import finish, loop_over, submit
 from shadowtime.live.runner import Commands
-from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 BROKEN = {

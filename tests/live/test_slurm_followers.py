@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from live.fakes import queue_line
 from shadowtime.live.slurm.relabelled import Followers
-from shadowtime.live.slurm.text import QueueRow, parse_queue
+from shadowtime.slurmtext.squeue import QueueRow, parse_queue
 
 
 def rows(*lines: str) -> list[QueueRow]:

@@ -16,11 +16,11 @@ from hperf.test_plugin_real import CAPACITY, installed
 from live.test_slurm_real import assert_decided_alike, finish, loop_over, started
 from shadowtime.cli import run
 from shadowtime.cluster.contention import node_cluster
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Start
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.policy import parse_policy
 from shadowtime.policy.estimate import ByTag
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 from shadowtime.workload import Workload
 

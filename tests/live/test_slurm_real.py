@@ -16,7 +16,6 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
-from shadowtime.cluster.hostlist import expand
 from shadowtime.engine.live_pass import decide
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
@@ -26,9 +25,10 @@ from shadowtime.live.replay import LogPort, follow
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.configuration import refuse_strangers
-from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 from shadowtime.workload import Workload
 

@@ -12,10 +12,10 @@ from shadowtime.live.operation import ineligible_jobs
 from shadowtime.live.port import Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.text import BETWEEN
 from shadowtime.live.status import status_of
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.squeue import BETWEEN
 
 SHOWN_NODES = """\
 NodeName=n1 CPUTot=4 RealMemory=8000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 Weight=1 \

@@ -16,8 +16,8 @@ from conftest import ROOT, require
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm import drive, setup
 from shadowtime.live.slurm.release import plan_release
-from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs

@@ -7,14 +7,14 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.details import Detail
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Scope, sort_jobs
-from shadowtime.live.slurm.text import Window, parse_nodes, parse_queue
 from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy
+from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.squeue import Window, parse_nodes, parse_queue
 
 
 def look(queue: str, nodes: str = NODES, **more: object):

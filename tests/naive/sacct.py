@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shadowtime.trace import slurm_fields as fields
+from shadowtime.slurmtext import fields, tres
+from shadowtime.slurmtext import times as slurm_times
+from shadowtime.slurmtext.job_id import JobId, parse_job_id, tasks_of
 from shadowtime.trace.sacct_requests import _NOTHING, _request
-from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.raw import MAX_AMOUNT, MAX_PROCS, MAX_TIME
 
@@ -73,7 +74,7 @@ def _jobs(
         return row.get(name, "")
 
     def stamp(name: str, least: int = -1) -> int:
-        return fields.parse_stamp(get(name), zone, not_before=least)
+        return slurm_times.parse_stamp(get(name), zone, not_before=least)
 
     raw, shown = get("jobidraw").strip(), get("jobid").strip()
     job = parse_job_id(raw or shown)
@@ -130,13 +131,13 @@ def _values(
     def get(name: str) -> str:
         return row.get(name, "")
 
-    submit = fields.parse_stamp(get("submit"), zone)
+    submit = slurm_times.parse_stamp(get("submit"), zone)
     if submit < 0:
         raise ValueError("the job has no submission time")
-    start = fields.parse_stamp(get("start"), zone, not_before=submit)
-    end = fields.parse_stamp(get("end"), zone, not_before=max(start, submit))
+    start = slurm_times.parse_stamp(get("start"), zone, not_before=submit)
+    end = slurm_times.parse_stamp(get("end"), zone, not_before=max(start, submit))
     until = start if start >= 0 else end
-    got, asked = fields.parse_tres(get("alloctres")), fields.parse_tres(get("reqtres"))
+    got, asked = tres.parse_tres(get("alloctres")), tres.parse_tres(get("reqtres"))
     procs = got.get("cpu") or fields.parse_count(get("ncpus"), "NCPUS")
     wanted = asked.get("cpu") or fields.parse_count(get("reqcpus"), "ReqCPUS")
     nodes = fields.parse_count(get("nnodes"), "NNodes")
@@ -144,17 +145,19 @@ def _values(
     if memory < 0:
         memory = fields.parse_reqmem(get("reqmem"), max(procs, wanted), nodes)
     raw = get("timelimitraw")
-    request = fields.parse_minutes(raw) if raw.strip() else fields.parse_span(get("timelimit"))
-    boundless = request == fields.UNLIMITED
+    request = (
+        slurm_times.parse_minutes(raw) if raw.strip() else slurm_times.parse_span(get("timelimit"))
+    )
+    boundless = request == slurm_times.UNLIMITED
     request = unlimited if boundless else request
-    cpu_time = fields.parse_span(get("totalcpu")) if "totalcpu" in row else -1
+    cpu_time = slurm_times.parse_span(get("totalcpu")) if "totalcpu" in row else -1
     if get("elapsedraw").strip():
         run = fields.parse_count(get("elapsedraw"), "ElapsedRaw")
     else:
-        run = fields.parse_span(get("elapsed"))
+        run = slurm_times.parse_span(get("elapsed"))
         run = end - start if run < 0 <= start <= end else max(run, -1)
     wait = until - submit if until >= 0 else -1
-    eligible = fields.parse_stamp(get("eligible"), zone)
+    eligible = slurm_times.parse_stamp(get("eligible"), zone)
     for name, value, most in (
         ("submit", submit, MAX_TIME), ("wait", wait, MAX_TIME), ("run", run, MAX_SPAN),
         ("procs", procs, MAX_PROCS), ("requested procs", wanted, MAX_PROCS),
@@ -175,7 +178,7 @@ def _values(
         "cpu_time": cpu_time // max(procs, 1) if cpu_time >= 0 and procs > 0 else -1,
         "priority": priority, "user": get("user").strip(), "group": get("account").strip(),
         "queue": get("qos").strip(), "partition": get("partition").strip(),
-        "gpus": fields.gpus_of(got or asked) if got or asked else -1,
+        "gpus": tres.gpus_of(got or asked) if got or asked else -1,
         "started_by": 2 if "SchedBackfill" in flags else 1 if "SchedMain" in flags else -1,
         "pending_reason": "" if reason in none else reason,
         "node_list": "" if hosts in ("(null)", "None", "N/A", "None assigned") else hosts,

@@ -19,14 +19,15 @@ from conftest import examples
 from fuzz_formats import sacct_line
 from naive.sacct import export, read_rows
 from shadowtime.errors import InputError
+from shadowtime.slurmtext.fields import parse_count
+from shadowtime.slurmtext.job_id import parse_job_id
+from shadowtime.slurmtext.times import parse_stamp
 from shadowtime.trace import sacct_pieces, sacct_rows
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.sacct_columns import Clock, counts
 from shadowtime.trace.sacct_ids import SacctIds
 from shadowtime.trace.sacct_rows import LAYOUTS, split_rows
 from shadowtime.trace.sacct_texts import Texts
-from shadowtime.trace.slurm_fields import parse_count, parse_stamp
-from shadowtime.trace.slurm_job_id import parse_job_id
 from shadowtime.workload.raw import FIELDS, RawTrace
 
 ZONE = ZoneInfo("Europe/Zurich")

@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
-from shadowtime.trace.sacct import parse_sacct
-from shadowtime.trace.sbatch_line import parse_line
-from shadowtime.trace.submit_options import (
+from shadowtime.slurmtext.sbatch import (
     apply_options,
     begin_of,
     dependencies_of,
     least_time_of,
     nice_of,
+    parse_line,
     throttle_of,
 )
+from shadowtime.trace.sacct import parse_sacct
 from shadowtime.workload.request import Gres, Request
 
 HEAD = "JobIDRaw|JobID|Submit|Start|End|State|NCPUS|NNodes|"

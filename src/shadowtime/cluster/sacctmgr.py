@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.sacctmgr_table import Row, Table, ignore_rest, limits_of, read_table
 from shadowtime.cluster.site import FOREVER, Association, Outage, Qos, Reservation
 from shadowtime.cluster.slurm_partitions import preempting
-from shadowtime.cluster.slurm_values import parse_stamp
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.times import parse_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site import Limits
-from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.cluster.slurm_values import tres_amounts
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import tres_amounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.hostlist import compress
+from shadowtime.slurmtext.hostlist import compress
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Limits, Node, Site

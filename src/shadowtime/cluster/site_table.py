@@ -6,11 +6,11 @@ import difflib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.site import Preempting
-from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

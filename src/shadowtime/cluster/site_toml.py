@@ -23,7 +23,6 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.site import (
     FOREVER,
     Association,
@@ -36,8 +35,9 @@ from shadowtime.cluster.site import (
     Site,
 )
 from shadowtime.cluster.site_table import Document, Group
-from shadowtime.cluster.slurm_gres import parse_gres
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.tres import parse_gres
 
 TABLES = ("site", "nodes", "partitions", "qos", "accounts", "reservations", "outages",
           "licences", "config", "switches")  # fmt: skip

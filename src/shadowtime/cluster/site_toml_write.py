@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.hostlist import compress
 from shadowtime.cluster.site import FOREVER, Association, Limits, Node, Partition, Qos
+from shadowtime.slurmtext.hostlist import compress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
-from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
 from shadowtime.cluster.slurm_nodes import (
     NodeRecord,
     conf_nodes,
@@ -14,8 +13,11 @@ from shadowtime.cluster.slurm_nodes import (
     number,
     scontrol_node,
 )
-from shadowtime.cluster.slurm_text import count_gpus, names_of, parse_limit, records
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.conf import conf_lines, with_defaults
+from shadowtime.slurmtext.scontrol import names_of, records
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,7 +135,10 @@ class _Machine:
             partition["nodes"] = (
                 [node.name for node in nodes] if every else hosts_of(partition["nodes"], label)
             )
-        amounts = {node.name: (node.cpus, node.memory, count_gpus(node.gres)) for node in nodes}
+        amounts = {
+            node.name: (node.cpus, node.memory, parse_gres(node.gres).get("gpu", 0))
+            for node in nodes
+        }
         width = 3 if any(capacity[2] for capacity in amounts.values()) else 2
         options: dict[str, Any] = {
             "hosts": {node.name: _about(node) for node in nodes},

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.slurm_conf import with_defaults
-from shadowtime.cluster.slurm_text import names_of
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.conf import with_defaults
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.scontrol import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

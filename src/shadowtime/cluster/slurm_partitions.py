@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from shadowtime.cluster.site import Partition, Preempting
 from shadowtime.cluster.slurm_nodes import hosts_of
-from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.cluster.slurm_values import resource_of
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site import FOREVER, Reservation
 from shadowtime.cluster.slurm_nodes import hosts_of
-from shadowtime.cluster.slurm_text import names_of, records_and_unknown
-from shadowtime.cluster.slurm_values import parse_stamp
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.scontrol import names_of, records_and_unknown
+from shadowtime.slurmtext.times import parse_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,19 +18,19 @@ from shadowtime.cluster.sacctmgr import (
 )
 from shadowtime.cluster.sacctmgr_table import Table, read_table
 from shadowtime.cluster.site import Node, Partition, Reservation, Site
-from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
-from shadowtime.cluster.slurm_config import (
-    conf_config,
-    consumes_memory,
-    parse_config,
-    parse_licences,
-)
-from shadowtime.cluster.slurm_gres import gpus_by_socket, gres_conf_near, parse_gres
 from shadowtime.cluster.slurm_nodes import NodeRecord, conf_nodes, distinct, hosts_of, scontrol_node
 from shadowtime.cluster.slurm_partitions import parse_partition
 from shadowtime.cluster.slurm_reservations import parse_reservations
-from shadowtime.cluster.slurm_text import records_and_unknown
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.conf import (
+    conf_config,
+    conf_lines,
+    consumes_memory,
+    parse_config,
+    with_defaults,
+)
+from shadowtime.slurmtext.scontrol import records_and_unknown
+from shadowtime.slurmtext.tres import gpus_by_socket, gres_conf_near, parse_gres, parse_licences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
-from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError, near
+from shadowtime.slurmtext.memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

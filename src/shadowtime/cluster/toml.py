@@ -33,10 +33,10 @@ from collections import Counter
 from typing import Any
 
 from shadowtime.cluster.cluster import Cluster, Host
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 from shadowtime.printable import shown
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.memory import parse_memory
 
 SHAPES = ("pool", "hosts", "nodes")
 MAX_HOSTS = 100_000

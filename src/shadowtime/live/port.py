@@ -15,7 +15,7 @@ from shadowtime.engine.live_pass import (
     Stop,
     WaitingJob,
 )
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import PortError as PortError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +33,6 @@ __all__ = [
     "Stop",
     "WaitingJob",
 ]
-
-
-class PortError(ShadowtimeError):
-    """The scheduler cannot be queried or gave an invalid answer; the loop retries later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.schedule.node_places import Places
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cluster.hostlist import compress
 from shadowtime.cluster.limits import job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER
@@ -18,6 +17,7 @@ from shadowtime.cluster.site_folder import FILES
 from shadowtime.cluster.site_summary import summarise
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.slurmtext.hostlist import compress
 from shadowtime.trace.flurries import flurries
 from shadowtime.trace.quality import remarks
 from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands

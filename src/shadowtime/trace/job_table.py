@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.trace.submit_options import dependencies_of
+from shadowtime.slurmtext.sbatch import dependencies_of
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
 from shadowtime.workload.request import Dependency, Gres, Request, Requests

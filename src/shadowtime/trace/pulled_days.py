@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError
+from shadowtime.slurmtext.fields import NOT_ENDED, parse_state
 from shadowtime.trace.sacct_rows import split_rows
-from shadowtime.trace.slurm_fields import NOT_ENDED, parse_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

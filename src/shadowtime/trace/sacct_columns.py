@@ -1,6 +1,6 @@
 """Whole columns of an sacct export as numbers: the rules of single fields, applied to many.
 
-What one field means is in :mod:`shadowtime.trace.slurm_fields`; here are the quick ways for
+What one field means is in :mod:`shadowtime.slurmtext.fields`; here are the quick ways for
 what most fields look like, and everything else goes there, field by field. All functions raise
 :class:`BadRows` if fields are invalid.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from shadowtime.trace import slurm_fields as fields
+from shadowtime.slurmtext import fields, times
 from shadowtime.trace.sacct_codes import RowCodes, TextCodes
 from shadowtime.types import UNKNOWN
 
@@ -155,7 +155,7 @@ def first_rows(numbers: Ints, least: int = 1) -> tuple[Ints, Ints]:
 
 
 def counts(texts: Texts, what: str) -> Ints:
-    """Whole numbers, -1 where empty (see :func:`slurm_fields.parse_count`)."""
+    """Whole numbers, -1 where empty (see :func:`fields.parse_count`)."""
     found, plain = texts.numbers(15)
     odd = np.flatnonzero(~plain)
     if len(odd):
@@ -164,7 +164,7 @@ def counts(texts: Texts, what: str) -> Ints:
 
 
 class Clock:
-    """Times of one zone (see :func:`slurm_fields.parse_stamp`).
+    """Times of one zone (see :func:`slurm_times.parse_stamp`).
 
     Examples
     --------
@@ -195,7 +195,7 @@ class Clock:
             if text in _NO_TIME:
                 return UNKNOWN
             least = UNKNOWN if not_before is None else int(not_before[row])
-            return fields.parse_stamp(text, self.zone, not_before=least)
+            return times.parse_stamp(text, self.zone, not_before=least)
 
         odd = np.flatnonzero(~plain)
         found[odd] = one_by_one(odd.tolist(), single)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.slurmtext.job_id import JobId, parse_job_id, tasks_of
 from shadowtime.trace.sacct_columns import Known, one_by_one
-from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

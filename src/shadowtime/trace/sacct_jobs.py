@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.trace import slurm_fields as fields
+from shadowtime.slurmtext import fields, times
+from shadowtime.slurmtext.job_id import tasks_of
 from shadowtime.trace.sacct_codes import TextCodes
 from shadowtime.trace.sacct_columns import (
     BadRows,
@@ -24,7 +25,6 @@ from shadowtime.trace.sacct_columns import counts as counts_of
 from shadowtime.trace.sacct_ids import Ids, SacctIds, ids_at
 from shadowtime.trace.sacct_pieces import Taken
 from shadowtime.trace.sacct_requests import AMOUNTS, SacctRequests
-from shadowtime.trace.slurm_job_id import tasks_of
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
     FIELDS,
@@ -142,8 +142,8 @@ class SacctJobs:
         self.started_by = Known(_started_by)
         self.state = Known(lambda text: _STATES.index(fields.parse_state(text)))
         self.elsewhere = Known(lambda text: int(text.strip() != self.cluster))
-        self.minutes = Known(lambda text: fields.parse_minutes(text) if text.strip() else _EMPTY)
-        self.span = Known(fields.parse_span)
+        self.minutes = Known(lambda text: times.parse_minutes(text) if text.strip() else _EMPTY)
+        self.span = Known(times.parse_span)
         self.sites = TextCodes()
         self.named = np.zeros((3, 0), np.int64)
         """Group, queue and partition of what is asked for, by its place in ``asked.each``."""
@@ -215,7 +215,7 @@ class SacctJobs:
         return rows[np.array(ends, np.int64) >= 0]
 
     def _stamp(self, name: str, row: int, get: Taken) -> int:
-        return fields.parse_stamp(get(name)[row], self.zone)
+        return times.parse_stamp(get(name)[row], self.zone)
 
     def _steps(self, rows: Ints, get: Taken) -> dict[int, int]:
         """Used memory is only known by step: the largest process times the processes."""
@@ -269,7 +269,7 @@ class SacctJobs:
         found = self.asked.find(get.together(self.asked.read), get)
         procs, wanted, nodes, memory, gpus = self.asked.amounts[:, found]
         request = self._limit(get)
-        unlimited = request == fields.UNLIMITED
+        unlimited = request == times.UNLIMITED
         request[unlimited] = self.unlimited
         cpu_time = self.span.column(get("totalcpu")) if "totalcpu" in self.place else None
         wait = np.where(until >= 0, until - submit, UNKNOWN)

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.slurm_values import resource_of
-from shadowtime.trace import slurm_fields as fields
-from shadowtime.trace import submit_options
+from shadowtime.slurmtext import fields, sbatch, tres
+from shadowtime.slurmtext.sbatch import parse_line
+from shadowtime.slurmtext.tres import resource_of
 from shadowtime.trace.sacct_columns import Known, KnownRows
-from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import MAX_AMOUNT
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
@@ -124,12 +123,12 @@ class SacctRequests:
                 line = self.each[place].row["submitline"]
                 if line:
                     options = parse_line(line)
-                    begin[row] = submit_options.begin_of(options, int(submit[row]))
-                    throttle[row] = submit_options.throttle_of(options) or throttle[row]
-                    nice[row] = submit_options.nice_of(options)
-                    least[row] = submit_options.least_time_of(options)
+                    begin[row] = sbatch.begin_of(options, int(submit[row]))
+                    throttle[row] = sbatch.throttle_of(options) or throttle[row]
+                    nice[row] = sbatch.nice_of(options)
+                    least[row] = sbatch.least_time_of(options)
                     requeue[row] = int("no-requeue" not in options)
-                    kinds, either = submit_options.dependencies_of(options)
+                    kinds, either = sbatch.dependencies_of(options)
                     self.dependencies += [
                         Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
                         for kind, on in kinds
@@ -161,14 +160,14 @@ class SacctRequests:
 
     def _find(self, texts: tuple[str, ...]) -> int:
         row = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
-        got, asked = fields.parse_tres(row["alloctres"]), fields.parse_tres(row["reqtres"])
+        got, asked = tres.parse_tres(row["alloctres"]), tres.parse_tres(row["reqtres"])
         procs = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
         wanted = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
         nodes = fields.parse_count(row["nnodes"] or row["allocnodes"], "NNodes")
         memory = got.get("mem") or asked.get("mem") or UNKNOWN
         if memory < 0:
             memory = fields.parse_reqmem(row["reqmem"], max(procs, wanted), nodes)
-        gpus = fields.gpus_of(got or asked) if got or asked else UNKNOWN
+        gpus = tres.gpus_of(got or asked) if got or asked else UNKNOWN
         amounts = (procs, wanted, nodes, memory, gpus)
         try:
             request, rules = _request(row)
@@ -180,7 +179,7 @@ class SacctRequests:
 
 def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
     """The request behind a row, and the rules that were needed for it."""
-    asked, got = fields.parse_tres(row["reqtres"]), fields.parse_tres(row["alloctres"])
+    asked, got = tres.parse_tres(row["reqtres"]), tres.parse_tres(row["alloctres"])
     cpus = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
     given = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
     nodes = asked.get("node") or fields.parse_count(row["reqnodes"], "ReqNodes")
@@ -203,7 +202,7 @@ def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
         licences=tuple((k[8:], v) for k, v in asked.items() if k.startswith("license/")),
     )
     if row["submitline"].strip():
-        submitted = submit_options.apply_options(parse_line(row["submitline"]), request)
+        submitted = sbatch.apply_options(parse_line(row["submitline"]), request)
         if submitted != request:
             rules.append("options_from_line")
         request = submitted

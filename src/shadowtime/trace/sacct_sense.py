@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.trace.slurm_fields import parse_span, parse_state
+from shadowtime.slurmtext.fields import parse_state
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.times import parse_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

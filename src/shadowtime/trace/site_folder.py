@@ -16,9 +16,9 @@ from shadowtime.cluster.site_folder import (
     read_text,
 )
 from shadowtime.errors import InputError, UsageError
-from shadowtime.trace import submit_options
+from shadowtime.slurmtext import sbatch
+from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.trace.formats import read_log
-from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.workload.request import Dependency, Request
 
 if TYPE_CHECKING:
@@ -119,21 +119,21 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
         if job not in options_of:
             continue
         options = parse_line(f"sbatch {options_of[job]}")
-        request = submit_options.apply_options(options, asked[row])
+        request = sbatch.apply_options(options, asked[row])
         if not any(option.startswith("mem") for option in options):
             request = replace(request, memory=None, memory_per="node")
         index[row] = numbers.setdefault(request, len(numbers))
         known[row] = True
         submit = int(workload.submit[row])
-        begin = submit_options.begin_of(options, submit)
+        begin = sbatch.begin_of(options, submit)
         columns["begin"][row] = max(begin, columns["begin"][row])
-        columns["nice"][row] = submit_options.nice_of(options)
-        columns["least_time"][row] = submit_options.least_time_of(options)
+        columns["nice"][row] = sbatch.nice_of(options)
+        columns["least_time"][row] = sbatch.least_time_of(options)
         columns["requeue"][row] = int("no-requeue" not in options)
-        throttle = submit_options.throttle_of(options)
+        throttle = sbatch.throttle_of(options)
         if throttle:
             columns["throttle"][row] = throttle
-        kinds, either = submit_options.dependencies_of(options)
+        kinds, either = sbatch.dependencies_of(options)
         dependencies += [
             Dependency(job=row, kind=kind, on=ids, any_of=either) for kind, ids in kinds
         ]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

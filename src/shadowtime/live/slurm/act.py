@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.live.slurm.text import parse_gres
+from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.live.port import Decision
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 
 def start_lines(
@@ -137,7 +137,7 @@ def to_the_gate_lines(job: str) -> list[str]:
 
 def asks_for(row: QueueRow, gres: str) -> bool:
     """Whether a job requests a generic resource from Slurm."""
-    return gres in parse_gres(row.gres_per_task) or gres in parse_gres(row.gres_per_node)
+    return gres in row.gres_names
 
 
 def take_back_lines(job: str, undo: str = "") -> list[str]:

@@ -6,22 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.features import choices
-from shadowtime.cluster.hostlist import expand
-from shadowtime.errors import InputError
-from shadowtime.live.slurm.beyond import NONE
-from shadowtime.live.slurm.text import parse_gres, parse_tres
+from shadowtime.errors import ClusterError, InputError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.tres import asked_gres, parse_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from shadowtime.cluster.site import Site
-    from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import QueueRow
 
 _NODES = re.compile(r"\bnode=(\d+)")
-_TYPED = re.compile(r"(?:gres[:/])?([a-zA-Z][\w.-]*)((?::[a-zA-Z][\w.-]*)?)(?::(\d+)([KMG]?))?")
-_SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def least_nodes(tres: str) -> int:
@@ -36,35 +34,18 @@ def least_nodes(tres: str) -> int:
     return int(found[1]) if found and int(found[1]) > 1 else 0
 
 
-def typed_gres(text: str) -> dict[str, int]:
-    """Generic resources that a job requests, with their types.
-
-    Examples
-    --------
-    >>> typed_gres("gres:gpu:a100:2,gres:membw:3K"), typed_gres("gpu"), typed_gres("N/A")
-    ({'gpu:a100': 2, 'membw': 3072}, {'gpu': 1}, {})
-    """
-    found: dict[str, int] = {}
-    for part in () if text in NONE else text.split(","):
-        typed = _TYPED.fullmatch(part.strip())
-        if typed is not None:
-            name = typed[1] + typed[2]
-            found[name] = found.get(name, 0) + int(typed[3] or 1) * _SCALE[typed[4] or ""]
-    return found
-
-
 def licences_of(text: str) -> tuple[tuple[str, int], ...]:
-    """Licences that a job requests.
+    """Licences that a job requests; alternatives, which are not modelled, are one strange name.
 
     Examples
     --------
-    >>> licences_of("matlab:2,ansys"), licences_of("(null)")
-    ((('matlab', 2), ('ansys', 1)), ())
+    >>> licences_of("matlab:2,ansys"), licences_of("(null)"), licences_of("a:1|b:2")
+    ((('matlab', 2), ('ansys', 1)), (), (('a:1|b:2', 1),))
     """
-    if text in NONE:
-        return ()
-    words = (part.partition(":") for part in text.split(","))
-    return tuple((name, int(count) if count.isdecimal() else 1) for name, _, count in words)
+    try:
+        return tuple(parse_licences(text).items())
+    except ClusterError:
+        return ((text, 1),)
 
 
 def request_of(row: QueueRow, detail: Detail | None) -> Request:
@@ -97,7 +78,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
         gres=tuple(
             Gres(name=name, count=count, per=per)  # type: ignore[arg-type]
             for text, per in gres
-            for name, count in typed_gres(text).items()
+            for name, count in asked_gres(text).items()
         ),
         cpus_per_gpu=parse_gres(row.cpus_per_tres).get("gpu"),
         features="" if row.features in NONE else row.features,
@@ -119,7 +100,7 @@ def _memory(row: QueueRow, detail: Detail | None) -> tuple[int | None, str]:
         return detail.memory_each if detail.memory == "node" else (
             detail.memory_each or None
         ), detail.memory
-    tres = parse_tres(row.tres)
+    tres = row.amounts
     by_cpu = detail is not None and detail.memory == "cpu"
     parts = max(1, row.cpus if by_cpu else tres.get("node", 1))
     return -(-tres.get("mem", 0) // parts) or None, "cpu" if by_cpu else "node"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.live.slurm.text import parse_gres
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.text import NodeRow, QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
-NONE = ("", "(null)", "N/A")
 _FEATURE = r"[\w.:+=-]+"
 _FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
 """All of them, or one of them; counts and brackets are more than a list of nodes can express."""
@@ -60,7 +59,7 @@ def why_beyond(
     for asked in (row.gres_per_job, row.gres_per_socket):
         if asked not in NONE:
             return f"it requests resources by job or socket ({asked})"
-    uncounted = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)} - {*gres}
+    uncounted = row.gres_names - {*gres}
     if uncounted:
         names = ", ".join(sorted(uncounted))
         return f"it requests {names}, which is not counted: name it with --gres to have it counted"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Snapshot, WaitingJob
-    from shadowtime.live.slurm.details import Detail
     from shadowtime.policy import Policy
+    from shadowtime.slurmtext.show_job import Detail
 
 ASK_EVERY = 5.0
 """Seconds between two reads of the store."""

@@ -1,159 +1,17 @@
-"""What only ``scontrol show job`` reports about a job: parsed, and queried once."""
+"""What only ``scontrol show job`` reports about a job, queried once."""
 
 from __future__ import annotations
 
-import contextlib
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.units import parse_memory
 from shadowtime.live.runner import checked
+from shadowtime.slurmtext.show_job import Detail, parse_details
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.live.runner import Runner
-    from shadowtime.live.slurm.text import QueueRow
-
-
-class Detail(NamedTuple):
-    """What only scontrol reports about a job."""
-
-    nodes: int = 0
-    """Nodes it requests, 0 if unspecified."""
-    excluded: tuple[str, ...] = ()
-    throttle: int = 0
-    held: tuple[tuple[str, int], ...] = ()
-    """Processors it holds by node."""
-    gres: tuple[tuple[str, Mapping[str, int]], ...] = ()
-    """Generic resources it holds by node."""
-    comment: str = ""
-    memory: str = ""
-    """Whether its memory is counted by node or by processor (cpu), if reported."""
-    memory_held: tuple[tuple[str, int], ...] = ()
-    """KB of memory it holds by node."""
-    most: int = 0
-    """The largest number of nodes, 0 if unspecified."""
-    memory_each: int = -1
-    """KB of memory for each processor or node (0: all of a node's), -1 where it is not reported."""
-    remarked: bool = False
-    """Whether an administrator, or a user who writes like one, has commented on it."""
-
-
-_RECORD = re.compile(
-    r"(?:scontrol: )*JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) "
-    r"(?:ArrayTaskThrottle=(\d+) )?)?"
-)
-"""How a record begins: what precedes the job's name."""
-_BEGIN, _END = " ReqNodeList=", " OverSubscribe="
-"""Between these two Slurm writes and users do not."""
-_RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
-_EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
-_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\S*)(?: GRES=(\S+))?")
-_MEMORY = re.compile(r" MinMemory(Node|CPU)=(\S+) ")
-_REMARK = re.compile(r" AdminComment=(?!shadowtime\?)(?=\S)")
-_COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
-_COUNT = re.compile(r"([\w.-]+)((?::[a-zA-Z][\w.-]*)?)(?::(\d{1,15}))?\((?:CNT:(\d{1,15})|IDX:)")
-
-
-def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
-    """Details by job in ``scontrol --oneliner --details show job``.
-
-    Rules
-    -----
-    A job's name, account, paths and comment are arbitrary text of users. A line break is printed
-    unchanged, so what looks like a record may be a user's comment: if a job is reported twice, it
-    is queried separately, and the first record counts. A line that begins no record continues the
-    one before. Hosts are looked for where Slurm alone writes; a record in which that place is not
-    clear, or cannot be read, reports nothing about hosts.
-
-    Examples
-    --------
-    >>> line = (
-    ...     "JobId=7 JobName=x ReqNodeList=(null) ExcNodeList=n3 NodeList= NumNodes=2-2 X=1 "
-    ...     "  Nodes=n1 CPU_IDs=0-3,7 Mem=0 GRES=membw(CNT:9) X= OverSubscribe=OK "
-    ...     "Comment=tag=cg, bw=9 StdErr=x"
-    ... )
-    >>> detail = dict(parse_details(line))["7"]
-    >>> detail[:4]
-    (2, ('n3',), 0, (('n1', 5),))
-    >>> detail.gres, detail.comment
-    ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
-    """
-    for line in _records(text):
-        record = _RECORD.match(line)
-        if record is None:
-            continue
-        job, array, task, throttle = record.groups()
-        comment = _COMMENT.search(line)
-        detail = Detail(
-            throttle=int(throttle or 0),
-            comment=comment[1].rstrip("\r") if comment else "",
-            remarked=_REMARK.search(line) is not None,
-        )
-        with contextlib.suppress(ValueError):  # ClusterError among them
-            detail = _with_hosts(detail, line)
-        name = f"{array}_{task if task.isdecimal() else '*'}" if array else job
-        yield name, detail
-
-
-def _records(text: str) -> Iterator[str]:
-    """The records in a text; a line break in a job's name does not end one."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if _RECORD.match(line) and lines:
-            yield " ".join(lines)
-            lines = []
-        lines.append(line)
-    yield " ".join(lines)
-
-
-def _with_hosts(detail: Detail, line: str) -> Detail:
-    """With what Slurm itself writes about nodes, if that part is unambiguous."""
-    begin, end = line.find(_BEGIN), line.find(_END)
-    if not 0 <= begin < end or line.count(_BEGIN) > 1 or line.count(_END) > 1:
-        return detail
-    line = line[begin : end + 1]
-    range_, excluded = _RANGE.search(line), _EXCLUDED.search(line)
-    parts = [(expand(hosts), ids, mem, gres) for hosts, ids, mem, gres in _HELD.findall(line)]
-    memory = _MEMORY.search(line)
-    return detail._replace(
-        nodes=int(range_[1]) if range_ else 0,
-        excluded=tuple(expand(excluded[1])) if excluded else (),
-        held=tuple((host, _count(ids)) for hosts, ids, *_ in parts for host in hosts),
-        gres=tuple((host, _counts(gres)) for hosts, *_, gres in parts if gres for host in hosts),
-        memory=memory[1].lower() if memory else "",
-        most=int(range_[2]) if range_ else 0,
-        memory_each=parse_memory(memory[2], bare="M") if memory else -1,
-        memory_held=tuple(
-            (host, parse_memory(mem, bare="M")) for hosts, _, mem, _ in parts for host in hosts
-        ),
-    )
-
-
-def _counts(gres: str) -> Mapping[str, int]:
-    """Generic resources by name, those with a type under both names.
-
-    Examples
-    --------
-    >>> _counts("gpu:a100:2(IDX:0-1),gpu:1(IDX:2),membw(CNT:33000)")
-    {'gpu': 3, 'gpu:a100': 2, 'membw': 33000}
-    """
-    found: dict[str, int] = {}
-    for name, kind, devices, counted in _COUNT.findall(gres):
-        for key in dict.fromkeys((name, name + kind)):
-            found[key] = found.get(key, 0) + int(counted or devices or 0)
-    return found
-
-
-def _count(ids: str) -> int:
-    """How many numbers a list of ranges holds."""
-    total = 0
-    for part in ids.split(","):
-        low, _, high = part.partition("-")
-        total += int(high or low) - int(low) + 1
-    return total
+    from shadowtime.slurmtext.squeue import QueueRow
 
 
 def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:

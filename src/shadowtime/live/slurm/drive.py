@@ -24,8 +24,8 @@ from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strang
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
-from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.policy.snapshot import name_of
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.eta import FEW, LONG, SHORT, Eta
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.asks import request_of
-from shadowtime.live.slurm.beyond import LIMITS, NONE
-from shadowtime.live.slurm.details import DETAILS, detail_of, parse_details
+from shadowtime.live.slurm.beyond import LIMITS
+from shadowtime.live.slurm.details import DETAILS, detail_of
 from shadowtime.live.slurm.holding import spread
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.live.slurm.text import SQUEUE, parse_gres, parse_queue
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.show_job import parse_details
+from shadowtime.slurmtext.squeue import NONE, SQUEUE, parse_queue
+from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.workload import Workload
 from shadowtime.workload.request import NEVER, Gres, Request, Requests
 
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.live.clock import Clock
     from shadowtime.live.runner import Runner
-    from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import QueueRow
 
 LEAD, EACH_PASS, SEATED = 12, 4, 50
 """Seconds before now at which the model begins, so that it can place the running jobs: a main pass

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import RunningJob
-from shadowtime.live.slurm.text import parse_gres, parse_tres
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.live.port import Place
-    from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.text import NodeRow, QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
 STANDS_STILL = {"SUSPENDED", "STOPPED"}
 """States of jobs that an operator has halted: stopping one would free nothing."""
@@ -57,7 +57,7 @@ class Scope:
 def need_of(row: QueueRow, cpus: int, hosts: int, scope: Scope) -> tuple[int, ...]:
     need = [cpus]
     if scope.memory:
-        need.append(parse_tres(row.tres).get("mem", 0))
+        need.append(row.amounts.get("mem", 0))
     if scope.gres:
         task, node = parse_gres(row.gres_per_task), parse_gres(row.gres_per_node)
         tasks = max(1, row.tasks)
@@ -69,7 +69,7 @@ def each_node(row: QueueRow, detail: Detail | None, scope: Scope) -> tuple[int, 
     """What a job uses on each of its nodes: its memory, unless it requests it by processor."""
     if not scope.memory or detail is None or detail.memory != "node":
         return ()
-    tres = parse_tres(row.tres)
+    tres = row.amounts
     memory = -(-tres.get("mem", 0) // max(1, tres.get("node", 1)))
     return (0, memory, *(0 for _ in scope.gres)) if memory else ()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.slurm.state import CLEANS_UP
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 PATIENCE = 30.0
 """Seconds after which a released job that has not started is returned to the gate."""

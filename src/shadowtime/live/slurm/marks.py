@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
-from shadowtime.cluster.hostlist import compress, expand
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
-from shadowtime.live.slurm.text import BETWEEN
 from shadowtime.live.slurm.touched import CLEAR, Touched
+from shadowtime.slurmtext.hostlist import compress, expand
+from shadowtime.slurmtext.squeue import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.live.slurm.dependency import Ends
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 RELEASED = "let through"
 SLURMS = "Slurm schedules it"

@@ -15,7 +15,7 @@ from shadowtime.live.slurm.act import (
     stop_lines,
     undo_lines,
 )
-from shadowtime.live.slurm.beyond import NONE, with_own_reasons
+from shadowtime.live.slurm.beyond import with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import HELD
@@ -29,8 +29,15 @@ from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import Scope, Sorted, nodes_of, sort_jobs
-from shadowtime.live.slurm.text import SINFO, SQUEUE, parse_nodes, parse_queue, parse_reservations
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
+from shadowtime.slurmtext.squeue import (
+    NONE,
+    SINFO,
+    SQUEUE,
+    parse_nodes,
+    parse_queue,
+    parse_reservations,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from shadowtime.live.port import Decision, Place, Snapshot
     from shadowtime.live.runner import Runner
     from shadowtime.live.slurm.state import Model
-    from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 TRIES = 5
 """Number of polls at which a restarted loop queries marks, until they are shown."""

@@ -13,7 +13,7 @@ from shadowtime.live.slurm.gate import HELD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 ADMIN = "JobHeldAdmin"
 """The reason of jobs that an operator holds, and Slurm's default for a held job without one."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shadowtime.live.slurm.port import SlurmPort
-    from shadowtime.live.slurm.text import QueueRow
     from shadowtime.live.slurm.touched import Touched
+    from shadowtime.slurmtext.squeue import QueueRow
 
 BATCH = 400
 """Lines of one scontrol session: a longer session might exceed its time limit."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shadowtime.live.port import WaitingJob
-    from shadowtime.live.slurm.details import Detail
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import QueueRow
     from shadowtime.workload.request import Request
 
     Known = tuple[QueueRow, Detail | None, bool, WaitingJob]

@@ -10,7 +10,7 @@ from shadowtime.live.slurm.act import hand_over_lines, take_back_lines, to_the_g
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 
 @dataclass(frozen=True, kw_only=True)

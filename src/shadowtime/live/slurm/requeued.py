@@ -17,7 +17,7 @@ from shadowtime.live.slurm.gate import FAR
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 APART = 1.0
 """Seconds between the first poll at which a requeued job waits, which is after its kill, and its

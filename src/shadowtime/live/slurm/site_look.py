@@ -6,16 +6,16 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.slurm_config import parse_config
 from shadowtime.cluster.slurm_site import SlurmTexts, enforced, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
+from shadowtime.slurmtext.conf import parse_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from shadowtime.cluster.site import Site
-    from shadowtime.live.slurm.text import NodeRow
+    from shadowtime.slurmtext.squeue import NodeRow
 
 RULES_EVERY = 15.0
 """Seconds after which reservations and partitions are read again."""

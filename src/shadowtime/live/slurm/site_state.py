@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.site_rows import ELSEWHERE
 from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
-from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.holding import LAST, STANDS_STILL, spread
 from shadowtime.live.slurm.state import queued_since
-from shadowtime.live.slurm.text import parse_tres
 from shadowtime.policy.snapshot import NO_HOST
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import NONE
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass import Held
     from shadowtime.live.port import Ended, Place
-    from shadowtime.live.slurm.details import Detail
     from shadowtime.live.slurm.holding import Scope
-    from shadowtime.live.slurm.text import NodeRow, QueueRow
+    from shadowtime.slurmtext.show_job import Detail
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
 
 class OnSite:
@@ -169,7 +168,7 @@ class OnSite:
         cpus = dict(detail.held) if detail is not None else {}
         if set(cpus) != set(hosts):
             cpus, detail = dict(spread(hosts, row.cpus)), None
-        tres = parse_tres(row.tres)
+        tres = row.amounts
         total = max(1, sum(cpus.values()))
         memory = dict(detail.memory_held) if detail is not None else {}
         gres = dict(detail.gres) if detail is not None else {}

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.cluster import Cluster, Host
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
-from shadowtime.live.slurm.details import Detail, detail_of
+from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.holding import (
     LAST,
@@ -27,15 +26,17 @@ from shadowtime.live.slurm.ownership import RELEASED, SLURMS, why_not_ours
 from shadowtime.live.slurm.relabelled import ADMIN, mislabelled
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
-from shadowtime.live.slurm.text import parse_gres
 from shadowtime.policy.snapshot import NO_HOST
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from shadowtime.live.port import Place
-    from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
     from shadowtime.live.slurm.touched import Touched
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 __all__ = ["HOLDS", "Scope", "Sorted", "sort_jobs"]
 

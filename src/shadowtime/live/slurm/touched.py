@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.live.slurm.act import undo_words
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.live.port import Start
-    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.slurmtext.squeue import QueueRow
 
 
 CLEAR = "AdminComment="

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.main_pass import main_pass
@@ -15,6 +14,7 @@ from shadowtime.slurm.recording.folder import read_recording, start_second
 from shadowtime.slurm.recording.log import Event, job_number, latency_of_log, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurm.from_site import model_notes
 from shadowtime.slurm.recording.log import Log, job_number, read_log, stamp
-from shadowtime.slurm.recording.options import Submitted, parse_options
 from shadowtime.slurm.rules import Rules
+from shadowtime.slurmtext.sbatch import Submitted, parse_options
+from shadowtime.slurmtext.show_job import Piece, pieces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,17 +53,6 @@ class Run:
         if re.match(r"\d{4}-\d\d-\d\dT", value):
             return stamp(value)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What a job held on a node, as scontrol -d reports it."""
-
-    node: str
-    cpus: tuple[int, ...]
-    gpus: tuple[int, ...] | None
-    memory: int = 0
-    """MB; 0 where memory is not counted."""
 
 
 @dataclass(slots=True)
@@ -215,9 +204,6 @@ def _read_submits(recording: Recording) -> None:
         recording.submitted[raw] = parse_options(words)
 
 
-_PIECE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\S+) GRES=(\S*)")
-
-
 def _read_details(recording: Recording, path: Path) -> None:
     """Cores and GPUs per node of ``scontrol show jobs -d -o``, and requests known nowhere else."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -227,16 +213,11 @@ def _read_details(recording: Recording, path: Path) -> None:
         raw = int(head[1])
         begun = re.search(r" StartTime=(\d{4}-\S+)", line)
         if begun:
-            pieces = []
-            for nodes, cpus, memory, gres in _PIECE.findall(line):
-                index = re.search(r"gpu[^(]*\(IDX:([\d,-]+)\)", gres)
-                gpus = tuple(_numbers(index[1])) if index else None
-                share = (tuple(_numbers(cpus)), gpus, int(memory) if memory.isdigit() else 0)
-                pieces += [Piece(name, *share) for name in expand(nodes)]
+            held = pieces(line)
             key = raw, stamp(begun[1])
             old = recording.pieces.get(key)
-            if pieces and (old is None or any(one.gpus is not None for one in pieces)):
-                recording.pieces[key] = pieces
+            if held and (old is None or any(one.gpus is not None for one in held)):
+                recording.pieces[key] = held
         if raw not in recording.submitted:
             found = _from_scontrol(line)
             if found is not None:
@@ -283,16 +264,6 @@ def _from_scontrol(line: str) -> Submitted | None:
             words += f" {option}={shown[key].removeprefix('gres:').removeprefix('gres/')}"
     user = shown.get("UserId", "").partition("(")[0]
     return parse_options(f"{words} --uid={user}")
-
-
-def _numbers(text: str) -> list[int]:
-    """Numbers of ``0-3,7``."""
-    found: list[int] = []
-    for word in text.split(","):
-        first, _, last = word.partition("-")
-        if first.isdigit():
-            found += range(int(first), int(last or first) + 1)
-    return found
 
 
 def _name_starts(recording: Recording) -> None:

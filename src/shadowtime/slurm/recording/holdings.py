@@ -84,7 +84,7 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
                 cpus = int(cpus_given)
             memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
             if piece is not None and piece.memory:
-                memory = piece.memory
+                memory = piece.memory // 1024
         shares.append(Share(at, cores, memory, gpus))
     return Held(tuple(shares), sure)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import InputError
 from shadowtime.slurm.latency import WAITED, Latency, latency_of
+from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.slurm_text import parse_limit
 from shadowtime.engine.priority.factors import billing_of
 from shadowtime.errors import InputError
 from shadowtime.slurm.from_site import setting, state_of
@@ -20,6 +18,8 @@ from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.state import SlurmState, Window
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import ClusterError, UsageError, near
 from shadowtime.policy import make_policy
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.loads import Load
 from shadowtime.study.site import keys
 from shadowtime.study.site.settings import canonical, with_setting

@@ -1,4 +1,4 @@
-"""The values in Slurm's accounting output, one function per kind of field.
+"""The values of single fields in Slurm's accounting output: counts, memory, states.
 
 All of them raise ValueError with a message; the reader adds file and line.
 """
@@ -7,78 +7,24 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from shadowtime.cluster.slurm_values import parse_stamp as parse_stamp
-from shadowtime.cluster.slurm_values import parse_tres as parse_tres
-from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.memory import parse_memory
 from shadowtime.types import UNKNOWN
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-UNLIMITED = -2
-"""A time span without a bound: ``UNLIMITED``, ``Partition_Limit``."""
-
-_NOTHING = {"", "unknown", "none", "n/a", "invalid", "(null)"}
-_BOUNDLESS = {"unlimited", "partition_limit", "infinite"}
-_SPAN = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.(\d+))?")
-
-
-@lru_cache(maxsize=1 << 16)
-def parse_span(text: str) -> int:
-    """Seconds of ``[DD-[HH:]]MM:SS[.micro]``; -1 where empty, UNLIMITED without a bound.
-
-    Examples
-    --------
-    >>> [parse_span(text) for text in ("1-02:03:04", "03:04", "00:00:01.500000", "UNLIMITED", "")]
-    [93784, 184, 2, -2, -1]
-    """
-    word = text.strip().lower()
-    if word in _NOTHING:
-        return UNKNOWN
-    if word in _BOUNDLESS:
-        return UNLIMITED
-    match = _SPAN.fullmatch(word)
-    if not match:
-        raise ValueError(f"{text[:40]!r} is not a time span like 1-02:03:04")
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
-    half = 1 if (match[5] or "0")[0] >= "5" else 0
-    return days * 86400 + hours * 3600 + minutes * 60 + seconds + half
+NOTHING = {"", "unknown", "none", "n/a", "invalid", "(null)"}
+"""Words that Slurm writes where there is no value, in small letters."""
 
 
 @lru_cache(maxsize=1 << 16)
 def parse_count(text: str, what: str) -> int:
     """A whole number, or -1 where empty."""
     word = text.strip()
-    if word.lower() in _NOTHING:
+    if word.lower() in NOTHING:
         return UNKNOWN
     if not re.fullmatch(r"[0-9]{1,15}", word):
         raise ValueError(f"{what} must be a whole number, not {text[:40]!r}")
     return int(word)
-
-
-@lru_cache(maxsize=1 << 12)
-def parse_minutes(text: str) -> int:
-    """Seconds of ``TimelimitRaw``, which counts minutes but may be the word UNLIMITED."""
-    if text.strip().lower() in _BOUNDLESS:
-        return UNLIMITED
-    minutes = parse_count(text, "TimelimitRaw")
-    return minutes * 60 if minutes >= 0 else UNKNOWN
-
-
-def gpus_of(tres: Mapping[str, int]) -> int:
-    """GPUs of a TRES list: typed and untyped entries name the same ones.
-
-    Examples
-    --------
-    >>> gpus_of({"gres/gpu": 4, "gres/gpu:a100": 4}), gpus_of({"gres/gpu:a": 1, "gres/gpu:b": 2})
-    (4, 3)
-    """
-    if "gres/gpu" in tres:
-        return tres["gres/gpu"]
-    return sum(amount for name, amount in tres.items() if name.startswith("gres/gpu:"))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -94,7 +40,7 @@ def parse_reqmem(text: str, cpus: int, nodes: int) -> int:
     (8192000, 12582912, 4194304)
     """
     word = text.strip()
-    if word.lower() in _NOTHING:
+    if word.lower() in NOTHING:
         return UNKNOWN
     times = 1
     if word[-1:] in ("c", "n"):

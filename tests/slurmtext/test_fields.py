@@ -6,20 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shadowtime.trace.slurm_fields import (
-    NOT_ENDED,
-    STATES,
-    UNLIMITED,
-    gpus_of,
-    parse_count,
-    parse_minutes,
-    parse_reqmem,
-    parse_span,
-    parse_stamp,
-    parse_state,
-    parse_tres,
-)
-from shadowtime.trace.slurm_job_id import JobId, parse_job_id
+from shadowtime.slurmtext.fields import NOT_ENDED, STATES, parse_count, parse_reqmem, parse_state
+from shadowtime.slurmtext.job_id import JobId, parse_job_id
+from shadowtime.slurmtext.times import UNLIMITED, parse_minutes, parse_span, parse_stamp
+from shadowtime.slurmtext.tres import gpus_of, parse_tres
 
 UTC = ZoneInfo("UTC")
 ZURICH = ZoneInfo("Europe/Zurich")

@@ -1,29 +1,100 @@
-"""From the options of a submission to a request, by Slurm's rules."""
+"""The options of a submission as it was typed, ``sbatch -N 2-4 --gres=gpu:1 job.sh``, and the
+request that they make by Slurm's rules.
+
+Accounting keeps less than was asked for; the line (sacct's SubmitLine) has what stood on the
+command line. What stands in the script (``#SBATCH``) is not in it, so an option that is missing
+here may still have been given.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.slurm_config import parse_licences
-from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.job_id import parse_array
+from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import asked_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
 
+_SHORT = {
+    "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus", "w": "nodelist",
+    "x": "exclude", "C": "constraint", "d": "dependency", "a": "array", "L": "licenses",
+    "p": "partition", "q": "qos", "A": "account", "t": "time", "b": "begin", "J": "job-name",
+    "D": "chdir", "e": "error", "i": "input", "o": "output", "m": "distribution", "M": "clusters",
+    "S": "core-spec", "B": "extra-node-info", "F": "nodefile",
+}  # fmt: skip
+_SHORT_FLAGS = {
+    "H": "hold", "s": "oversubscribe", "k": "no-kill", "O": "overcommit", "W": "wait",
+    "Q": "quiet", "v": "verbose",
+}  # fmt: skip
+_FLAGS = {
+    "hold", "oversubscribe", "share", "overcommit", "quiet", "verbose", "wait", "contiguous",
+    "requeue", "no-requeue", "ignore-pbs", "parsable", "test-only", "spread-job", "use-min-nodes",
+    "reboot", "no-kill", "kill-on-invalid-dep", "get-user-env", "exclusive", "nice", "help",
+    "usage", "propagate", "pty", "label", "unbuffered", "multi-prog", "overlap", "exact",
+}  # fmt: skip
+"""Options without a value, or with one only after an equals sign."""
+_SAME = {"tasks-per-node": "ntasks-per-node", "share": "oversubscribe", "workdir": "chdir"}
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
-_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_]\w*)(?::([A-Za-z_][\w.-]*))?(?:[:=](\d{1,9}))?")
-_GPUS = re.compile(r"(?:([A-Za-z_][\w.-]*):)?(\d{1,9})")
 _NOW = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
 _UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_PER: dict[str, Literal["node", "task", "job"]] = {
+    "gres": "node", "gpus": "job", "gpus-per-node": "node", "gpus-per-task": "task",
+}  # fmt: skip
 _DEPENDENCY = re.compile(r"(after\w*)((?::\d+(?:_\d+)?(?:\+\d+)?)+)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1 << 14)
+def parse_line(line: str) -> Mapping[str, str]:
+    """Options by their long names, up to the script; flags are "".
+
+    Options of no meaning here are kept too; a line that no shell would take gives nothing.
+
+    Examples
+    --------
+    >>> dict(parse_line("sbatch -N2-4 -n 8 --gres=gpu:1 --exclusive -p a,b job.sh -N 9"))
+    {'nodes': '2-4', 'ntasks': '8', 'gres': 'gpu:1', 'exclusive': '', 'partition': 'a,b'}
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return {}
+    if words and not words[0].startswith("-"):
+        words = words[1:]  # the command, wherever it lies
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+        word = words[at]
+        at += 1
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            name = _SAME.get(name, name)
+            if not equals and name not in _FLAGS and at < len(words):
+                value = words[at]
+                at += 1
+            found[name] = value
+            continue
+        while len(word) > 1:  # short ones may stand together: -Hn4
+            letter, word = word[1], f"-{word[2:]}"
+            if letter in _SHORT:
+                value = word[1:].removeprefix("=")
+                if not value and at < len(words):
+                    value = words[at]
+                    at += 1
+                found[_SHORT[letter]] = value
+                break
+            found[_SHORT_FLAGS.get(letter, letter)] = ""
+    return found
 
 
 def apply_options(options: Mapping[str, str], request: Request) -> Request:
@@ -36,7 +107,6 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
 
     Examples
     --------
-    >>> from shadowtime.trace.sbatch_line import parse_line
     >>> asked = apply_options(parse_line("sbatch -N 2-4 -n 8 -c 2 --mem-per-cpu=1G"), Request())
     >>> asked.nodes, asked.max_nodes, asked.tasks, asked.cpus_per_task, asked.memory_per
     (2, 4, 8, 2, 'cpu')
@@ -119,20 +189,12 @@ def _lists(options: Mapping[str, str]) -> dict[str, Any]:
 
 def _gres(options: Mapping[str, str]) -> tuple[Gres, ...]:
     found: list[Gres] = []
-    for part in options.get("gres", "").split(","):
-        match = _GRES.fullmatch(part.strip())
-        if match and match[1].lower() != "none":
-            name = f"{match[1]}:{match[2]}" if match[2] else match[1]
-            found.append(Gres(name=name, count=int(match[3] or 1), per="node"))
-    how: tuple[tuple[str, Literal["node", "task", "job"]], ...] = (
-        ("gpus", "job"), ("gpus-per-node", "node"), ("gpus-per-task", "task"),
-    )  # fmt: skip
-    for option, per in how:
+    for option, per in _PER.items():
         for part in options.get(option, "").split(","):
-            match = _GPUS.fullmatch(part.strip())
-            if match:
-                name = f"gpu:{match[1]}" if match[1] else "gpu"
-                found.append(Gres(name=name, count=int(match[2]), per=per))
+            word = f"gpu:{part.strip()}" if part.strip() and option != "gres" else part
+            found += [
+                Gres(name=name, count=count, per=per) for name, count in asked_gres(word).items()
+            ]
     return tuple(one for one in found if one.count)
 
 
@@ -191,3 +253,47 @@ def dependencies_of(options: Mapping[str, str]) -> tuple[list[tuple[str, tuple[i
             ids = tuple(int(re.split(r"[_+]", one)[0]) for one in match[2][1:].split(":"))
             found.append((match[1].lower(), ids))
     return found, "?" in text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    """A request and what differs from job to job."""
+
+    request: Request
+    limit: int | None = None
+    """Seconds."""
+    least_time: int = 0
+    user: str = ""
+    name: str = ""
+    begin: str = ""
+    dependency: str = ""
+    array: tuple[int, ...] = ()
+    throttle: int = 0
+    held: bool = False
+    requeue: bool = True
+
+
+def parse_options(text: str) -> Submitted:
+    """A whole submission from the options of one sbatch call.
+
+    Examples
+    --------
+    >>> job = parse_options("-t 2 -N 1-3 -n 16 --array=1-4%2 -p short,long")
+    >>> job.limit, job.request.nodes, job.request.max_nodes, job.array, job.throttle
+    (120, 1, 3, (1, 2, 3, 4), 2)
+    """
+    given = parse_line(f"sbatch {text}")
+    array, throttle = parse_array(given["array"]) if "array" in given else ((), 0)
+    return Submitted(
+        request=apply_options(given, Request()),
+        limit=parse_limit(given["time"]) if "time" in given else None,
+        least_time=max(least_time_of(given), 0),
+        user=given.get("uid", ""),
+        name=given.get("job-name", ""),
+        begin=given.get("begin", ""),
+        dependency=given.get("dependency", ""),
+        array=array,
+        throttle=throttle,
+        held="hold" in given,
+        requeue="no-requeue" not in given,
+    )

@@ -1,17 +1,16 @@
-"""Slurm's output: the requested columns, and pure parsing."""
+"""What squeue and sinfo print: the requested columns, and their rows."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.cluster.units import parse_memory
-from shadowtime.errors import ClusterError
-from shadowtime.live.port import PortError
+from shadowtime.errors import ClusterError, PortError
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.scontrol import records
+from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.tres import gres_entries, parse_gres, parse_tres
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
@@ -22,6 +21,10 @@ BETWEEN = "\x1f"
 
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 """Times in seconds, arrays in full."""
+
+
+NONE = ("", "(null)", "N/A")
+"""What squeue prints where a job asks for nothing."""
 
 
 class QueueRow(NamedTuple):
@@ -65,6 +68,20 @@ class QueueRow(NamedTuple):
     mem_per_tres: str = ""
     sockets: str = ""
     """Sockets, cores and threads that it requests, as in ``*:*:*``."""
+
+    @property
+    def amounts(self) -> Mapping[str, int]:
+        """What is allocated or will be, by TRES; memory in KB."""
+        try:
+            return parse_tres(self.tres) if self.tres not in NONE else {}
+        except ValueError:
+            raise PortError(f"squeue printed unreadable resources: {self.tres[:80]!r}") from None
+
+    @property
+    def gres_names(self) -> frozenset[str]:
+        """The families of the GRES that it requests by task or by node."""
+        asked = (*gres_entries(self.gres_per_task), *gres_entries(self.gres_per_node))
+        return frozenset(one.name for one in asked)
 
 
 COLUMNS = (
@@ -220,49 +237,6 @@ def seconds(text: str) -> int:
     return MAX_SPAN if limit is None else min(limit, MAX_SPAN)
 
 
-_GRES = re.compile(r"([\w.-]+)(?::[a-zA-Z][\w.-]*)?:(\d+)([KMG]?)")
-_NOISE = re.compile(r"\([^)]*\)|\bgres[:/](?=[a-zA-Z])")
-"""Sockets after a count, and the word that jobs' requests begin with."""
-_SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
-
-
-@lru_cache(maxsize=1 << 12)
-def parse_gres(text: str) -> Mapping[str, int]:
-    """Counts of generic resources.
-
-    Examples
-    --------
-    >>> parse_gres("gpu:a100:4(S:0-1),membw:34K"), parse_gres("(null)")
-    ({'gpu': 4, 'membw': 34816}, {})
-    >>> parse_gres("gres:membw:3000,gres:gpu:a100:1")
-    {'membw': 3000, 'gpu': 1}
-    """
-    found: dict[str, int] = {}
-    for name, count, unit in _GRES.findall(_NOISE.sub("", text)):
-        found[name] = found.get(name, 0) + int(count) * _SCALE[unit]
-    return found
-
-
-def parse_tres(text: str) -> dict[str, int]:
-    """Trackable resources of a job; memory in KB.
-
-    Examples
-    --------
-    >>> parse_tres("cpu=4,mem=2G,node=1,billing=4,gres/membw=300")
-    {'cpu': 4, 'mem': 2097152, 'node': 1, 'billing': 4, 'gres/membw': 300}
-    """
-    found: dict[str, int] = {}
-    for part in text.split(","):
-        name, _, amount = part.partition("=")
-        if not amount:
-            continue
-        try:
-            found[name] = parse_memory(amount) if name == "mem" else int(float(amount))
-        except (ValueError, ClusterError):
-            raise PortError(f"squeue printed unreadable resources: {text[:80]!r}") from None
-    return found
-
-
 LARGEST = 1 << 48
 """No node has more of anything; a larger number is not from sinfo."""
 
@@ -308,12 +282,6 @@ class Window(NamedTuple):
     nodes: tuple[str, ...]
 
 
-_WINDOW = re.compile(
-    r"^ReservationName=\S+ StartTime=([0-9]{1,15}) EndTime=([0-9]{1,15}) Duration=\S+ Nodes=(\S*) ",
-    re.M,
-)
-
-
 def parse_reservations(text: str) -> list[Window]:
     """Reservations in ``scontrol --oneliner show reservation``.
 
@@ -325,7 +293,9 @@ def parse_reservations(text: str) -> list[Window]:
     [Window(begin=5, end=9, nodes=('n1', 'n2'))]
     """
     found = []
-    for begin, end, nodes in _WINDOW.findall(text):
-        with contextlib.suppress(ClusterError):
-            found.append(Window(int(begin), int(end), tuple(expand(nodes))))
+    for _, record in records(text):
+        begin, end = record.get("starttime", ""), record.get("endtime", "")
+        if begin.isdecimal() and end.isdecimal() and "nodes" in record:
+            with contextlib.suppress(ClusterError):
+                found.append(Window(int(begin), int(end), tuple(expand(record["nodes"]))))
     return found

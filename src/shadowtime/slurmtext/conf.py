@@ -1,4 +1,7 @@
-"""slurm.conf as lines of keys and values: Include, continuation, comments, quotes, any case."""
+"""Slurm's settings: slurm.conf and its like, and ``scontrol show config``.
+
+slurm.conf is lines of keys and values: Include, continuation, comments, quotes, any case.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from typing import TYPE_CHECKING
 from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # A key begins where no letter stands before it: without that a long word is tried from each letter.
 _PAIR = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*(\"[^\"]*\"|\S*)")
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*", re.IGNORECASE)
 _DEEPEST = 8
+_LINE = re.compile(r"([A-Za-z][\w\[\]./-]*)\s*=\s*(.*)")
+_LINES_OF_THEIR_OWN = ("nodename", "partitionname", "nodeset", "downnodes", "frontendname")
 
 
 def conf_lines(
@@ -63,3 +68,42 @@ def with_defaults(
             defaults |= pairs
         else:
             yield where, {**defaults, **pairs}
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """The settings that ``scontrol show config`` lists; those that are (null) are left out.
+
+    Examples
+    --------
+    >>> parse_config("Configuration data as of now\\nClusterName  = c1\\nLicenses = (null)\\n")
+    {'ClusterName': 'c1'}
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line.strip())
+        if match and match[2].strip() not in ("", "(null)"):
+            found.setdefault(match[1], match[2].strip())
+    return found
+
+
+def conf_config(lines: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
+    """The settings of slurm.conf; keys are in lower case, as slurm.conf takes any."""
+    found: dict[str, str] = {}
+    for _, pairs in lines:
+        if not any(kind in pairs for kind in _LINES_OF_THEIR_OWN):
+            found |= pairs
+    return found
+
+
+def consumes_memory(settings: Mapping[str, str]) -> bool | None:
+    """Do jobs use up memory (CR_..._Memory)? None where the settings do not define it.
+
+    Examples
+    --------
+    >>> consumes_memory({"SelectTypeParameters": "CR_CORE_MEMORY"}), consumes_memory({})
+    (True, None)
+    """
+    low = {key.lower(): value for key, value in settings.items()}
+    if "selecttypeparameters" not in low:
+        return False if low.get("selecttype", "").lower().endswith("linear") else None
+    return "MEMORY" in low["selecttypeparameters"].upper()

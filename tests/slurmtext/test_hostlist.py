@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.hostlist import expand
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
-"""The notations in Slurm's descriptions of nodes and partitions."""
+"""The records that ``scontrol show node|partition|reservation`` prints."""
 
 from __future__ import annotations
 
 import re
-
-from shadowtime.errors import ClusterError
 
 _NODE_KEYS = (
     "NodeName|Arch|CoresPerSocket|CPUAlloc|CPUEfctv|CPUErr|CPUTot|CPULoad|AvailableFeatures"
@@ -92,55 +90,6 @@ def records_and_unknown(text: str) -> list[tuple[int, dict[str, str], list[str]]
         elif line.strip() and starts:
             starts[-1][1].append(line)
     return [(number, *split_record(" ".join(lines))) for number, lines in starts]
-
-
-def count_gpus(gres: str) -> int:
-    """GPUs of ``gpu:a100:4(S:0-1),shard:8`` or ``gpu:2``; a bare ``gpu`` is one.
-
-    Examples
-    --------
-    >>> count_gpus("gpu:a100:4(S:0-1),gpu:2,membw:34000"), count_gpus("(null)"), count_gpus("gpu")
-    (6, 0, 1)
-    """
-    gpus = 0
-    for part in re.sub(r"\([^()]*\)", "", gres).split(","):
-        name, _, rest = part.strip().partition(":")
-        if name.lower() != "gpu":
-            continue
-        last = rest.rpartition(":")[2]
-        gpus += int(last) if re.fullmatch(r"[0-9]{1,6}", last) else 1
-    return gpus
-
-
-_LIMIT = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?")
-
-
-def parse_limit(text: str) -> int | None:
-    """Seconds of a time limit; None where there is no bound.
-
-    Slurm's six forms: minutes, minutes:seconds, hours:minutes:seconds, days-hours,
-    days-hours:minutes, days-hours:minutes:seconds.
-
-    Examples
-    --------
-    >>> [parse_limit(text) for text in ("60", "10:30", "1-12", "2-00:30:00", "UNLIMITED")]
-    [3600, 630, 129600, 174600, None]
-    """
-    word = text.strip().lower()
-    if word in ("unlimited", "infinite", "none", "", "-1", "n/a"):
-        return None
-    match = _LIMIT.fullmatch(word)
-    if not match:
-        raise ClusterError(f"{text!r} is not a time limit like 60, 1-12 or 2-00:30:00")
-    days, *parts = match.groups()
-    numbers = [int(part) for part in parts if part is not None]
-    if days is not None:
-        hours, minutes, seconds = (*numbers, 0, 0)[:3]
-    elif len(numbers) == 3:
-        hours, minutes, seconds = numbers
-    else:
-        hours, (minutes, seconds) = 0, (*numbers, 0)[:2]
-    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def names_of(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from shadowtime.errors import InputError
 from shadowtime.types import UNKNOWN
 
 
@@ -86,3 +87,22 @@ def _count_tasks(block: str) -> int:
             low, high = int(match[1]), int(match[2] or match[1])
             count += max(0, (high - low) // max(int(match[3] or 1), 1) + 1)
     return max(count, 1)
+
+
+def parse_array(text: str) -> tuple[tuple[int, ...], int]:
+    """Tasks and throttle of ``1-9:2%3``.
+
+    Examples
+    --------
+    >>> parse_array("1-5:2,9%2")
+    ((1, 3, 5, 9), 2)
+    """
+    inside, _, throttle = text.strip("[]").partition("%")
+    tasks: list[int] = []
+    for word in inside.split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", word)
+        if not match:
+            raise InputError(f"{text!r} is not an array like 1-9:2%3")
+        first = int(match[1])
+        tasks += range(first, int(match[2] or first) + 1, int(match[3] or 1))
+    return tuple(tasks), int(throttle or 0)

@@ -121,3 +121,14 @@ def _labels(inside: str, text: str) -> list[str]:
 
 def _bad(text: str) -> ClusterError:
     return ClusterError(f"{text[:60]!r} is not a host list: write it like n[001-004,7],gpu2")
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers of a list like ``0-3,8``: cores, devices, sockets.
+
+    Examples
+    --------
+    >>> numbers("0-3,8")
+    [0, 1, 2, 3, 8]
+    """
+    return [int(word) for word in expand(f"[{text}]")]
