@@ -192,6 +192,7 @@ class Run:
             schedule=self.schedule,
             parameters=self.parameters,
             metrics=self.metrics,
+            policy=self.policy,
         )
 
     def __repr__(self) -> str:

@@ -33,6 +33,8 @@ class PolicyRun:
     copies: Mapping[str, Sequence[float] | Floats] = field(default_factory=dict)
     cluster: Cluster | None = None
     """The machine of this run, where it is not the report's own."""
+    policy: Any = None
+    """The policy itself, where a result folder shall tell how to make it again."""
 
     def interval(self, metric: str) -> Interval | None:
         """The mean over the copies with its interval; None where there are none."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.plugins import POLICIES, plugins
@@ -18,6 +21,29 @@ from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import near, part_from, parts, with_settings
 from shadowtime.printable import shown
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PYTHON_FILE = re.compile(r"([^\s(),=]+\.py):")
+"""A file in the text of a policy."""
+ORIGIN = "origin"
+"""The attribute of a policy from a file that tells its origin."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a policy of a user comes from: its text, and the source of its files at that time."""
+
+    text: str
+    files: dict[str, str]
+
+    @staticmethod
+    def of(text: str) -> Origin:
+        """The files as they are now."""
+        files = (found[1] for found in PYTHON_FILE.finditer(text))
+        return Origin(text, {one: Path(one).read_text("utf-8") for one in files})
+
 
 SCHEDULERS = {"slurm": "shadowtime.slurm.policy:SlurmPolicy"}
 """Whole schedulers by name: objects with ``simulate(workload, cluster)``, loaded on demand."""
@@ -44,7 +70,10 @@ def parse_policy(text: str) -> Any:
     if text.endswith(".toml"):
         return from_toml(Path(text))
     if ".py:" in text:
-        return from_python(text)
+        made = from_python(text)
+        with contextlib.suppress(AttributeError, TypeError):  # an object without room for it
+            object.__setattr__(made, ORIGIN, Origin.of(text))
+        return made
     call = parse_call(text)
     name = " ".join(text.split())
     if call.name in SCHEDULERS:
@@ -265,14 +294,7 @@ def from_python(text: str) -> Any:
     file, _, written = text.partition(".py:")
     call = parse_call(written) if "(" in written else Call(written)
     path, name = Path(f"{file}.py"), call.name
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not os.path.exists(path) or spec is None or spec.loader is None:
-        raise PolicyError(f"{path}: no such Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    module = load_module(path)
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
         raise PolicyError(f"{path} has no {name!r}. {near(name, names)}")
@@ -281,6 +303,19 @@ def from_python(text: str) -> Any:
         return with_parameters(made, call, name=" ".join(written.split()))
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
+
+
+def load_module(path: Path) -> ModuleType:
+    """The module in a Python file, which is run."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not os.path.exists(path) or spec is None or spec.loader is None:
+        raise PolicyError(f"{path}: no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
 
 
 def as_policy(thing: Any, *, name: str) -> Any:

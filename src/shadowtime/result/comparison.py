@@ -80,7 +80,8 @@ def write_comparison(
         write_folder(content, results[0], folder)
         return
     for setting, result in zip(comparison.settings, results, strict=True):
-        inner = as_object(result, comparison.window, replicas=comparison.as_dict()["replicas"])
+        more = {"load": str(setting.load), "replicas": comparison.as_dict()["replicas"]}
+        inner = as_object(result, comparison.window, **more)
         write_folder(inner, result, str(Path(folder) / file_name(setting.load)))
     whole = {**content, "command": results[0].command}
     write_result(Path(folder) / "result.json", to_json(whole) + "\n")

@@ -50,7 +50,7 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
     loads) is rejected with the names of the folders inside it.
     """
     root = Path(folder)
-    content = _content(root)
+    content = read_content(folder)
     with _understood(root / "result.json"):
         return _folder(root, content, policies)
 
@@ -82,7 +82,7 @@ def read_inputs(folder: str) -> tuple[Workload, Cluster]:
     """The jobs as they were scheduled, and the machine, without any schedule."""
     root = Path(folder)
     with _understood(root / "result.json"):
-        content = _content(root)
+        content = read_content(folder)
         return _workload(root, content), read_cluster(root / "inputs")
 
 
@@ -98,7 +98,7 @@ def _workload(root: Path, content: Mapping[str, Any]) -> Workload:
 def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Folder:
     entries = _chosen(content["policies"], policies, root)
     shown = content.get("report", {})
-    window = _window(content.get("window", {}))
+    window = read_window(content)
     workload = _workload(root, content)
     runs = tuple(_run(entry, workload, root) for entry in entries)
     result = ReportInput(
@@ -135,8 +135,9 @@ def _understood(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _content(root: Path) -> dict[str, Any]:
+def read_content(folder: str) -> dict[str, Any]:
     """result.json, if it is one of a single result with schedules."""
+    root = Path(folder)
     path = root / "result.json"
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -217,7 +218,9 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _window(values: Mapping[str, Any]) -> Window:
+def read_window(content: Mapping[str, Any]) -> Window:
+    """The window of a result."""
+    values = content.get("window", {})
     known = {field.name for field in fields(Window)}
     return Window(**{name: value for name, value in values.items() if name in known})
 

@@ -10,6 +10,7 @@
     DIR/inputs/names.json        names of users, accounts, partitions and QOS; the log's clock
     DIR/inputs/cluster.json      the machine
     DIR/inputs/cluster-NAME.json the machine of one run, if it differs
+    DIR/code/NAME.py             the code of a user's own policy or functions
 
 The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.result.read` reads it.
 """
@@ -27,12 +28,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import shadowtime
+from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import UsageError
 from shadowtime.printable import printable
 from shadowtime.private import write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
@@ -144,9 +146,16 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
         raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
     names = file_names([run.name for run in result.runs])
     entries = []
+    code: dict[str, str] = {}
     for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
         write(run.schedule, root / "schedules" / f"{name}.csv")
         entry = {**entry, "schedule": f"schedules/{name}.csv"}
+        if run.policy is not None:
+            from shadowtime.result.recipe import recipe_of
+
+            recipe = recipe_of(run.policy, name)
+            entry["recipe"] = recipe.content
+            code |= recipe.files
         if run.cluster is not None:  # a different machine, for example with more nodes
             entry = {**entry, "cluster": f"inputs/cluster-{name}.json"}
             machine = to_json(whole_cluster(run.cluster))
@@ -156,9 +165,30 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     write_jobs(result.workload, root / "inputs")
     machine = to_json(whole_cluster(result.cluster))
     write_result(root / "inputs" / CLUSTER, machine + "\n")
+    _write_code(root, code)
     whole = {**content, "policies": entries, "command": result.command, "report": _stated(result)}
+    whole["made"] = {
+        "semantics": SEMANTICS, "machine": platform.machine(), "files": digests(root),
+    }  # fmt: skip
     write_result(root / "result.json", to_json(whole) + "\n")
     return root
+
+
+def _write_code(root: Path, files: Mapping[str, str]) -> None:
+    """The code of the policies; that of an older result is removed."""
+    for old in root.glob("code/*.py"):
+        old.unlink()
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        write_result(root / name, text)
+
+
+def digests(root: Path) -> dict[str, str]:
+    """The digests of a folder's data and code, by their names in it."""
+    from shadowtime.study.sweep.keys import of_file
+
+    files = sorted([*root.glob("inputs/*"), *root.glob("code/*.py")])
+    return {path.relative_to(root).as_posix(): of_file(path) for path in files}
 
 
 def file_names(policies: Sequence[str]) -> list[str]:

@@ -233,6 +233,7 @@ def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
         metrics=itself.metrics,
         classes=itself.classes,
         copies=columns,
+        policy=policy,
     )
 
 

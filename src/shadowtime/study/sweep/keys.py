@@ -21,6 +21,7 @@ import numpy as np
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
 from shadowtime.policy.functions import plain
+from shadowtime.policy.parse import ORIGIN
 from shadowtime.policy.part import Part
 from shadowtime.policy.written import Written
 
@@ -177,7 +178,8 @@ def _state(policy: Any) -> bytes:
     if hasattr(policy, "__dataclass_fields__"):
         state: Any = [(f.name, getattr(policy, f.name)) for f in fields(policy) if f.name != "name"]
     else:
-        state = sorted(vars(policy).items()) if hasattr(policy, "__dict__") else ()
+        known = vars(policy).items() if hasattr(policy, "__dict__") else ()
+        state = sorted(one for one in known if one[0] != ORIGIN)
     try:
         return pickle.dumps(state, protocol=5)
     except Exception as error:
