@@ -247,7 +247,7 @@ def _folder() -> dict[str, bytes]:
         metrics={"wait_mean": 5.0}, copies={"wait_mean": [4.0, 6.0]},
     )  # fmt: skip
     result = ReportInput(
-        title="one", workload=work, cluster=machine, runs=(run,), window="all", versions={},
+        title="one", workload=work, cluster=machine, runs=(run,), versions={},
         command="shadowtime",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:

@@ -307,9 +307,7 @@ def test_a_planted_script_is_only_text(opened):
     runs = (
         PolicyRun(**{**vars(run), "name": PLANT, "schedule": placed, "parameters": {PLANT: PLANT}}),
     )
-    browser = opened(
-        report_input(workload=work, title=PLANT, cluster=hosts, runs=runs, window=PLANT)
-    )
+    browser = opened(report_input(workload=work, title=PLANT, cluster=hosts, runs=runs))
     browser.type("#job", "1")
     browser.click("#search button")
     browser.settle()

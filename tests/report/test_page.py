@@ -57,7 +57,7 @@ def test_planted_markup_stays_text():
         Claim(text=PLANT, holds=True, paper=PLANT, ours=PLANT, where=PLANT),
         PaperTable(title=PLANT, values=(PaperValue(label=PLANT, ours=1.0, paper=2.0),), note=PLANT),
     )
-    changes = {"command": PLANT, "versions": {PLANT: PLANT}, "window": PLANT, "paper": paper}
+    changes = {"command": PLANT, "versions": {PLANT: PLANT}, "paper": paper}
     page = render(report.replace(runs=runs, **changes))
     assert PLANT not in page
     assert page.count("<script>") == 1

@@ -17,7 +17,7 @@ from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
 from shadowtime.report.rows import lay_out
 from shadowtime.report.verdict import verdict_of, winner_payers
-from shadowtime.schedule.runs import runs, started
+from shadowtime.schedule.runs import runs
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ def bandwidth(figure: Any, report: ReportInput) -> bool:
 
 def cdf(figure: Any, report: ReportInput) -> bool:
     """Share of the jobs that do no worse, for wait and bounded slowdown."""
-    if not any(bool(started(run.schedule).any()) for run in report.runs):
+    if not any(bool(report.shown(run).any()) for run in report.runs):
         return False
     left, right = figure.subplots(1, 2, sharey=True)
     for i, run in enumerate(report.runs):
-        done = started(run.schedule)
+        done = report.shown(run)
         wait = np.sort(run.schedule.wait[done])
         slow = np.sort(bounded_slowdown(run.schedule.wait[done], run.schedule.worked[done]))
         for axes, values, unit in ((left, wait, 3600.0), (right, slow, 1.0)):
@@ -122,7 +122,8 @@ def heat(figure: Any, report: ReportInput) -> bool:
 
     size, sizes = size_classes(report.workload.procs)
     length, lengths = runtime_classes(report.workload.run)
-    maps = [mean_waits(run, size, length, len(sizes), len(lengths))[0] for run in report.runs]
+    shape = len(lengths), len(sizes)
+    maps = [mean_waits(run, report.shown(run), size, length, shape)[0] for run in report.runs]
     filled = np.concatenate([means[np.isfinite(means)] for means in maps])
     if not len(filled):
         return False

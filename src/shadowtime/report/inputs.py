@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics.window import ALL
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,6 +120,11 @@ class ReportInput:
         from shadowtime.metrics.where import Where
 
         return self.window.mask(self.workload.submit) & Where.parse(self.where).mask(self.workload)
+
+    def shown(self, run: PolicyRun) -> AnyArray:
+        """A mask of the jobs that every figure of a run is about: counted, and started."""
+        done = started(run.schedule)
+        return done if self.counted is None else done & self.counted
 
     @property
     def baseline(self) -> PolicyRun:

@@ -125,7 +125,9 @@ function attachExports(world) {
   document.querySelectorAll('figure').forEach((figure) => {
     const drawing = figure.querySelector('svg'), table = figure.querySelector('table[data-csv]');
     const caption = figure.querySelector('figcaption');
-    if (drawing && figure.querySelector('.line')) {
+    if (figure.id === 'frontier') {
+      caption.append(exportButtons('Policies by metric', () => frontierCsv(world), () => drawingPicture(drawing)));
+    } else if (drawing && figure.querySelector('.line')) {
       caption.append(exportButtons(drawing.getAttribute('aria-label'),
         () => (table ? tableCsv(table) : linesCsv(world, figure)), () => drawingPicture(drawing)));
     } else if (table) {

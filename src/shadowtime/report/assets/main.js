@@ -8,13 +8,8 @@ function legendOf(world) {
   element('legend').replaceChildren(...[...shown].map(([label, colour]) =>
     node('li', {}, node('i', { class: 'swatch', style: `background:${colour}` }), label)));
   element('policies').replaceChildren(...world.summary.policies.map(({ name }, i) => {
-    const button = node('button', { type: 'button', title: name, 'aria-pressed': String(!world.muted.has(i)) },
+    const button = node('button', { type: 'button', title: `show or hide ${name}`, 'data-switch': i, 'aria-pressed': String(!world.muted.has(i)) },
       node('i', { class: `swatch ${policyMark(i)}` }), node('span', { class: 'name' }, name));
-    button.addEventListener('click', () => {
-      if (!world.muted.delete(i)) world.muted.add(i);
-      button.setAttribute('aria-pressed', String(!world.muted.has(i)));
-      world.redraw();
-    });
     return node('li', {}, button);
   }));
 }
@@ -163,6 +158,7 @@ async function start() {
     if (element(id)) element(id).addEventListener('change', async () => { await world.show(); writeState(world); });
   }
   attachFilters(world, world.changed);
+  attachSwitches(world);
   const missing = applyState(world);
   if (missing.length) {
     element('found').classList.add('missing');
@@ -170,6 +166,7 @@ async function start() {
   }
   world.theme = currentTheme();
   await world.show();
+  attachFrontier(world);
   attachInteraction(world);
   attachDistributions(world.tip);
   attachTheme((now) => {
@@ -184,7 +181,8 @@ async function start() {
   attachExports(world);
   attachShare(world);
   attachContents();
-  if (world.scope.keep) redrawCharts(world);
+  if (world.scope.chosen.size) redrawCharts(world);
+  if (world.muted.size) { applySwitches(world); redrawWaits(world); }
   rescore(world);
   showCard(world);
   addEventListener('hashchange', async () => {
@@ -208,7 +206,7 @@ async function loadRest(world) {
 }
 
 // What a test or a curious reader may use from the console.
-const api = { decompressed, fromBase64, readColumns, why, find, redrawCharts, tableCsv, linesCsv, stripCsv, panelCsv, drawingPicture, tablePicture };
+const api = { decompressed, fromBase64, readColumns, why, find, redrawCharts, tableCsv, linesCsv, stripCsv, panelCsv, frontierCsv, drawingPicture, tablePicture };
 window.shadowtime = api;
 api.ready = start().then((world) => {
   api.world = world;

@@ -65,6 +65,17 @@ function attachDistributions(tip) {
 
 // A section's link scrolls to it; the address keeps the reader's choices.
 function attachContents() {
+  const links = [...document.querySelectorAll('.top nav a')];
+  const seen = new Map();
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) seen.set(target.id, isIntersecting);
+    const here = links.find((link) => seen.get(link.hash.slice(1)));
+    for (const link of links) {
+      if (link === here) link.setAttribute('aria-current', 'location');
+      else link.removeAttribute('aria-current');
+    }
+  }, { rootMargin: '-60px 0px -70% 0px' });
+  for (const link of links) observer.observe(element(link.hash.slice(1)));
   document.querySelectorAll('.top nav a').forEach((link) => link.addEventListener('click', (event) => {
     if (!location.hash.includes('=')) return;
     event.preventDefault();

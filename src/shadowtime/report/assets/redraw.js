@@ -108,7 +108,7 @@ function redrawLines(figure, lines, ticks, label) {
   const { height } = drawing.viewBox.baseVal;
   const left = 64, wide = FRAME.width - left - FRAME.right;
   const low = ticks[0], high = ticks[ticks.length - 1];
-  const y = (value) => FRAME.top + (1 - (value - low) / (high - low)) * (height - FRAME.top - FRAME.bottom);
+  const y = (value) => FRAME.top + (1 - Math.min(1, Math.max(0, (value - low) / (high - low)))) * (height - FRAME.top - FRAME.bottom);
   drawing.querySelectorAll('text.value').forEach((text, i) => { text.textContent = label(ticks[i]); });
   drawing.querySelectorAll('.line').forEach((line, i) => {
     line.dataset.values = lines[i].map((value) => (Number.isFinite(value) ? value.toPrecision(6) : '-')).join(' ');
@@ -123,11 +123,13 @@ function redrawWaits(world) {
   const begin = Number(waits.dataset.begin), end = Number(waits.dataset.end);
   const count = waits.querySelector('.line').dataset.values.split(' ').length;
   const lines = world.models.map((_, policy) => meansBySubmission(world, policy, count, begin, end));
-  const most = (all) => Math.max(0, ...all.flat().filter(Number.isFinite).map(Math.abs));
-  redrawLines(waits, lines, spanTicks(most(lines)), (value) => (value ? span(value) : '0'));
+  const seen = (all, first) => all.map((line, i) => (world.muted.has(i + first) ? NaN
+    : Math.max(0, ...line.filter(Number.isFinite).map(Math.abs))));
+  const most = (all, first) => robustTop(seen(all, first));
+  redrawLines(waits, lines, spanTicks(most(lines, 0)), (value) => (value ? span(value) : '0'));
   if (!gaps) return;
   const less = lines.slice(1).map((line) => line.map((value, k) => value - lines[0][k]));
-  const ticks = spanTicks(most(less));
+  const ticks = spanTicks(most(less, 1));
   redrawLines(gaps, less, [-ticks[4], -ticks[2], 0, ticks[2], ticks[4]],
     (value) => (value ? `${value > 0 ? '+' : ''}${span(value)}` : '0'));
 }

@@ -70,11 +70,12 @@ function rescore(world) {
   world.scores = scores;
   const { policies } = world.summary;
   const head = node('tr', {}, node('th', { scope: 'col' }, 'Metric'), ...policies.map(({ name }, i) =>
-    node('th', { scope: 'col' }, node('i', { class: `swatch ${policyMark(i)}` }), node('span', { class: 'name' }, name))));
+    node('th', { scope: 'col', 'data-of': i, ...(world.muted.has(i) ? { hidden: '' } : {}) }, node('i', { class: `swatch ${policyMark(i)}` }), node('span', { class: 'name' }, name))));
   const rows = Object.entries(figure.metrics).map(([metric, [label, unit, better]]) => {
     const values = scores.map((score) => score[metric]);
-    const best = bestOf(values, better);
-    return node('tr', {}, node('th', { scope: 'row' }, label), ...values.map((value) => node('td', {
+    const best = bestOf(values.filter((_, i) => !world.muted.has(i)), better);
+    return node('tr', {}, node('th', { scope: 'row' }, label), ...values.map((value, i) => node('td', {
+      'data-of': i, ...(world.muted.has(i) ? { hidden: '' } : {}),
       class: best !== null && value === best ? 'best' : '', 'data-metric-in-view': metric,
       'data-value': value ?? '',
     }, node('b', {}, value === undefined || value === null ? '–' : unit === 's' ? span(value) : number(value)))));
@@ -85,7 +86,7 @@ function rescore(world) {
   const words = world.scope.words();
   const absent = within.length - places.length;
   element('scope').textContent = `${number(places.length)} of ${number(world.jobs.id.length)} jobs: submitted in ` +
-    `${whole}${words ? `, ${words}` : ''}` +
+    `${whole}${world.jobs.counted ? `, ${world.summary.window}` : ''}${words ? `, ${words}` : ''}` +
     `${absent ? `, without ${number(absent)} that did not start under every policy` : ''}. Zoom, or filter above, to score others.`;
 }
 

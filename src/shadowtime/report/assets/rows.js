@@ -24,7 +24,7 @@ function makePanel(world, holder) {
     const name = world.summary.policies[policy].name;
     canvas.setAttribute('aria-label', `Gantt chart of ${name}`);
     holder.querySelector('h3').replaceChildren(
-      node('i', { class: `swatch ${policyMark(policy)}` }), node('span', { class: 'name', title: name }, name));
+      node('i', { class: `swatch ${policyMark(policy)}` }), node('span', { class: 'name', title: name }, name), node('span', { class: 'level' }));
   };
 
   panel.time = (x) => world.view.from + (x / canvas.clientWidth) * (world.view.to - world.view.from);
@@ -32,7 +32,9 @@ function makePanel(world, holder) {
     const share = 1 - y / canvas.clientHeight;
     return (world.view.low + share * (world.view.high - world.view.low)) * panel.model.layout.rows;
   };
+  panel.load = () => panel.policy >= 0 && !panel.few() && panel.tiles.showsLoad(world.view, canvas.width);
   panel.pick = (x, y) => {
+    if (panel.load()) return -1; // a column stacks many jobs: zoom in to point at one
     const slack = ((world.view.to - world.view.from) / canvas.clientWidth) * 1.5;
     return boxAt(panel.model.boxes, panel.time(x), panel.row(y), slack);
   };
@@ -60,7 +62,9 @@ function makePanel(world, holder) {
       });
       waiting = panel.tiles.draw(context, view, width, started);
     }
-    drawBands(place);
+    const load = panel.load();
+    holder.querySelector('.level').textContent = load ? 'processors in use; zoom in for single jobs' : '';
+    if (!load) drawBands(place);
     drawChosen(place);
     return waiting;
   };

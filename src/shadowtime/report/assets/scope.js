@@ -13,17 +13,19 @@ function filterLabel(world, column) {
 }
 
 function makeScope(world) {
-  const scope = { chosen: new Map(), keep: null, key: '', kept: world.jobs.id.length };
+  const { counted } = world.jobs; // what --window and --where left, if not all jobs
+  const kept = (keep) => (keep ? keep.reduce((sum, one) => sum + one, 0) : world.jobs.id.length);
+  const scope = { chosen: new Map(), keep: counted || null, key: '', kept: kept(counted) };
   scope.set = (column, value) => {
     if (value === null) scope.chosen.delete(column);
     else scope.chosen.set(column, value);
     const n = world.jobs.id.length;
-    scope.keep = scope.chosen.size ? new Uint8Array(n).fill(1) : null;
+    scope.keep = counted ? Uint8Array.from(counted) : scope.chosen.size ? new Uint8Array(n).fill(1) : null;
     for (const [key, wanted] of scope.chosen) {
       const values = world.jobs[key];
       for (let i = 0; i < n; i += 1) if (values[i] !== wanted) scope.keep[i] = 0;
     }
-    scope.kept = scope.keep ? scope.keep.reduce((sum, one) => sum + one, 0) : n;
+    scope.kept = kept(scope.keep);
     scope.key = [...scope.chosen].map((pair) => pair.join('=')).join('&');
   };
   scope.words = () => [...scope.chosen].map(([column, value]) =>

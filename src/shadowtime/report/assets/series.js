@@ -91,8 +91,8 @@ function makeStrip(world, canvas) {
       meansInView(world, series[kind.of], Math.ceil(width / scale)).map((x) => kind.value(x, world, policy)));
     strip.lines = lines;
     let top = kind.top ? kind.top(world) : 1;
-    for (const line of lines) if (line) for (const x of line) if (x > top) top = x;
-    const y = (value) => height - 2 * scale - (value / top) * (height - 20 * scale);
+    top = Math.max(top, robustTop(lines.map((line) => (line ? line.reduce((most, x) => Math.max(most, x), 0) : NaN))));
+    const y = (value) => height - 2 * scale - Math.min(1.1, value / top) * (height - 20 * scale);
     const paint = makePaint(image, rgb(world.theme.panel));
     const grid = rgb(world.theme.grid);
     for (const tick of world.ticks) paint.column(Math.round(xOf(world, tick.at, width)), scale, 0, height, grid);

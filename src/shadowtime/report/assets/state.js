@@ -20,6 +20,7 @@ function stateOf(world) {
   }
   for (const [column, value] of world.scope.chosen) state.set(KEYS[column], nameOf(world, column, value));
   if (world.chosen >= 0) state.set('job', String(world.jobs.id[world.chosen]));
+  if (world.muted.size) state.set('off', JSON.stringify([...world.muted].map((i) => summary.policies[i].name)));
   const { theme } = document.documentElement.dataset;
   if (theme) state.set('theme', theme);
   return { state, figure };
@@ -35,6 +36,15 @@ function writeState(world) {
 function writeStateSoon(world) {
   clearTimeout(world.writing);
   world.writing = setTimeout(() => writeState(world), 250);
+}
+
+function namesIn(text) {
+  try {
+    const found = JSON.parse(text || '[]');
+    return Array.isArray(found) ? found.map(String) : [];
+  } catch {
+    return []; // an address that was edited by hand
+  }
 }
 
 // Puts the page into the state of its address; returns what the address names and the page does not have.
@@ -58,6 +68,12 @@ function applyState(world) {
       .find((one) => nameOf(world, column, Number(one.value)) === wanted);
     setFilter(world, column, option ? Number(option.value) : null);
     if (wanted !== null && !option) missing.push(`${key} ${wanted}`);
+  }
+  world.muted.clear();
+  for (const name of namesIn(state.get('off'))) {
+    const at = world.summary.policies.findIndex((one) => one.name === name);
+    if (at < 0) missing.push(name);
+    else if (world.muted.size + 1 < world.summary.policies.length) world.muted.add(at);
   }
   const number = (key, otherwise) => (state.has(key) && Number.isFinite(Number(state.get(key))) ? Number(state.get(key)) : otherwise);
   world.view.stop();

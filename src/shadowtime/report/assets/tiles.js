@@ -1,4 +1,6 @@
-// Level of detail: the rows seen from afar as tiles, each pixel what covers most of it.
+// Level of detail: the rows seen from afar as tiles, each pixel what covers most of it. From so far
+// that a job is narrower than a pixel rows mean nothing: there each column stacks how many processors
+// the classes use, so a year shows its load.
 // A tile is drawn once and then only scaled, so a frame costs the same for ten jobs or a million.
 const TILE = 512;
 const KEPT = 96;
@@ -25,10 +27,11 @@ function makeTiles(model, length) {
     if (sums.values.length < need) sums.values = new Float32Array(need);
     else sums.values.fill(0, 0, need);
     add(secondsPerTile(level), index);
+    const picture = stacksAt(level) && setting.low === 0 && setting.high === 1 ? stacked : mixed;
     const canvas = document.createElement('canvas');
     canvas.width = TILE;
     canvas.height = height;
-    canvas.getContext('2d').putImageData(mixed(count, height), 0, 0);
+    canvas.getContext('2d').putImageData(picture(count, height), 0, 0);
     tiles.set(`${level}/${index}`, canvas);
     if (tiles.size > KEPT) tiles.delete(tiles.keys().next().value);
   }
@@ -83,6 +86,41 @@ function makeTiles(model, length) {
     return image;
   }
 
+  // Seconds below which a pixel shows single jobs: half of the run that the typical processor-second is part of.
+  let typical = 0;
+  function stacksAt(level) {
+    if (!typical) {
+      const { boxes } = model;
+      let area = 0, weighted = 0;
+      for (let box = 0; box < boxes.start.length; box += 1) {
+        const lasted = boxes.end[box] - boxes.start[box], size = lasted * boxes.rows[box];
+        area += size;
+        weighted += size * lasted;
+      }
+      typical = weighted / Math.max(area, 1) / 2 || 1;
+    }
+    return secondsPerTile(level) / TILE > typical;
+  }
+
+  function stacked(count, height) {
+    const image = new ImageData(TILE, height);
+    const values = sums.values, area = TILE * height;
+    for (let x = 0; x < TILE; x += 1) {
+      let from = 0;
+      for (let c = 0; c < count; c += 1) {
+        const base = c * area + x * height;
+        let used = 0;
+        for (let y = 0; y < height; y += 1) used += values[base + y];
+        const [red, green, blue] = setting.rgb[c];
+        for (let y = Math.round(from); y < Math.min(height, Math.round(from + used)); y += 1) {
+          image.data.set([red, green, blue, 255], ((height - 1 - y) * TILE + x) * 4);
+        }
+        from += used;
+      }
+    }
+    return image;
+  }
+
   // The tile itself, or the part of a coarser one that lies there until it is made.
   function nearest(level, index) {
     for (let up = 0; up <= level; up += 1) {
@@ -94,10 +132,13 @@ function makeTiles(model, length) {
     return null;
   }
 
+  const levelOf = (view, width) =>
+    Math.max(0, Math.ceil(Math.log2(((width / (view.to - view.from)) * length) / COARSEST) - 0.25));
+
   // Draws the view and returns true while better tiles are still to be made.
   function draw(context, view, width, started) {
     const perSecond = width / (view.to - view.from);
-    const level = Math.max(0, Math.ceil(Math.log2((perSecond * length) / COARSEST) - 0.25));
+    const level = levelOf(view, width);
     const seconds = secondsPerTile(level);
     const first = Math.floor(view.from / seconds), last = Math.floor(view.to / seconds);
     let waiting = false, made = 0;
@@ -116,5 +157,7 @@ function makeTiles(model, length) {
     return waiting;
   }
 
-  return { configure, draw };
+  // Whether a view of this width is drawn as load rather than as jobs.
+  const showsLoad = (view, width) => view.low === 0 && view.high === 1 && stacksAt(levelOf(view, width));
+  return { configure, draw, showsLoad };
 }

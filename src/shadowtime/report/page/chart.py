@@ -89,3 +89,20 @@ def svg(frame: Frame, body: str, *, title: str, name: str) -> str:
         f'<svg class="chart" data-chart="{text(name)}" viewBox="0 0 {frame.width} {frame.height}" '
         f'role="img" aria-label="{text(title)}">{body}</svg>'
     )
+
+
+def robust_top(values: Sequence[float]) -> float:
+    """The highest value that does not exceed three times the median: one outlier flattens nothing.
+
+    Values above it are cut and marked.
+
+    Examples
+    --------
+    >>> robust_top([1.0, 2.0, 2.5, 90.0]), robust_top([1.0, 2.0]), robust_top([])
+    (2.5, 2.0, 0.0)
+    """
+    known = sorted(values)
+    if not known:
+        return 0.0
+    middle = known[(len(known) - 1) // 2]
+    return max(value for value in known if value <= 3 * middle) if middle > 0 else known[-1]

@@ -10,10 +10,12 @@ from shadowtime.report.classes import runtime_classes, size_classes, user_classe
 from shadowtime.report.clock import first_submit, unix_start
 from shadowtime.report.columns import pack
 from shadowtime.report.metadata import describe
+from shadowtime.report.page.frontier import axes, has_frontier
 from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
+    from shadowtime.metrics.by_class import ClassRow
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
@@ -38,7 +40,9 @@ SCORED = (
 """Metrics that the page computes again for the jobs in view; assets/rescore.js has their rules."""
 
 
-def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
+def summary(
+    report: ReportInput, rows: list[Rows], classes: dict[str, tuple[ClassRow, ...]]
+) -> dict[str, Any]:
     """What the command line prints with --json, and what the figures need besides."""
     start = first_submit(report.workload)
     end = max((int(r.runs.end.max(initial=start)) for r in rows), default=start)
@@ -77,6 +81,7 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
                 report.workload.user, work, top=USERS, known=report.workload.names.get("user", ())
             )[1],
             "names": _names(report),
+            "axes": axes(report, classes) if has_frontier(report) else [],
             "resources": list(report.workload.resources[1:]),
             "lengths": runtime_classes(report.workload.run)[1],
             "metrics": {
@@ -119,6 +124,8 @@ def job_columns(report: ReportInput) -> dict[str, Any]:
         "rank": user_classes(jobs.user, work, top=USERS)[0],
     }
     columns["length"] = runtime_classes(jobs.run)[0]
+    if report.counted is not None:
+        columns["counted"] = report.counted
     for name in CARD[1:]:
         column = getattr(jobs, name)
         if name in jobs.names or len(np.unique(column)) > 1:

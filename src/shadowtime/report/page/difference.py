@@ -8,16 +8,16 @@ import numpy as np
 from markupsafe import Markup
 
 from shadowtime.report.numbers import MINUS, span
+from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.heat import difference_maps
 from shadowtime.report.page.markup import mark
 from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
 from shadowtime.report.page.templates import fill
-from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.inputs import ReportInput
-    from shadowtime.types import Floats
+    from shadowtime.types import AnyArray, Floats
 
 STRETCHES = 60
 """Number of time intervals with a mean wait each; fewer if there are few jobs."""
@@ -32,6 +32,9 @@ SPAN_STEPS = tuple(
     for k in ks
 )
 """Distances between ticks that are easy to read; longer ones are round numbers of days."""
+
+
+OUTLIERS = "; a policy far above the others leaves the scale"
 
 
 def difference(report: ReportInput) -> str:
@@ -55,15 +58,15 @@ def difference(report: ReportInput) -> str:
 def waits_over_time(report: ReportInput) -> str:
     """Mean wait of the jobs submitted in each interval of time, and its difference."""
     jobs = report.workload
-    if len(jobs) < 2 or not any(bool(started(run.schedule).any()) for run in report.runs):
+    if len(jobs) < 2 or not any(bool(report.shown(run).any()) for run in report.runs):
         return ""
     count = int(min(STRETCHES, max(4, len(jobs) // 10)))
     edges = np.linspace(
         float(jobs.submit[0]), float(max(jobs.submit[-1], jobs.submit[0] + 1)), count + 1
     )
     axis = TimeAxis.of(jobs, edges)
-    means = [mean_by_submission(run, edges) for run in report.runs]
-    top = max(float(np.nanmax(values, initial=0.0)) for values in means)
+    means = [mean_by_submission(run, report.shown(run), edges) for run in report.runs]
+    top = robust_top([float(np.nanmax(values, initial=0.0)) for values in means])
     lines = [
         Line(run.name, mark(i), values)
         for i, (run, values) in enumerate(zip(report.runs, means, strict=True))
@@ -72,15 +75,15 @@ def waits_over_time(report: ReportInput) -> str:
         lines,
         title="Mean wait over the time of submission",
         name="waits",
-        caption="Mean wait of the jobs submitted at that time",
+        caption="Mean wait of the jobs submitted at that time" + OUTLIERS,
         axis=axis,
         ticks=span_ticks(top),
     )
     if len(lines) == 1:
         return drawing
     gaps = [Line(one.name, one.mark, one.values - means[0]) for one in lines[1:]]
-    most = max(float(np.nanmax(np.abs(one.values), initial=0.0)) for one in gaps)
-    around = span_ticks(most)
+    most = robust_top([float(np.nanmax(np.abs(one.values), initial=0.0)) for one in gaps])
+    around = span_ticks(most or 1.0)
     below = [(-at, f"{MINUS}{label}") for at, label in reversed(around[2::2])]
     above = [(at, f"+{label}") for at, label in around[2::2]]
     return drawing + over_time(
@@ -93,12 +96,11 @@ def waits_over_time(report: ReportInput) -> str:
     )
 
 
-def mean_by_submission(run: PolicyRun, edges: Floats) -> Floats:
-    """Mean wait of the jobs submitted in each interval, nan if there is none.
+def mean_by_submission(run: PolicyRun, done: AnyArray, edges: Floats) -> Floats:
+    """Mean wait of the jobs of ``done`` submitted in each interval, nan if there is none.
 
     The last interval includes its end.
     """
-    done = started(run.schedule)
     place = np.searchsorted(edges, run.schedule.submit[done], side="right") - 1
     place = np.clip(place, 0, len(edges) - 2)
     jobs = np.bincount(place, minlength=len(edges) - 1)

@@ -284,7 +284,7 @@ def distributions(report: ReportInput) -> str:
     """The CDFs of wait and bounded slowdown side by side."""
     waits, slowdowns = [], []
     for run in report.runs:
-        done = started(run.schedule)
+        done = report.shown(run)
         wait = run.schedule.wait[done]
         waits.append(np.sort(wait))
         slowdowns.append(np.sort(bounded_slowdown(wait, run.schedule.worked[done])))

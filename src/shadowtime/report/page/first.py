@@ -10,6 +10,7 @@ from markupsafe import Markup
 from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
+from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.site_groups import effect_sentences
 from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import verdict_of
@@ -27,7 +28,7 @@ ONE_RUN = "Metrics, classes and schedules are of one run; the effects below are 
 """Shown for a what-if, whose verdict is over several runs."""
 
 
-def first_screen(report: ReportInput, losers: str) -> str:
+def first_screen(report: ReportInput, losers: str, frontier: str = "") -> str:
     """Title, verdict, the table of metrics and the classes that lose.
 
     A replay leads with how far to trust it; elsewhere that is a sentence below the verdict.
@@ -52,10 +53,12 @@ def first_screen(report: ReportInput, losers: str) -> str:
         trust=report.trust,
         replay=report.replay,
         stacked=len(report.runs) > MANY,
+        frontier=Markup(frontier),
+        names=[run.name for run in report.runs],
         scores=scoreboard(report, verdict.contests),
         note=ONE_RUN if report.effects else note if copied else "",
         more_count=len(rest),
-        more=scoreboard(report, _contests(report, grouped)),
+        more=scoreboard(report, _contests(report, grouped), "More metrics by policy"),
         losers=Markup(losers),
     )
 
@@ -80,12 +83,15 @@ def machine(report: ReportInput) -> str:
     return f"{number(len(cluster.hosts))} {word} with {procs}"
 
 
-def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:
+def scoreboard(
+    report: ReportInput, contests: tuple[Contest, ...], label: str = "Metrics by policy"
+) -> Markup:
     """Metrics down, policies across; the best value of each row is marked."""
     if not contests:
         return Markup("")
     return fill(
         "scores.html",
+        label=label,
         names=[run.name for run in report.runs],
         versus_next=len(report.runs) > 2 and not report.replay,
         replay=report.replay,
@@ -96,7 +102,8 @@ def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:
 def group_scores(report: ReportInput, group: str) -> str:
     """The same for the metrics of one group; empty if no run has any."""
     names = [name for name in metric_names(report.runs) if describe(name).group == group]
-    return str(scoreboard(report, _contests(report, names)))  # plain: sections are joined as text
+    found = scoreboard(report, _contests(report, names), f"Metrics of {group}")
+    return str(found)  # plain: sections are joined as text
 
 
 def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
@@ -110,7 +117,7 @@ def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
 def _row(report: ReportInput, result: Contest) -> dict[str, Any]:
     """One metric: its heading, a cell per policy, and the winner against others."""
     info, runs = result.info, report.runs
-    top = max((abs(v) for v in result.values if v is not None), default=0.0)
+    top = robust_top([abs(v) for v in result.values if v is not None])
     side = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
     about = ": ".join(part for part in (info.name, info.definition) if part)
     rivals = [0] if len(runs) > 1 else []
@@ -146,7 +153,8 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> dict[str, 
         "shown": amount(value, info.unit),
         "low": amount(interval.low, info.unit) if interval else "",
         "high": amount(interval.high, info.unit) if interval else "",
-        "share": f"{100 * abs(value) / top if value is not None and top else 0:.1f}",
+        "share": f"{100 * min(1.0, abs(value) / top) if value is not None and top else 0:.1f}",
+        "cut": "cut" if value is not None and top and abs(value) > top * 1.0001 else "",
     }
 
 

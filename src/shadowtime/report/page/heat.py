@@ -10,8 +10,8 @@ import numpy as np
 
 from shadowtime.report.classes import runtime_classes, size_classes
 from shadowtime.report.numbers import MINUS, number, span
+from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.templates import fill
-from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from shadowtime.metrics.policy_run import PolicyRun
@@ -42,7 +42,8 @@ class Maps:
         """Classes without any job are omitted; None if no job has started."""
         size, sizes = size_classes(report.workload.procs)
         length, lengths = runtime_classes(report.workload.run)
-        maps = [mean_waits(run, size, length, len(sizes), len(lengths)) for run in report.runs]
+        shape = len(lengths), len(sizes)
+        maps = [mean_waits(run, report.shown(run), size, length, shape) for run in report.runs]
         some = np.sum([jobs for _, jobs in maps], axis=0)
         if not some.any():
             return None
@@ -89,7 +90,7 @@ def difference_maps(report: ReportInput) -> str:
         return ""
     base = maps.waits[0]
     gaps = [waits - base for waits in maps.waits]
-    top = max((float(np.nanmax(np.abs(g), initial=0.0)) for g in gaps[1:]), default=0.0)
+    top = robust_top([float(np.nanmax(np.abs(g), initial=0.0)) for g in gaps[1:]])
 
     def shown(run: int, row: int, column: int) -> dict[str, str] | None:
         gap = float(gaps[run][row, column])
@@ -130,10 +131,10 @@ def _figures(report: ReportInput, maps: Maps, runs: range, shown: Any) -> list[d
 
 
 def mean_waits(
-    run: PolicyRun, size: AnyArray, length: AnyArray, sizes: int, lengths: int
+    run: PolicyRun, done: AnyArray, size: AnyArray, length: AnyArray, shape: tuple[int, int]
 ) -> tuple[AnyArray, AnyArray]:
-    """Mean wait (nan if there is none) and jobs of each cell."""
-    done = started(run.schedule)
+    """Mean wait (nan if there is none) and jobs of each cell, of the jobs that ``done`` selects."""
+    lengths, sizes = shape
     where = length[done] * sizes + size[done]
     jobs = np.bincount(where, minlength=sizes * lengths).reshape(lengths, sizes)
     total = np.bincount(where, weights=run.schedule.wait[done], minlength=sizes * lengths)
@@ -169,7 +170,7 @@ def change_step(gap: float, top: float) -> str:
     size = abs(gap)
     if size == 0 or size < min(EVEN, top / (2 * STRONG)):
         return "even"
-    share = math.sqrt(size / top)
+    share = math.sqrt(size / top) if top else 1.0
     return f"{'gain' if gap < 0 else 'loss'}-{min(STRONG, 1 + int(STRONG * share))}"
 
 

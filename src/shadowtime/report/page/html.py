@@ -23,6 +23,7 @@ from shadowtime.report.page.data import job_columns, policy_columns, summary
 from shadowtime.report.page.difference import difference
 from shadowtime.report.page.extra import distributions, extra_sections
 from shadowtime.report.page.first import first_screen
+from shadowtime.report.page.frontier import frontier
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block, section, text
@@ -54,6 +55,8 @@ SCRIPTS = (
     "card.js",
     "scope.js",
     "rescore.js",
+    "frontier.js",
+    "switches.js",
     "redraw.js",
     "state.js",
     "download.js",
@@ -102,7 +105,7 @@ def render(report: ReportInput) -> str:
     report = with_classes(report)
     classes = {run.name: classes_of(report, run) for run in report.runs}
     sections = [
-        first_screen(report, who_loses(report, classes)),
+        first_screen(report, who_loses(report, classes), frontier(report, classes)),
         replayed(report),
         effects(report),
         paper(report),
@@ -119,7 +122,7 @@ def render(report: ReportInput) -> str:
         inputs(report),
     ]
     blocks = [
-        json_block("summary", summary(report, rows)),
+        json_block("summary", summary(report, rows, classes)),
         _packed("jobs", job_columns(report)),
         *(
             _packed(f"policy-{i}", policy_columns(report, run, rows[i]))

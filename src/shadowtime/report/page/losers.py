@@ -67,7 +67,10 @@ def _panel(found: Payers) -> str:
         for kind, title in TITLES.items()
         if (rows := "".join(_bar(c, scale) for c in found.changes if c.kind == kind))
     )
-    return f'<p class="sentence">{text(found.sentence)}</p><div class="groups">{groups}</div>'
+    note = ""
+    if any(change.clear is False for change in found.changes):
+        note = '<p class="note">Grey may be chance.</p>'
+    return f'<div class="groups">{groups}</div><p class="sentence">{text(found.sentence)}</p>{note}'
 
 
 def _table(title: str, head: str, rows: str) -> str:
@@ -83,15 +86,18 @@ def _bar(change: Change, scale: float) -> str:
     share = 50 * min(abs(size), scale) / scale
     side = "worse" if size > 0 else "better"
     over = " over" if abs(size) > scale * 1.0001 else ""
+    chance = " chance" if change.clear is False else ""
     title = f"{with_unit(change.before_s, 's')} → {with_unit(change.wait_s, 's')}"
+    title += ", which may be chance" if chance else ""
     shown = (
         percent(size, signed=True) if size < float("inf") else f"+{with_unit(change.wait_s, 's')}"
     )
+    kinds = f"{side}{over}{chance}"
     return (
         f'<tr title="{text(title)}"><th scope="row">{text(change.label)}</th>'
         f"<td>{number(change.jobs)}</td>"
-        f'<td class="axis"><span class="{side}{over}" style="width:{share:.1f}%"></span></td>'
-        f"<td>{shown}</td></tr>"
+        f'<td class="axis"><span class="{kinds}" style="width:{share:.1f}%"></span></td>'
+        f'<td class="{chance.strip()}">{shown}</td></tr>'
     )
 
 
