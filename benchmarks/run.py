@@ -4,6 +4,7 @@
     scripts/bench easy lxfw       some rows, printed only
     scripts/bench slurm --update  some rows, put into docs/benchmarks in the place of the old ones
     scripts/bench --list          the names of the rows
+    scripts/bench slurm-random N  record and check N drawn configurations on every Slurm
 
 Ends with code 1 if a bar is missed.
 """
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import machine, report  # noqa: E402
+from benchmarks import machine, report, slurm_random  # noqa: E402
 from benchmarks.bench_command import first, help_, second  # noqa: E402
 from benchmarks.bench_compare import compare, compare_cost, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
@@ -90,6 +91,9 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run, print, write."""
+    words = sys.argv[1:] if words is None else words
+    if words and words[0] == "slurm-random":
+        return slurm_random.main(words[1:])
     parser = argparse.ArgumentParser(
         prog="scripts/bench", description="Measure speed, growth and memory."
     )

@@ -10,7 +10,8 @@ from conftest import require_slurm
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.recording.folder import read_recording
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster
-from shadowtime.testing.slurm_recording import SETTINGS, Submission, draw_jobs, record
+from shadowtime.testing.slurm_random import check_run
+from shadowtime.testing.slurm_recording import SETTINGS, Act, Submission, draw_jobs, record
 
 ANSWERED = 2.0
 """Seconds after an end in which a busy machine may not have answered for a node yet."""
@@ -40,6 +41,47 @@ def test_a_fresh_run_is_planned_alike(tmp_path: Path, slurm_root: Path | None) -
     assert found.main_starts_equal == found.main_starts, differences
     assert found.extra_starts == 0, differences
     assert found.plans - found.plans_equal <= max(1, 0.002 * found.plans), differences
+
+
+def test_what_operators_do_is_followed(tmp_path: Path, slurm_root: Path | None) -> None:
+    """Tasks killed, jobs and tasks requeued, limits changed, held, a node down and back."""
+    jobs = [
+        Submission(
+            at=0, seconds=14, options=("-t", "2", "-N", "1", "--exclusive", "--array=1-9%3")
+        ),
+        Submission(at=0.2, seconds=12, options=("-t", "3", "-N", "2", "--exclusive")),
+        Submission(at=0.4, seconds=3, options=("-t", "3", "-N", "4", "--exclusive")),
+        Submission(at=0.6, seconds=4, options=("-t", "5", "-N", "1", "--exclusive")),
+        *(Submission(at=k, seconds=5, options=("-t", "2", "-n", "8")) for k in range(1, 9)),
+    ]
+    acts = [
+        Act(at=3, words=("scancel", "{0}_7")),
+        Act(at=4.5, words=("scancel", "{0}_[5,8]")),
+        Act(at=6, words=("scontrol", "update", "JobId={3}", "TimeLimit=1")),
+        Act(at=7, words=("scontrol", "update", "JobId={1}", "TimeLimit=4")),
+        Act(at=8, words=("scontrol", "hold", "{9}")),
+        Act(at=9, words=("scancel", "{0}_2")),
+        Act(at=11, words=("scontrol", "requeue", "{0}_1")),
+        Act(at=13, words=("scontrol", "release", "{9}")),
+        Act(at=15, words=("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=drawn")),
+        Act(at=19, words=("scontrol", "update", "NodeName=n1", "State=RESUME")),
+        Act(at=21, words=("scancel", "{0}")),
+    ]
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-record-"))
+    options = {"nodes": 4, "gres": 0, "accounting": True, "settings": SETTINGS, "root": slurm_root}
+    try:
+        with slurm_cluster(folder, **options) as cluster:
+            record(cluster, jobs, tmp_path, acts=acts)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    kinds = {event.kind for event in read_recording(tmp_path).log.events}
+    assert {"kill", "limit", "hold", "release", "requeued", "node"} <= kinds
+    found = check_run(tmp_path)
+    differences = found.differences[:5]
+    assert found.passes > 3
+    assert found.starts_equal == found.starts and found.extra_starts == 0, differences
+    assert found.main_starts_equal == found.main_starts, differences
+    assert found.plans_equal == found.plans and found.extra_plans == 0, differences
 
 
 GANG = ("PreemptType=preempt/partition_prio", "PreemptMode=SUSPEND,GANG")

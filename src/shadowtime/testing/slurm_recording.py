@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -37,6 +39,17 @@ class Submission:
     at: float
     seconds: float
     options: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """What an operator does: when (seconds after the first submission), and the command.
+
+    ``{3}`` in a word stands for the id of the fourth job.
+    """
+
+    at: float
+    words: tuple[str, ...]
 
 
 def draw_jobs(
@@ -80,35 +93,55 @@ def record(
     jobs: Sequence[Submission],
     folder: Path,
     *,
+    acts: Sequence[Act] = (),
     lenient: bool = False,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Submit the jobs at their times, wait for the last end, and write the recording.
 
-    ``lenient``: jobs that Slurm rejects are left out, and jobs that still wait long after the last
-    submission are cancelled, where both would end the recording.
+    ``acts`` are done meanwhile, whether Slurm accepts them or not. ``lenient``: jobs that Slurm
+    rejects are left out, and jobs that still wait long after the last submission are cancelled,
+    where both would end the recording.
     """
     folder.mkdir(parents=True, exist_ok=True)
     begun = clock()
     sampled = begun
     lines = ["k|jobid|t_before|t_after|args"]
     details: list[str] = []
-    for number, job in enumerate(jobs):
-        while clock() < begun + job.at:
-            sleep(min(0.5, max(0.0, begun + job.at - clock())))
+    ids: list[str] = []
+    due = sorted(acts, key=lambda act: act.at)
+
+    def wait_until(at: float) -> None:
+        nonlocal sampled
+        while clock() < begun + at:
+            sleep(min(0.5, max(0.0, begun + at - clock())))
             if clock() - sampled > SAMPLED:
                 details.append(_details(cluster))
                 sampled = clock()
+
+    def act_until(at: float) -> None:
+        while due and due[0].at <= at:
+            act = due.pop(0)
+            wait_until(act.at)
+            cluster.run(*(_named(word, ids) for word in act.words), check=False)
+
+    for number, job in enumerate(jobs):
+        act_until(job.at)
+        wait_until(job.at)
         before = clock()
-        words = (*job.options, "-J", f"w{number + 1}")
+        words = (*(_named(word, ids) for word in job.options), "-J", f"w{number + 1}")
         try:
             given = cluster.sbatch(*words, script=f"sleep {job.seconds}")
         except UsageError:
             if not lenient:
                 raise
+            ids.append("0")
             continue
+        ids.append(given)
         lines.append(f"{number}|{given}|{before:.3f}|{clock():.3f}|{' '.join(words)}")
+
+    act_until(math.inf)
 
     def over() -> bool:
         nonlocal sampled
@@ -129,6 +162,11 @@ def record(
     _write_site(cluster, folder)
     _write_sacct(cluster, folder, int(begun), len(lines) - 1)
     shutil.copyfile(cluster.folder / "log" / "slurmctld.log", folder / "slurmctld.log")
+
+
+def _named(word: str, ids: Sequence[str]) -> str:
+    """A word with the ids of jobs in the places of their numbers."""
+    return re.sub(r"\{(\d+)\}", lambda one: ids[int(one[1])], word)
 
 
 def _details(cluster: SlurmCluster) -> str:

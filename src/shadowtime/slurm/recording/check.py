@@ -253,7 +253,7 @@ class Checker:
                 if event.kind == "backfill":
                     raw, _, _ = job_number(event.fields[0])
                     when = start_second(self.recording, raw, event.time)
-                seen.setdefault(_record(event.fields[0]), []).append(when)
+                seen.setdefault(self.replayer.record_of(event.fields[0]), []).append(when)
         began = [int(events[0].time)]
 
         def clock(job: int) -> int:
@@ -276,7 +276,7 @@ class Checker:
         evicted = [one for one in events if one.kind == "preempted"]
         outcome = main_pass(state, now)
         self._keep(state)
-        wanted = {_record(one.fields[0]) for one in starts}
+        wanted = {self.replayer.record_of(one.fields[0]) for one in starts}
         if not wanted <= {one.job for one in outcome.starts}:
             # Whether a pass was the full one of sched_interval is not logged.
             full = main_pass(self.state_at(now), now, full=True)
@@ -313,7 +313,7 @@ class Checker:
         tallies.plans += len(plans)
         for event in plans:
             label, start, _, nodes, partition = event.fields
-            job = _record(label)
+            job = self.replayer.record_of(label)
             key = (job, partition, stamp(start) + shift, self._mask(nodes))
             if ours[key] > 0:
                 ours[key] -= 1
@@ -342,7 +342,7 @@ class Checker:
                 label, nodes, _, partition = event.fields
             else:
                 label, partition, nodes = event.fields
-            job = _record(label)
+            job = self.replayer.record_of(label)
             key = (job, partition, self._mask(nodes))
             jobs[job] -= 1
             if ours[key] > 0:
@@ -372,7 +372,7 @@ class Checker:
         ours = Counter(outcome.victims)
         for event in evicted:
             victim, _, winner = event.fields
-            key = (job_number(victim)[0], _record(winner))
+            key = (job_number(victim)[0], self.replayer.record_of(winner))
             self.tallies.victims += 1
             if ours[key] > 0:
                 ours[key] -= 1
@@ -383,9 +383,3 @@ class Checker:
                         time, "victim", key[0], str(outcome.victims), f"{key[0]} for {key[1]}"
                     )
                 )
-
-
-def _record(label: str) -> int:
-    """The record of a label: the array's id, or the job's."""
-    raw, array, _ = job_number(label)
-    return array or raw

@@ -64,6 +64,19 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     ("hold", re.compile(rf"sched: _hold_job_rec: hold on {_JOB}")),
     ("release", re.compile(rf"sched: _release_job_rec: release hold on {_JOB}")),
     ("kill", re.compile(rf"_slurm_rpc_kill_job: REQUEST_KILL_JOB {_JOB}")),
+    ("killed", re.compile(rf"\w+: preempted {_JOB} had to be killed")),
+    ("killed", re.compile(rf"Killing {_JOB} on failed node")),
+    ("limit", re.compile(rf"sched: _update_job: setting time_limit to (\d+) for {_JOB}")),
+    ("throttle", re.compile(rf"_update_job: set max_run_tasks to (\d+) for job array {_JOB}")),
+    ("set priority", re.compile(rf"sched: _update_job: set priority to (\d+) for {_JOB}")),
+    (
+        "set priority",
+        re.compile(
+            r"sched: _update_job: nice changed from \d+ to \d+, "
+            rf"setting priority to (\d+) for {_JOB}"
+        ),
+    ),
+    ("suspend", re.compile(r"_slurm_rpc_suspend\((suspend|resume)\) for (\S+)")),
     ("over", re.compile(rf"{_JOB} timed out, (.*)")),
     ("over", re.compile(rf"Time limit exhausted for {_JOB}")),
     (
@@ -74,6 +87,8 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     ("tick", re.compile(r"priority/multifactor: _ft_debug:")),
     ("tick", re.compile(r"priority/multifactor: _priority_p_set_assoc_usage_debug:")),
     ("responding", re.compile(r"Node (\S+) now responding")),
+    ("responding", re.compile(r"(?:node_did_resp: )?node (\S+) returned to service")),
+    ("lost", re.compile(r"error: Nodes (\S+) not responding")),
     ("node", re.compile(r"update_node: node (\S+) state set to (\S+)")),
     (
         "reserve",

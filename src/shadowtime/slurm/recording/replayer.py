@@ -12,12 +12,12 @@ from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
 from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.recording.acts import ACTS
 from shadowtime.slurm.recording.folder import start_second
 from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
-from shadowtime.slurm.recording.log import Event, job_number, stamp
+from shadowtime.slurm.recording.log import Event, job_number
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
-from shadowtime.slurm.state import SlurmState, Window
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.times import parse_limit
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.recording.folder import Recording
+    from shadowtime.slurm.state import SlurmState
     from shadowtime.slurm.usage import Holding
 
 COMPLETING = 0.35
@@ -56,6 +57,10 @@ class Replayer:
     waits_for: dict[int, str] = field(default_factory=dict)
     ended: dict[int, Ended] = field(default_factory=dict)
     tasks_of: dict[int, set[int]] = field(default_factory=dict)
+    task_of: dict[int, int] = field(default_factory=dict)
+    """The task of an array that a job is."""
+    limits: dict[int, int] = field(default_factory=dict)
+    """Limits that an operator has set, by record."""
     last_end: float = -1e9
     lowest: int = 0
     status: dict[int, int] = field(default_factory=dict)
@@ -148,6 +153,15 @@ class Replayer:
         handler = getattr(self, f"_on_{event.kind}", None)
         if handler is not None:
             handler(event)
+        elif event.kind in ACTS:
+            ACTS[event.kind](self, event)
+
+    def record_of(self, label: str) -> int:
+        """The pending record of a label: a task that was requeued has one of its own, the others
+        share the array's.
+        """
+        raw, array, _ = job_number(label)
+        return raw if raw in self.pending else array or raw
 
     def _on_submit(self, event: Event) -> None:
         number, _, _ = job_number(event.fields[0])
@@ -189,9 +203,11 @@ class Replayer:
         by_backfill: bool = False,
     ) -> None:
         raw, array, task = job_number(label)
-        record = self.pending.pop(array or raw, None)
+        record = self.pending.pop(self.record_of(label), None)
         if record is None:
             return
+        if task is not None:
+            self.task_of[raw] = task
         if record.tasks:
             rest = [one for one in record.tasks if one != task]
             self.tasks_of.setdefault(array, set()).add(raw)
@@ -207,6 +223,8 @@ class Replayer:
                 self.pending[array] = left
         else:
             job = replace(record)
+            if record.array in self.pending:
+                self.pending[record.array].started_tasks += 1
         job.partition = partition
         job.start = start_second(self.recording, raw, event.time)
         job.nodes = self.state.machine.mask(expand(nodes))
@@ -236,9 +254,9 @@ class Replayer:
             job.in_no_row = overlaps(job, self.running.values())
         self.running[raw] = job
         self.state.usage.take(job.holding)
-        self._list_running(job.start)
+        self.list_running(job.start)
 
-    def _list_running(self, now: int) -> None:
+    def list_running(self, now: int) -> None:
         """After a start or an end: which jobs run, and which are suspended or resumed."""
         state = self.state
         state.running = sorted(self.running.values(), key=lambda one: one.record)
@@ -258,13 +276,13 @@ class Replayer:
 
     def _on_done(self, event: Event) -> None:
         raw, _, _ = job_number(event.fields[0])
-        self._end(raw, event.time, good=self.status.get(raw, 0) == 0)
+        self.end(raw, event.time, good=self.status.get(raw, 0) == 0)
 
     def _on_over(self, event: Event) -> None:
         raw, _, _ = job_number(event.fields[0])
-        self._end(raw, event.time, good=False)
+        self.end(raw, event.time, good=False)
 
-    def _end(self, raw: int, time: float, *, good: bool) -> None:
+    def end(self, raw: int, time: float, *, good: bool) -> None:
         job = self.running.pop(raw, None)
         self.ended[raw] = Ended(good, time)
         if job is None:
@@ -275,24 +293,17 @@ class Replayer:
         if job.array and job.array in self.pending:
             self.pending[job.array].started_tasks -= 1
         self._charge_end(job, int(time))
-        self._list_running(int(time))
+        self.list_running(int(time))
 
-    def _on_kill(self, event: Event) -> None:
-        raw, array, task = job_number(event.fields[0])
-        if task is None and (array or raw) in self.pending:
-            del self.pending[array or raw]
-            if array and self.tasks_of.get(array):
-                self.ended[array] = Ended(False, event.time)
-            else:
-                self.ended[array or raw] = Ended(False, event.time)
-        elif raw in self.running:
-            self._end(raw, event.time, good=False)
+    def cancel(self, number: int, time: float) -> None:
+        """A waiting record, of an array what waits of it, is gone."""
+        self.pending.pop(number, None)
+        self.ended[number] = Ended(False, time)
 
     def _on_preempted(self, event: Event) -> None:
         victim, how, winner = event.fields
         raw, _, _ = job_number(victim)
-        for_raw, for_array, _ = job_number(winner)
-        preemptor = self.pending.get(for_array or for_raw)
+        preemptor = self.pending.get(self.record_of(winner))
         if preemptor is not None:
             preemptor.evicted_at = int(event.time)
         job = self.running.pop(raw, None)
@@ -306,7 +317,7 @@ class Replayer:
         else:
             self.ended[raw] = Ended(False, event.time)
             self.last_end = event.time
-        self._list_running(int(event.time))
+        self.list_running(int(event.time))
 
     def _on_requeued(self, event: Event) -> None:
         raw, _, _ = job_number(event.fields[0])
@@ -316,8 +327,14 @@ class Replayer:
             if job is None:
                 return
             self.state.usage.give(job.holding)
-            self._list_running(int(event.time))
-        fresh = record_of(self.recording, self.state.machine, raw)
+            self.last_end = event.time
+            if job.array in self.pending:
+                self.pending[job.array].started_tasks -= 1
+            self.list_running(int(event.time))
+        fresh = record_of(self.recording, self.state.machine, job.array or raw)
+        if job.array:
+            fresh = replace(fresh, id=raw, tasks=[])
+        fresh.limit = self.limits.get(raw, fresh.limit)
         fresh.record, fresh.priority = job.record, job.priority
         if self.state.parameters.rules.requeued_last and not self.has_priorities:
             self.lowest -= 1
@@ -332,20 +349,6 @@ class Replayer:
         for other in self.leaving.values():
             self.state.completing |= other.nodes
 
-    def _on_hold(self, event: Event) -> None:
-        raw, array, _ = job_number(event.fields[0])
-        job = self.pending.get(array or raw)
-        if job is not None:
-            job.held = True
-
-    def _on_release(self, event: Event) -> None:
-        raw, array, _ = job_number(event.fields[0])
-        job = self.pending.get(array or raw)
-        if job is not None:
-            job.held = False
-            self.lowest -= 1
-            job.priority = self.lowest
-
     def _on_priority(self, event: Event) -> None:
         job = self.pending.get(int(event.fields[0]))
         if job is not None and not job.held:
@@ -356,32 +359,6 @@ class Replayer:
                     if event.time < when < event.time + 50 and value == job.priority - 1:
                         job.priority = value
                         break
-
-    def _on_node(self, event: Event) -> None:
-        mask = self.state.machine.mask(expand(event.fields[0]))
-        word = event.fields[1].upper()
-        if word.startswith(("DRAIN", "DOWN", "FAIL")):
-            self.state.up &= ~mask
-        elif event.line not in self.registers:
-            self.state.up |= mask
-        self.changes = event.time
-
-    def _on_responding(self, event: Event) -> None:
-        """A resumed node is of use once it has registered again."""
-        self.state.up |= self.state.machine.mask(expand(event.fields[0]))
-
-    def _on_reserve(self, event: Event) -> None:
-        name, _, nodes, begin, end = event.fields
-        shift = self.recording.shift
-        others = tuple(one for one in self.state.windows if one.name != name)
-        window = Window(
-            name=name,
-            nodes=self.state.machine.mask(expand(nodes)),
-            begin=stamp(begin) + shift,
-            end=stamp(end) + shift,
-        )
-        self.state.windows = (*others, window)
-        self.changes = event.time
 
     def _on_tick(self, event: Event) -> None:
         now = int(event.time)
