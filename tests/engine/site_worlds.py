@@ -52,8 +52,9 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
                 weight=pick.one([1, 1, 2]),
             )
         )
+    licences = {"m": pick.number(1, 3), "k": 2}
     if plain:
-        return Site(nodes=tuple(nodes), resources=RESOURCES)
+        return Site(nodes=tuple(nodes), resources=RESOURCES, licences=licences)
     names = [node.name for node in nodes]
     partitions = []
     for i in range(pick.number(1, 2)):
@@ -107,8 +108,8 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
             group_jobs=pick.one(small),
             user_jobs=pick.one(small),
             account_jobs=pick.one(small),
-            group_resources=pick.one([{}, {"cpus": 3}, {"nodes": 2, "gpu": 1}]),
-            user_resources=pick.one([{}, {"cpus": 2}, {"memory": 4}]),
+            group_resources=pick.one([{}, {"cpus": 3}, {"cpus": 6}, {"nodes": 2, "gpu": 1}]),
+            user_resources=pick.one([{}, {"cpus": 2}, {"cpus": 5, "nodes": 2}, {"memory": 4}]),
             group_minutes=pick.one([{}, {}, {"cpus": 1}]),
             group_run_minutes=pick.one([{}, {}, {"cpus": 1}]),
             group_wall=pick.one([None, None, 30]),
@@ -131,7 +132,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
         ),
         reservations=tuple(reservations),
         outages=tuple(outages),
-        licences={"m": 1},
+        licences=licences,
         requeue=pick.yes(),
         enforce=frozenset({"limits"}) if limited else frozenset(),
     )
@@ -160,10 +161,11 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         "gres": gres,
         "cpus_per_gpu": pick.one([None, None, 2]),
         "features": pick.one(FEATURES),
-        "exclusive": pick.one([False, False, False, True]),
+        "exclusive": pick.one([False, False, True]),
         "contiguous": pick.one([False, False, False, True]),
         "wanted": pick.one([(), (), ("n0",)]),
         "excluded": pick.one([(), (), ("n1",)]),
+        "licences": pick.one([(), (), (("m", 1),), (("m", 2),), (("m", 1), ("k", 2))]),
     }
     if plain:
         return Request(**common)
@@ -173,7 +175,6 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         qos=pick.one(["", "q"]),
         account=pick.one(["", "a"]),
         reservation=pick.one(["", "", "", "r0"]),
-        licences=pick.one([(), (), (("m", 1),)]),
     )
 
 

@@ -143,8 +143,13 @@ def job_allowed(
     seconds: int,
     user: str,
 ) -> bool:
-    """True if no bound on the job alone forbids it permanently: wall time, amounts, reservation."""
+    """True if no bound on the job alone forbids it permanently.
+
+    Wall time, amounts, a reservation, or more licences than the site has.
+    """
     if partition.max_time is not None and seconds > partition.max_time:
+        return False
+    if any(count > site.licences.get(name, 0) for name, count in request.licences):
         return False
     if shape.reservation >= 0:
         named = site.reservations[shape.reservation]

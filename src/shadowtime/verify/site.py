@@ -314,7 +314,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Held:
-    node: int
+    node: int | str  # a licence by its name
     start: int
     end: int
     amounts: Vector
@@ -378,8 +378,17 @@ class SiteWorld:
     """Functions of the user's own, where the policy brings some."""
 
     # -- amounts
-    def capacity(self, node: int) -> Vector:
+    def capacity(self, node: int | str) -> Vector:
+        if isinstance(node, str):
+            return (self.site.licences.get(node, 0),)
         return tuple(self.site.nodes[node].amounts)
+
+    def parts(self, shape: Shape, tasks: Tasks) -> list[tuple[int | str, Vector]]:
+        """What a place takes: on each node, and of each licence."""
+        nodes: list[tuple[int | str, Vector]] = [
+            (node, self.takes(shape, node, count)) for node, count in tasks.items()
+        ]
+        return nodes + [(name, (count,)) for name, count in shape.request.licences]
 
     def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
         if shape.exclusive:
@@ -409,26 +418,32 @@ class SiteWorld:
         return most
 
     def held_by_running(self) -> list[Held]:
-        return [
-            Held(node, self.now, run.expected_end(self.now), self.takes(run.shape, node, tasks))
-            for run in self.running
-            for node, tasks in run.tasks.items()
-        ]
+        return [held for run in self.running for held in self.held_by_run(run)]
+
+    def held_by_run(self, run: Run) -> list[Held]:
+        end = run.expected_end(self.now)
+        return [Held(what, self.now, end, some) for what, some in self.parts(run.shape, run.tasks)]
 
     def held_by(self, plan: Plan, length: int) -> list[Held]:
+        end = plan.start + length
         return [
-            Held(node, plan.start, plan.start + length, self.takes(plan.shape, node, tasks))
-            for node, tasks in plan.tasks.items()
+            Held(what, plan.start, end, some) for what, some in self.parts(plan.shape, plan.tasks)
         ]
 
-    def free_at(self, held: list[Held], node: int, when: int) -> Vector:
+    def licences_free(self, shape: Shape, held: list[Held], start: int, length: int) -> bool:
+        return all(
+            count <= self.free_during(held, name, start, length)[0]
+            for name, count in shape.request.licences
+        )
+
+    def free_at(self, held: list[Held], node: int | str, when: int) -> Vector:
         free = list(self.capacity(node))
         for h in held:
             if h.node == node and h.start <= when < h.end:
                 free = [a - b for a, b in zip(free, h.amounts, strict=True)]
         return tuple(free)
 
-    def free_during(self, held: list[Held], node: int, start: int, length: int) -> Vector:
+    def free_during(self, held: list[Held], node: int | str, start: int, length: int) -> Vector:
         moments = [start] + [h.start for h in held if h.node == node]
         free = self.free_at(held, node, start)
         for t in moments:
@@ -467,9 +482,15 @@ class SiteWorld:
         length: int,
         *,
         planning: bool = False,
+        allowed: Callable[[Tasks], bool] | None = None,
     ) -> Tasks | None:
-        """Tasks on named nodes for [start, start + length), None where the shape does not fit."""
+        """Tasks on named nodes for [start, start + length), None where the shape does not fit.
+
+        ``allowed``: no node is used for more tasks, nor are nodes used together, than it allows.
+        """
         if not self.reservation_open(shape, start, length):
+            return None
+        if not self.licences_free(shape, held, start, length):
             return None
         room = {}
         for node in shape.nodes:
@@ -479,10 +500,12 @@ class SiteWorld:
                     holds = min(holds, self.in_cap(shape, node))
                 if holds > 0:
                     room[node] = holds
+        if allowed is not None:
+            room = self.narrow(room, allowed)
         if not shape.wanted <= set(room):
             return None
         if shape.in_a_row:
-            return self.row_of_nodes(shape, room)
+            return self.row_of_nodes(shape, room, allowed)
         order = list(room)
         weight = {node: self.site.nodes[node].weight for node in room}
         first = {node: (node not in shape.wanted, weight[node]) for node in room}
@@ -497,6 +520,91 @@ class SiteWorld:
             and shape.wanted <= {node}
             and missing(shape.counts, [node]) == 0
         ]
+        if allowed is not None:
+            if len(room) < shape.least or sum(room.values()) < shape.tasks:
+                return None
+            found = self.place_by_rule(row, shape, room, order, first, free, alone, held, start)
+            if found is not None and allowed(found):
+                return found
+            return self.search(shape, order, room, allowed)
+        return self.place_by_rule(row, shape, room, order, first, free, alone, held, start)
+
+    def under_limits(
+        self,
+        row: int,
+        shape: Shape,
+        held: list[Held],
+        start: int,
+        length: int,
+        *,
+        planning: bool = False,
+        bare: bool = False,
+    ) -> Tasks | None:
+        """The rule's choice if the limits allow it; else a choice among what they allow.
+
+        Slurm makes no second choice.
+        """
+
+        def allowed(tasks: Tasks) -> bool:
+            return self.within(row, shape, tasks, bare=bare)
+
+        tasks = self.place(row, shape, held, start, length, planning=planning)
+        if tasks is None or allowed(tasks):
+            return tasks
+        if self.rule == "slurm":
+            return None
+        return self.place(row, shape, held, start, length, planning=planning, allowed=allowed)
+
+    @staticmethod
+    def narrow(room: Tasks, allowed: Callable[[Tasks], bool]) -> Tasks:
+        """What each node holds within the limits by itself."""
+        most = {
+            node: max((k for k in range(1, held + 1) if allowed({node: k})), default=0)
+            for node, held in room.items()
+        }
+        return {node: held for node, held in most.items() if held > 0}
+
+    @staticmethod
+    def search(
+        shape: Shape, order: list[int], room: Tasks, allowed: Callable[[Tasks], bool]
+    ) -> Tasks | None:
+        """The first set of nodes in this order that is allowed; every one is tried."""
+
+        def go_on(at: int, chosen: Tasks, left: int) -> Tasks | None:
+            if left == 0 and len(chosen) >= shape.least:
+                return chosen
+            if at == len(order) or len(chosen) == shape.most:
+                return None
+            node = order[at]
+            due = max(0, shape.least - len(chosen) - 1)
+            usable = True
+            if shape.counts:
+                still = missing(shape.counts, [*chosen, node])
+                due = max(due, still)
+                usable = len(chosen) + 1 + still <= shape.most and due < left
+            if usable:
+                more = {**chosen, node: min(room[node], left - due)}
+                if allowed(more):
+                    found = go_on(at + 1, more, left - more[node])
+                    if found is not None:
+                        return found
+            return None if node in shape.wanted else go_on(at + 1, chosen, left)
+
+        return go_on(0, {}, shape.tasks)
+
+    def place_by_rule(
+        self,
+        row: int,
+        shape: Shape,
+        room: Tasks,
+        order: list[int],
+        first: dict[int, tuple[bool, int]],
+        free: dict[int, Vector],
+        alone: list[int],
+        held: list[Held],
+        start: int,
+    ) -> Tasks | None:
+        """Among nodes with room; ``order`` is left as the rule sorts it."""
         if self.rule == "best-fit":
             if alone:
                 best = min(alone, key=lambda n: (first[n], free[n], order.index(n)))
@@ -524,8 +632,8 @@ class SiteWorld:
             found = self.walk(shape, order, room)
             if found is not None:
                 return found
-        order = sorted(room, key=lambda n: (n not in shape.wanted, -room[n]))
-        found = self.walk(shape, order, room)
+        largest = sorted(room, key=lambda n: (n not in shape.wanted, -room[n]))
+        found = self.walk(shape, largest, room)
         assert not shape.counts or (found is not None) == possible(shape, room)
         return found
 
@@ -638,7 +746,9 @@ class SiteWorld:
         return chosen
 
     @staticmethod
-    def row_of_nodes(shape: Shape, room: Tasks) -> Tasks | None:
+    def row_of_nodes(
+        shape: Shape, room: Tasks, allowed: Callable[[Tasks], bool] | None = None
+    ) -> Tasks | None:
         """Neighbours alone: the first node from which as few as possible hold all tasks."""
         for begin in sorted(room):
             nodes = [begin]
@@ -647,7 +757,9 @@ class SiteWorld:
                     break
                 nodes.append(nodes[-1] + 1)
             if len(nodes) >= shape.least and sum(room[n] for n in nodes) >= shape.tasks:
-                return SiteWorld.walk(shape, nodes, room)
+                found = SiteWorld.walk(shape, nodes, room)
+                if allowed is None or (found is not None and allowed(found)):
+                    return found
         return None
 
     def reservation_open(self, shape: Shape, start: int, length: int) -> bool:
@@ -668,25 +780,45 @@ class SiteWorld:
             start = max(start, r.begin - (self.workload.epoch or 0))
             if not self.reservation_open(shape, start, length):
                 return False
-        room: list[tuple[bool, int]] = []
-        empty: Tasks = {}
-        for node in shape.nodes:
-            gone = any(
-                c.node == node and c.known <= self.now and c.end >= FOREVER and not c.reservation
-                for c in self.closings
-            )
-            holds = 0 if gone else self.holds(shape, node, self.capacity(node))
-            if holds == 0 and node in shape.wanted:
-                return False
-            if holds > 0:
-                room.append((node not in shape.wanted, -holds))
-                empty[node] = holds
+        empty = self.room_when_empty(shape)
+        room = [(node not in shape.wanted, -holds) for node, holds in empty.items()]
+        if not shape.wanted <= set(empty):
+            return False
         if shape.in_a_row:
             return self.row_of_nodes(shape, empty) is not None
         if shape.counts:
             return possible(shape, empty)
         best = [-h for _, h in sorted(room)][: shape.most]
         return len(room) >= shape.least and sum(best) >= shape.tasks
+
+    def room_when_empty(self, shape: Shape) -> Tasks:
+        """What the nodes that are not closed for good hold, if nothing runs."""
+        gone = {
+            c.node
+            for c in self.closings
+            if c.known <= self.now and c.end >= FOREVER and not c.reservation
+        }
+        room = {
+            node: self.holds(shape, node, self.capacity(node))
+            for node in shape.nodes
+            if node not in gone
+        }
+        return {node: held for node, held in room.items() if held > 0}
+
+    def allowed_when_empty(self, row: int, shape: Shape, *, bare: bool = False) -> bool:
+        """Is there a place under the limits, if nothing holds the nodes?"""
+
+        def allowed(tasks: Tasks) -> bool:
+            return self.within(row, shape, tasks, bare=bare)
+
+        if self.rule == "slurm":
+            return True
+        room = self.narrow(self.room_when_empty(shape), allowed)
+        if not shape.wanted <= set(room):
+            return False
+        if shape.in_a_row:
+            return self.row_of_nodes(shape, room, allowed) is not None
+        return self.search(shape, list(room), room, allowed) is not None
 
     def estimate(self, row: int) -> int:
         """What the job's next attempt is expected to take."""
@@ -713,8 +845,11 @@ class SiteWorld:
         held: list[Held],
         before: int = FOREVER,
         after: int = -1,
+        *,
+        bare: bool = False,
     ) -> Plan | None:
         length = self.estimate(row)
+        rejected: list[Shape] = []
         times = {self.now, after} | {h.end for h in held} | {c.end for c in self.closings}
         for shape in shapes:
             if shape.reservation is not None:
@@ -722,9 +857,15 @@ class SiteWorld:
         for t in sorted(times):
             if max(self.now, after) <= t < before:
                 for shape in shapes:
-                    tasks = self.place(row, shape, held, t, length, planning=True)
+                    if shape in rejected:
+                        continue
+                    tasks = self.under_limits(row, shape, held, t, length, planning=True, bare=bare)
                     if tasks is not None:
                         return Plan(t, shape, tasks)
+                    if self.rule == "slurm" and self.place(
+                        row, shape, held, t, length, planning=True
+                    ):
+                        rejected.append(shape)  # Slurm chooses nodes, then rejects them
         return None
 
     # -- limits
@@ -753,13 +894,9 @@ class SiteWorld:
                     found[scope, kind, "run", name] = amount * job.request
                 if kind == "group" and name in bounds.group_minutes:
                     found[scope, kind, "minutes", name] = amount * job.request
-        for name, count in shape.request.licences:
-            found["licence", name] = count
         return found
 
     def bound(self, row: int, shape: Shape, key: Any) -> int:
-        if key[0] == "licence":
-            return int(self.site.licences.get(key[1], 0))
         for scope, kind, bounds in self.scopes(row, shape):
             if (scope, kind) == key[:2]:
                 if key[2] in ("jobs", "wall"):
@@ -813,6 +950,8 @@ class SiteWorld:
         job = self.jobs[row]
         if shape.partition.max_time is not None and job.request > shape.partition.max_time:
             return False
+        if any(n > self.site.licences.get(name, 0) for name, n in shape.request.licences):
+            return False
         r = shape.reservation
         closed = r is not None and bool(r.users or r.accounts)
         mine = closed and (self.user(row) in r.users or shape.request.account in r.accounts)
@@ -849,9 +988,11 @@ class SiteWorld:
         most = max((n for n in range(1, shape.per_node + 1) if allowed(n)), default=0)
         return replace(shape, per_node=most)
 
-    def within(self, row: int, shape: Shape, tasks: Tasks | None) -> bool:
+    def within(self, row: int, shape: Shape, tasks: Tasks | None, *, bare: bool = False) -> bool:
+        """``bare``: as if nothing were in use."""
         for key, amount in self.charges(row, shape, tasks).items():
-            if self.usage.get(key, 0) + amount > self.bound(row, shape, key):
+            used = 0 if bare else self.usage.get(key, 0)
+            if used + amount > self.bound(row, shape, key):
                 return False
         return True
 
@@ -869,6 +1010,7 @@ class SiteWorld:
             if self.allowed_ever(row, shape)
             and self.placeable(row, shape)
             and self.within(row, shape, None)
+            and self.allowed_when_empty(row, shape)
         ]
 
     # -- starts and ends
@@ -993,8 +1135,8 @@ class Rules:
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
     for shape in world.considered(row):
-        tasks = world.place(row, shape, held, world.now, world.estimate(row))
-        if tasks is not None and world.within(row, shape, tasks):
+        tasks = world.under_limits(row, shape, held, world.now, world.estimate(row))
+        if tasks is not None:
             return shape, tasks
     return None
 
@@ -1154,11 +1296,7 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
 
     def runs_without(gone: list[Run]) -> list[Held]:
         kept = [run for run in world.running if run not in gone]
-        return [
-            Held(node, world.now, run.expected_end(world.now), world.takes(run.shape, node, tasks))
-            for run in kept
-            for node, tasks in run.tasks.items()
-        ]
+        return [held for run in kept for held in world.held_by_run(run)]
 
     def shadow(row: int) -> list[Run]:
         behind = [run for run in world.running if rank(world.row_of(run)) > rank(row)]
@@ -1175,10 +1313,12 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
         return try_start(world, row, runs_without(gone)) is not None
 
     def choose_victims(row: int) -> list[Run]:
-        usable = {node for shape in world.considered_ever(row) for node in shape.nodes}
+        shapes = world.considered_ever(row)
+        usable: set[int | str] = {node for shape in shapes for node in shape.nodes}
+        usable |= {name for shape in shapes for name, _ in shape.request.licences}
         victims: list[Run] = []
         for run in sorted(shadow(row), key=wish, reverse=True):
-            if usable & set(run.tasks):
+            if usable & {what for what, _ in world.parts(run.shape, run.tasks)}:
                 victims.append(run)
                 if starts(row, victims):
                     break
@@ -1256,6 +1396,8 @@ class Conservative:
         plan, length = self.plan[row], world.estimate(row)
         if not world.reservation_open(plan.shape, plan.start, length) or plan.start < world.now:
             return False
+        if not world.licences_free(plan.shape, held, plan.start, length):
+            return False
         for node, tasks in plan.tasks.items():
             free = world.free_during(held, node, plan.start, length)
             needs = world.takes(plan.shape, node, tasks)
@@ -1310,7 +1452,7 @@ class Conservative:
         shapes = [
             s for s in world.shapes[row] if world.allowed_ever(row, s) and world.placeable(row, s)
         ]
-        plan = world.earliest(row, shapes, self.held(world, without=row), before)
+        plan = world.earliest(row, shapes, self.held(world, without=row), before, bare=True)
         if plan is not None:
             self.plan[row] = plan
 
@@ -1322,10 +1464,10 @@ class Conservative:
             plan = self.plan[row]
             if plan.start > world.now and not self.rules.compress:
                 for shape in world.considered(row):
-                    tasks = world.place(
+                    tasks = world.under_limits(
                         row, shape, self.held(world, without=row), world.now, world.estimate(row)
                     )
-                    if tasks is not None and world.within(row, shape, tasks):
+                    if tasks is not None:
                         self.plan[row] = plan = Plan(world.now, shape, tasks)
                         break
             if plan.start > world.now:

@@ -27,7 +27,8 @@ class Alternative:
 
     shape: int
     buckets: tuple[int, ...]
-    licences: tuple[tuple[str, int], ...]
+    amounts: tuple[tuple[str, int], ...]
+    """What it takes of amounts that are counted over the whole site: licences."""
     tier: int
     reserves: int = RESERVES_FREELY
     """Whether it may be planned, and how plans are counted (kernel/site/fields.py)."""

@@ -33,9 +33,11 @@ from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import FAILED, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+from shadowtime.kernel.site.amounts import takes_amounts
 from shadowtime.kernel.site.fields import (
     ALT,
     ALT_SHAPE,
+    AMOUNTS,
     ASK,
     ASKED,
     BROKEN,
@@ -243,6 +245,7 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
     now = state.reg[NOW]
     length = state.job[job, ESTIMATE]
     ask = ground.job[job, ASK]
+    counted = ground.mark[AMOUNTS] != 0 and takes_amounts(ground, ground.job[job, ALT])
     first = asked - ground.mark[GAINS_FROM]
     behind = ground.mark[GAINS] - ground.mark[GAINS_FROM]
     if behind - first > MANY_GAINS:
@@ -253,6 +256,10 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
         begin = max(now, ground.gain[row, 1] - length + 1)
         stop = min(due, ground.gain[row, 2])
         if begin >= stop or (begin >= since and stop <= until):
+            continue
+        if counted:  # whatever left this node may have held what the job lacks elsewhere
+            since = min(since, begin)
+            until = max(until, stop)
             continue
         for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
             shape = ground.alt[alt, ALT_SHAPE]

@@ -49,6 +49,7 @@ from shadowtime.kernel.registers import ENDED as ENDED_NOW
 from shadowtime.kernel.running import job_at
 from shadowtime.kernel.site.fields import (
     AFTER_START,
+    AMOUNTS,
     BEGINS,
     CANCELLED,
     CANCELS,
@@ -303,7 +304,7 @@ def lacks_room(state: Any, ground: Any, plans: int) -> bool:
     """
     wide = ground.mark[WIDE]
     starts = min(wide, state.host[TOTAL_FREE, 0, 0] + ground.mark[HELD])
-    steps = 2 * min(wide, plans) + starts + 64
+    steps = 2 * min(wide, plans) + starts
     entries = starts + min(wide, plans) + 64
     if ground.mark[KEEPS] != 0:
         steps += 2 * wide
@@ -311,6 +312,7 @@ def lacks_room(state: Any, ground: Any, plans: int) -> bool:
         gains = ground.mark[GAINS] - ground.mark[GAINS_FROM] + 2 * wide + ground.mark[HELD] + 64
         if ground.mark[KEEPS] == COMPRESSED and gains > ground.gain.shape[0]:
             return True
+    steps = (1 + ground.mark[AMOUNTS]) * steps + 64
     return bool(
         state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
         or ground.mark[STEPS_SPARE] < steps

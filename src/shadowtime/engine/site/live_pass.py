@@ -174,7 +174,7 @@ def with_places(
     place = np.empty(len(ground.place) + len(nodes) + wide, np.int64)
     place[: len(nodes)] = nodes << 32 | tasks
     ground.mark[f.ENTRIES] = len(nodes)
-    more = 2 * len(nodes) + wide
+    more = (1 + int(ground.mark[f.AMOUNTS])) * (2 * len(nodes) + wide)
     step = np.empty((len(ground.step) + more, ground.step.shape[1]), np.int64)
     used = int(ground.mark[f.STEPS_USED])
     step[:used] = ground.step[:used]

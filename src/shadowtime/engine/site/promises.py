@@ -7,15 +7,16 @@ from typing import Any
 from shadowtime.kernel.fields import ESTIMATE, PROMISED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, SLIPPED
-from shadowtime.kernel.site.choose import choose
+from shadowtime.kernel.site.amounts import amounts_from
 from shadowtime.kernel.site.fields import (
+    ALT,
     ALT_SHAPE,
+    AMOUNTS,
     ASK,
     ASKED,
     BROKEN,
     DUE,
     GAINS,
-    HAS_LIMITS,
     LEFT,
     LEVEL,
     NEXT,
@@ -30,17 +31,17 @@ from shadowtime.kernel.site.fields import (
     TIME,
     WITHDRAWN,
 )
-from shadowtime.kernel.site.limits import ASKED_FOR, IN_SCRATCH, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import closed
 from shadowtime.kernel.site.start import (
+    admits,
     ask_earliest,
     hold_plan,
     keep_place,
     note_gain,
-    open_for,
 )
 from shadowtime.kernel.site.steps import amount, current
+from shadowtime.kernel.site.under_limits import place_at
 
 
 @routine
@@ -112,7 +113,7 @@ def repair(state: Any, ground: Any, f: Any, count: int) -> None:
 
 @kernel
 def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
-    """True if the promised nodes are still free and open for the whole estimate."""
+    """True if what was promised is still free, and the nodes open, for the whole estimate."""
     now = state.reg[NOW]
     shape = ground.job[job, SHAPE]
     end = due + state.job[job, ESTIMATE]
@@ -123,6 +124,11 @@ def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
         ground.reservation[named, RES_KNOWN] > now
         or ground.reservation[named, RES_BEGIN] > due
         or ground.reservation[named, RES_END] < end
+    ):
+        return False
+    if (
+        ground.mark[AMOUNTS] != 0
+        and amounts_from(ground, ground.job[job, ALT], now, due, end - due) > due
     ):
         return False
     resources = ground.step.shape[1] - LEVEL
@@ -152,16 +158,14 @@ def start_early(state: Any, ground: Any, job: int) -> None:
     ask = ground.job[job, ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         shape = ground.alt[alt, ALT_SHAPE]
-        if not open_for(ground, now, shape, length):
+        if not admits(state, ground, job, alt, length):
             continue
         named = ground.shape[shape, RESERVATION]
         if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
             continue
-        if ground.mark[HAS_LIMITS] != 0 and not within(state, ground, job, alt, number(ASKED_FOR)):
+        if ground.mark[AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
             continue
-        if choose(state, ground, job, shape, now, length) and (
-            ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(IN_SCRATCH))
-        ):
+        if place_at(state, ground, job, alt, now, length, number(0)):
             promise(state, ground, job, now, alt)
             return
     hold_plan(ground, job, now, due, due + length, number(-1))

@@ -102,12 +102,13 @@ def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
     mark = ground.mark
     held = int(mark[f.HELD])
     more = 8 * int(mark[f.WIDE]) + 2 * held + 256
+    steps = (1 + int(mark[f.AMOUNTS])) * more
     if state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]:
         tried = np.zeros((columns.TRIED, 2 * state.tried.shape[1] + 16), np.int64)
         tried[:, : state.tried.shape[1]] = state.tried
         state = state._replace(tried=tried)
-    if mark[f.STEPS_SPARE] < more:
-        step = np.empty((len(ground.step) * 3 // 2 + more, ground.step.shape[1]), np.int64)
+    if mark[f.STEPS_SPARE] < steps:
+        step = np.empty((len(ground.step) * 3 // 2 + steps, ground.step.shape[1]), np.int64)
         used = int(mark[f.STEPS_USED])
         step[:used] = ground.step[:used]
         mark[f.STEPS_SPARE] += len(step) - len(ground.step)

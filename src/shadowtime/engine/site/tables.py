@@ -12,12 +12,13 @@ from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.site.asks import Asks, SiteClasses
+    from shadowtime.engine.site.asks import Alternative, Asks, SiteClasses
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
@@ -27,7 +28,7 @@ class Ground(NamedTuple):
     """The site as the kernels see it, and what each job has on it."""
 
     mark: Any  # int64[MARKS]: scalars
-    node: Any  # int64[N, FREE + 2R]
+    node: Any  # int64[N + A, FREE + 2R]: nodes, then counted amounts
     shape: Any  # int64[S, PER_TASK + 2R]
     mask: Any  # int64[...]: nodes of each mask, in the order in which they are looked at
     bits: Any  # int8[masks, N]
@@ -35,7 +36,7 @@ class Ground(NamedTuple):
     close: Any  # int64[closings, 4], by node and begin
     reservation: Any  # int64[reservations, 3]
     ask: Any  # int64[asks, 2]: first alternative, and behind the last
-    alt: Any  # int64[alternatives, 4 + licences]
+    alt: Any  # int64[alternatives, ALT_AMOUNTS + A]
     bucket: Any  # int64[...]: buckets of each alternative
     limit: Any  # int64[2, buckets, columns]: bounds and what is in use
     job: Any  # int64[n, COLUMNS]
@@ -79,19 +80,22 @@ def build_ground(
     mark[f.KEEPS] = keeps
     mark[f.SOONEST] = NEVER
     mark[f.RELEASED] = 1
+    counted = counted_amounts(asks, site)
+    mark[f.AMOUNTS] = len(counted)
+    rows = len(order) + len(counted)
     capacity = np.array([site.nodes[i].amounts for i in order], np.int64).reshape(-1, resources)
-    node = np.zeros((len(order), f.FREE + 2 * resources), np.int64)
-    node[:, f.FIRST_STEP] = np.arange(len(order))
+    node = np.zeros((rows, f.FREE + 2 * resources), np.int64)
+    node[:, f.FIRST_STEP] = np.arange(rows)
     weights = np.array([site.nodes[i].weight for i in order], np.int64)
-    node[:, f.WEIGHT] = np.unique(weights, return_inverse=True)[1]
-    node[:, f.INDEX] = order
-    node[:, f.FREE : f.FREE + resources] = capacity
-    node[:, f.FREE + resources :] = capacity
+    node[: len(order), f.WEIGHT] = np.unique(weights, return_inverse=True)[1]
+    node[: len(order), f.INDEX] = order
+    node[: len(order), f.FREE : f.FREE + resources] = capacity
+    node[: len(order), f.FREE + resources :] = capacity
     shape, mask, bits = shape_table(asks, capacity, row_of)
     count, kind = count_tables(asks, shape, row_of)
     close = closing_table(workload, site, row_of, node)
     mark[f.ANY_CLOSING] = len(close) > 0
-    alt, ask, bucket, limit = limit_tables(asks, site)
+    alt, ask, bucket, limit = limit_tables(asks, site, counted)
     mark[f.HAS_LIMITS] = bool(len(bucket))
     job = job_table(workload, requests, asks, shape)
     tiers = {max((a.tier for a in one), default=0) for one in asks.each}
@@ -99,13 +103,16 @@ def build_ground(
     cpus = int(capacity[:, 0].sum())
     width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2], f.SETS) + 2
     widest = int(job[:, f.WIDTH].max(initial=1))
-    steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n) + 64
+    steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n)
+    steps = (1 + len(counted)) * steps + 64
     step = np.empty((steps, f.LEVEL + resources), np.int64)
-    step[: len(order), f.TIME] = -NEVER
-    step[: len(order), f.NEXT] = -1
+    step[:rows, f.TIME] = -NEVER
+    step[:rows, f.NEXT] = -1
     step[: len(order), f.LEVEL :] = capacity
-    mark[f.STEPS_USED] = len(order)
-    mark[f.STEPS_SPARE] = steps - len(order)
+    step[len(order) : rows, f.LEVEL :] = 0
+    step[len(order) : rows, f.LEVEL] = list(counted.values())
+    mark[f.STEPS_USED] = rows
+    mark[f.STEPS_SPARE] = steps - rows
     ground = Ground(
         mark=mark,
         node=node,
@@ -279,15 +286,16 @@ def reservation_table(workload: Workload, site: Site) -> Ints:
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def limit_tables(asks: Asks, site: Site) -> tuple[Ints, Ints, Ints, Ints]:
+def counted_amounts(asks: Asks, site: Site) -> dict[str, int]:
+    """What the site has of each amount that some job takes of the whole site: its licences."""
+    asked = {name for one in asks.each for alt in one for name, _ in alt.amounts}
+    return {name: site.licences.get(name, 0) for name in sorted(asked)}
+
+
+def limit_tables(asks: Asks, site: Site, counted: dict[str, int]) -> tuple[Ints, Ints, Ints, Ints]:
     """Alternatives, asks, the buckets of each alternative, and bounds with what is in use."""
     resources = len(site.resources)
-    licences = sorted(site.licences)
-    asked = {name for one in asks.each for alt in one for name, _ in alt.licences}
-    licences += sorted(asked - set(licences))
-    width = 5 + 3 * resources + len(licences)
-    everybody = len(asks.buckets)
-    bounds = np.full((2, len(asks.buckets) + 1, width), f.NO_BOUND, np.int64)
+    bounds = np.full((2, len(asks.buckets), columns(resources)), f.NO_BOUND, np.int64)
     bounds[f.USED] = 0
     column = {name: k for k, name in enumerate((*site.resources, NODES))}
     for row, one in enumerate(asks.buckets):
@@ -301,33 +309,45 @@ def limit_tables(asks: Asks, site: Site) -> tuple[Ints, Ints, Ints, Ints]:
                 if name in column:
                     bounds[f.BOUND, row, first + column[name]] = most
             first += resources + 1
-    for k, name in enumerate(licences):
-        bounds[f.BOUND, everybody, 5 + 3 * resources + k] = site.licences.get(name, 0)
     alts: list[tuple[int, ...]] = []
     ask: list[tuple[int, int]] = []
     bucket: list[int] = []
     for alternatives in asks.each:
         ask.append((len(alts), len(alts) + len(alternatives)))
         for alt in alternatives:
-            charged = [*alt.buckets, *([everybody] if alt.licences else [])]
-            counts = dict(alt.licences)
+            taken = dict(alt.amounts)
             alts.append(
                 (
                     alt.shape,
                     len(bucket),
-                    len(charged),
+                    len(alt.buckets),
                     alt.reserves,
                     alt.jobs,
-                    *(counts.get(name, 0) for name in licences),
+                    charged_by_place(asks, alt),
+                    *(taken.get(name, 0) for name in counted),
                 )
             )
-            bucket += charged
+            bucket += alt.buckets
     return (
-        np.array(alts, np.int64).reshape(-1, f.ALT_LICENCES + len(licences)),
+        np.array(alts, np.int64).reshape(-1, f.ALT_AMOUNTS + len(counted)),
         np.array(ask, np.int64).reshape(-1, 2),
         np.array(bucket, np.int64),
         bounds,
     )
+
+
+def charged_by_place(asks: Asks, alt: Alternative) -> bool:
+    """True if limits may charge one place of an alternative more than another."""
+    if not alt.buckets:
+        return False
+    shape = asks.shapes[alt.shape]
+    if shape.exclusive or shape.all_memory or shape.floor or shape.divisor > 1:
+        return True
+    if shape.least == shape.most:
+        return False
+    bound = [asks.buckets[one] for one in alt.buckets]
+    names = {name for one in bound for name, _ in (*one.amounts, *one.run_seconds, *one.seconds)}
+    return any(shape.fixed) or NODES in names
 
 
 def job_table(workload: Workload, requests: Requests, asks: Asks, shape: Ints) -> Ints:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 
@@ -163,8 +163,12 @@ class Pass:
 
     def victims(self, head: int) -> list[int]:
         """What to stop so that the head starts now; nothing if it would still not fit."""
-        usable = self.nodes_of(head)
-        near = [row for row in self.shadow(head) if usable[self.places(row)].any()]
+        usable, amounts = self.nodes_of(head), self.amounts_of(head)
+        near = [
+            row
+            for row in self.shadow(head)
+            if usable[self.places(row)].any() or (amounts & self.amounts_of(row)).any()
+        ]
         if near and self.own.bits & 1 << VICTIM:
             near = self.as_wished(near)
         if not near or not self.fits(head, near):
@@ -208,6 +212,13 @@ class Pass:
         masks = ground.shape[ground.alt[first:behind, f.ALT_SHAPE], f.MASK]
         usable: Ints = ground.bits[masks].any(axis=0)
         return usable
+
+    def amounts_of(self, row: int) -> AnyArray:
+        """Which counted amounts a job takes, by any of its alternatives."""
+        ground = self.ground
+        first, behind = ground.ask[ground.job[row, f.ASK]].tolist()
+        taken: AnyArray = (ground.alt[first:behind, f.ALT_AMOUNTS :] > 0).any(axis=0)
+        return taken
 
     def reserve(self, head: int) -> int:
         """The head's earliest start as if the shadow jobs were not there; noted the first time."""

@@ -54,7 +54,7 @@ TIERS = 29
 """1 if jobs have different tiers."""
 ANY_CLOSING = 30
 TRIED = 31
-"""1 if a placement was found for the job asked about last, though a limit forbade it."""
+"""1 if nodes were found for the job asked about last, though limits forbade the first choice."""
 REPAIR = 32
 """1 if promises may not hold any more."""
 HELD = 33
@@ -74,9 +74,14 @@ CAPPED = 39
 """1 while what a node holds is bounded by the plans that it may still get."""
 GPUS = 40
 """Place of GPUs among the resources, -1 where they are not counted."""
+AMOUNTS = 41
+"""Amounts counted over the whole site, such as licences: the last rows of the table of nodes."""
+GIVEN_UP = 42
+"""Searches for a place under the limits that were given up."""
 MARKS = 44
 
-# The table of nodes, one row each, in (weight, index) order.
+# The table of nodes, one row each, in (weight, index) order; then a row for each counted amount,
+# whose steps have it in their first column.
 FIRST_STEP = 0
 WEIGHT = 1
 CLOSE_FROM = 2
@@ -182,8 +187,10 @@ ALT_RESERVES = 3
 """Whether it may be planned, and how plans are counted."""
 ALT_JOBS = 4
 """Jobs that limits count: 1, or 0 for a further part of a job that is written as several."""
-ALT_LICENCES = 5
-"""First of the columns of licences."""
+ALT_VARIES = 5
+"""1 if limits charge different places differently."""
+ALT_AMOUNTS = 6
+"""First of the columns of what it takes of each counted amount."""
 RESERVES_FREELY, RESERVES_COUNTED, RESERVES_BY_NODE, RESERVES_NEVER = 0, 1, 2, 3
 
 # Rows of scratch.
@@ -204,7 +211,9 @@ CHARGE = 7
 """What a start adds to each column of limits."""
 HITS = 8
 """For each set of counts of features: nodes used that satisfy one of them."""
-SCRATCH = 9
+HEADROOM = 9
+"""What the limits leave for a start of the job asked about last: R resources, then nodes."""
+SCRATCH = 10
 
 GROUPS = 4
 """Counts of features in one shape, at most."""

@@ -1,8 +1,8 @@
-"""Bounds of QOS, accounts and licences: what a start would add, and whether that is allowed.
+"""Bounds of QOS and accounts: what a start would add, and whether that is allowed.
 
 A bucket is a group that shares a bound (a QOS, a user in it, an account); its columns are what is
 counted: jobs, amounts in use (and nodes), amounts times limits of the running jobs, amounts times
-seconds used so far, wall time used so far, licences.
+seconds used so far, wall time used so far.
 """
 
 from __future__ import annotations
@@ -16,27 +16,25 @@ from shadowtime.kernel.site.fields import (
     ALT_COUNT,
     ALT_FROM,
     ALT_JOBS,
-    ALT_LICENCES,
     ALT_SHAPE,
     BOUND,
     CHARGE,
-    CHOSEN,
     DIVISOR,
-    GIVEN,
+    HEADROOM,
     LEAST,
     LEVEL,
+    NO_BOUND,
     PER_TASK,
     PLACE_COUNT,
     PLACE_FROM,
-    PLACED,
     TASKS,
     USED,
 )
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
-ASKED_FOR, IN_SCRATCH, IN_PLACE = 0, 1, 2
-"""Where the amounts come from: the request, the placement found last, the job's own place."""
+ASKED_FOR, IN_PLACE = 0, 1
+"""Where the amounts come from: the request, or the job's own place."""
 
 
 @routine
@@ -57,13 +55,10 @@ def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
     else:
         for k in range(resources):
             line[1 + k] = 0
-        nodes = ground.mark[PLACED] if source == IN_SCRATCH else ground.job[job, PLACE_COUNT]
+        nodes = ground.job[job, PLACE_COUNT]
         first = ground.job[job, PLACE_FROM]
-        for at in range(nodes):
-            if source == IN_SCRATCH:
-                node, tasks = ground.scratch[CHOSEN, at], ground.scratch[GIVEN, at]
-            else:
-                node, tasks = ground.place[first + at] >> 32, ground.place[first + at] & 0xFFFFFFFF
+        for at in range(first, first + nodes):
+            node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
             for k in range(resources):
                 line[1 + k] += amount(ground, shape, node, tasks, k)
     jobs = ground.alt[alt, ALT_JOBS]
@@ -74,8 +69,6 @@ def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
         line[2 + resources + k] = line[1 + k] * request
         line[3 + 2 * resources + k] = line[1 + k] * request
     line[4 + 3 * resources] = jobs * request
-    for k in range(ALT_LICENCES, ground.alt.shape[1]):
-        line[5 + 3 * resources + k - ALT_LICENCES] = ground.alt[alt, k]
 
 
 @routine
@@ -92,6 +85,31 @@ def within(state: Any, ground: Any, job: int, alt: int, source: int) -> bool:
             if ground.limit[USED, bucket, k] + line[k] > ground.limit[BOUND, bucket, k]:
                 return False
     return True
+
+
+@routine
+def find_headroom(state: Any, ground: Any, job: int, alt: int, bare: int) -> None:
+    """The most of each resource, and of nodes, that a place may take within the bounds.
+
+    ``bare``: as if nothing were in use.
+    """
+    resources = ground.step.shape[1] - LEVEL
+    request = max(1, state.job[job, REQUEST])
+    for k in range(resources + 1):
+        ground.scratch[HEADROOM, k] = NO_BOUND
+    first = ground.alt[alt, ALT_FROM]
+    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+        bucket = ground.bucket[at]
+        for column in range(1, 4 + 3 * resources):
+            bound = ground.limit[BOUND, bucket, column]
+            if bound == NO_BOUND:
+                continue
+            if bare == 0:
+                bound -= ground.limit[USED, bucket, column]
+            if column > resources + 1:
+                bound //= request
+            k = (column - 1) % (resources + 1)
+            ground.scratch[HEADROOM, k] = min(ground.scratch[HEADROOM, k], bound)
 
 
 @routine
@@ -128,6 +146,6 @@ def account_end(state: Any, ground: Any, job: int, now: int) -> None:
 
 
 @kernel
-def columns(resources: int, licences: int) -> int:
+def columns(resources: int) -> int:
     """How many columns a bucket has."""
-    return 5 + 3 * resources + licences
+    return 5 + 3 * resources

@@ -30,13 +30,14 @@ from shadowtime.kernel.running import (
     record_attempt,
     remove,
 )
+from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
-from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.earliest import earliest
 from shadowtime.kernel.site.fields import (
     ALT,
     ALT_RESERVES,
     ALT_SHAPE,
+    AMOUNTS,
     ASK,
     CAPPED,
     CHANGES,
@@ -55,6 +56,7 @@ from shadowtime.kernel.site.fields import (
     PHASE,
     PLACE_COUNT,
     PLACE_FROM,
+    PLACE_RULE,
     PLACEABLE,
     PLACED,
     PLANS,
@@ -69,20 +71,16 @@ from shadowtime.kernel.site.fields import (
     RING,
     RUNS,
     SHAPE,
+    SLURM,
     TRIED,
     WIDE,
     WIDTH,
 )
-from shadowtime.kernel.site.limits import (
-    ASKED_FOR,
-    IN_SCRATCH,
-    account_end,
-    account_start,
-    within,
-)
+from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
 from shadowtime.kernel.site.steps import amount, change
+from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies
 
 COMPRESSED = 1
 """KEEPS: promises are kept and compressed."""
@@ -112,15 +110,19 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
     length = state.job[job, ESTIMATE]
     ask = ground.job[job, ASK]
     verdict = ASIDE
-    ground.mark[TRIED] = 0
+    doubtful = False
+    forbidden = False
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         shape = ground.alt[alt, ALT_SHAPE]
-        if not open_for(ground, now, shape, length):
+        if not admits(state, ground, job, alt, length):
             continue
-        if ground.mark[HAS_LIMITS] != 0 and not within(state, ground, job, alt, number(ASKED_FOR)):
-            continue
-        verdict = BLOCKED
+        if varies(ground, alt):
+            doubtful = True
+        else:
+            verdict = BLOCKED
         if not may_hold_now(ground, shape):
+            continue
+        if ground.mark[AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
             continue
         if ground.shape[shape, REFUSED_AT] == ground.mark[RELEASED]:
             if length >= ground.shape[shape, REFUSED_LENGTH]:
@@ -128,14 +130,39 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
         named = ground.shape[shape, RESERVATION]
         if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
             continue
-        if choose(state, ground, job, shape, now, length):
-            if ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(IN_SCRATCH)):
-                return alt
-            ground.mark[TRIED] = 1
+        ground.mark[TRIED] = 0
+        if place_at(state, ground, job, alt, now, length, number(0)):
+            return alt
+        if ground.mark[TRIED] != 0:
+            forbidden |= ever_allowed(state, ground, job, alt, number(0))
         else:
             ground.shape[shape, REFUSED_AT] = ground.mark[RELEASED]
             ground.shape[shape, REFUSED_LENGTH] = length
-    return ASIDE if ground.mark[TRIED] != 0 else verdict
+    if forbidden:
+        return ASIDE
+    if doubtful and verdict == ASIDE:
+        return doubted(state, ground, job, length)
+    return verdict
+
+
+@kernel
+def admits(state: Any, ground: Any, job: int, alt: int, length: int) -> bool:
+    """True if an alternative is considered now, whatever its place."""
+    if not open_for(ground, state.reg[NOW], ground.alt[alt, ALT_SHAPE], length):
+        return False
+    return bool(ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(ASKED_FOR)))
+
+
+@routine
+def doubted(state: Any, ground: Any, job: int, length: int) -> int:
+    """BLOCKED if the limits allow a place on empty nodes by an alternative, else ASIDE."""
+    ask = ground.job[job, ASK]
+    for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
+        if admits(state, ground, job, alt, length) and ever_allowed(
+            state, ground, job, alt, number(0)
+        ):
+            return BLOCKED
+    return ASIDE
 
 
 @kernel
@@ -173,7 +200,8 @@ def ask_earliest(
 ) -> tuple[int, int]:
     """(start, alternative) of the job's earliest start in [since, before), placed in scratch.
 
-    ``limited``: alternatives that a limit forbids now are left out. (NEVER, -1) if there is none.
+    ``limited``: what a limit forbids now is left out; else only what it forbids even if nothing is
+    in use. (NEVER, -1) if there is none.
     """
     now = state.reg[NOW]
     length = state.job[job, ESTIMATE]
@@ -184,14 +212,13 @@ def ask_earliest(
         shape = ground.alt[alt, ALT_SHAPE]
         if not may_reserve(ground, alt) or not open_for(ground, now, shape, length):
             continue
-        if (
-            limited != 0
-            and ground.mark[HAS_LIMITS] != 0
-            and not within(state, ground, job, alt, number(ASKED_FOR))
-        ):
+        if limited != 0 and not admits(state, ground, job, alt, length):
             continue
         ground.mark[CAPPED] = int(ground.alt[alt, ALT_RESERVES] == RESERVES_BY_NODE)
-        start = earliest(ground, now, shape, length, since, best)
+        if ground.mark[AMOUNTS] == 0 and not varies(ground, alt):
+            start = earliest(ground, now, shape, length, since, best)
+        else:
+            start = earliest_of_all(state, ground, job, alt, since, best, 1 - limited)
         if start < best:
             best = start
             chosen = alt
@@ -199,9 +226,36 @@ def ask_earliest(
     if chosen < 0:
         return NEVER, -1
     ground.mark[CAPPED] = int(ground.alt[chosen, ALT_RESERVES] == RESERVES_BY_NODE)
-    choose(state, ground, job, ground.alt[chosen, ALT_SHAPE], best, length)
+    place_at(state, ground, job, chosen, best, length, 1 - limited)
     ground.mark[CAPPED] = 0
     return best, chosen
+
+
+@routine
+def earliest_of_all(
+    state: Any, ground: Any, job: int, alt: int, since: int, before: int, bare: int
+) -> int:
+    """The first start in [since, before) with nodes that the limits allow and counted amounts."""
+    now = state.reg[NOW]
+    length = state.job[job, ESTIMATE]
+    shape = ground.alt[alt, ALT_SHAPE]
+    start = since
+    if not ever_allowed(state, ground, job, alt, bare):
+        return NEVER
+    while True:
+        start = earliest(ground, now, shape, length, start, before)
+        if start >= before:
+            return NEVER
+        if ground.mark[AMOUNTS] != 0:
+            later = amounts_from(ground, alt, now, start, length)
+            if later > start:
+                start = later
+                continue
+        if not varies(ground, alt) or place_at(state, ground, job, alt, start, length, bare):
+            return start
+        if ground.mark[PLACE_RULE] == SLURM:
+            return NEVER  # Slurm chooses nodes and then rejects them
+        start = next_release(ground, now, shape, start)
 
 
 @routine
@@ -224,6 +278,8 @@ def hold_place(ground: Any, job: int, now: int, begin: int, end: int, sign: int)
     for at in range(first, first + ground.job[job, PLACE_COUNT]):
         node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
         change(ground, node, now, begin, end, ground.job[job, SHAPE], tasks, sign)
+    if ground.mark[AMOUNTS] != 0:
+        hold_amounts(ground, ground.job[job, ALT], now, begin, end, sign)
 
 
 @routine

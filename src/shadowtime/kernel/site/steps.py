@@ -123,17 +123,10 @@ def change(
     ground: Any, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
 ) -> None:
     """Take (-1) or give back (+1) what tasks of a shape need on a node during [begin, end)."""
-    first = current(ground, node, now)
     begin = max(begin, now)
     if end <= begin:
         return
-    if begin <= now:
-        before = -1
-        at = first
-    else:
-        before = cut(ground, first, begin)
-        at = ground.step[before, NEXT] if before >= 0 else first
-    cut(ground, at, end)
+    before, at = cut_out(ground, node, now, begin, end)
     inside = at
     last = at
     resources = ground.step.shape[1] - LEVEL
@@ -144,9 +137,49 @@ def change(
                 ground.mark[NEGATIVE] = 1
         last = inside
         inside = ground.step[inside, NEXT]
+    join(ground, before, last)
+
+
+@kernel
+def change_amount(ground: Any, row: int, now: int, begin: int, end: int, by: int) -> None:
+    """Change what is free of a counted amount during [begin, end)."""
+    begin = max(begin, now)
+    if end <= begin:
+        return
+    before, at = cut_out(ground, row, now, begin, end)
+    inside = at
+    last = at
+    while inside >= 0 and (inside == at or ground.step[inside, TIME] < end):
+        ground.step[inside, LEVEL] += by
+        if ground.step[inside, LEVEL] < 0:
+            ground.mark[NEGATIVE] = 1
+        last = inside
+        inside = ground.step[inside, NEXT]
+    join(ground, before, last)
+
+
+@kernel
+def cut_out(ground: Any, node: int, now: int, begin: int, end: int) -> tuple[int, int]:
+    """Let steps begin at both ends of an interval.
+
+    Returns the step before it, -1 if it begins now, and its first one.
+    """
+    first = current(ground, node, now)
+    before = -1
+    at = first
+    if begin > now:
+        before = cut(ground, first, begin)
+        at = ground.step[before, NEXT] if before >= 0 else first
+    cut(ground, at, end)
+    return before, at
+
+
+@kernel
+def join(ground: Any, before: int, last: int) -> None:
+    """Drop the steps at both ends of an interval if they change nothing any more."""
     merge(ground, last)
     if before >= 0:
         merge(ground, before)
 
 
-__all__ = ["amount", "change", "current"]
+__all__ = ["amount", "change", "change_amount", "current"]
