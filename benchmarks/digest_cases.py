@@ -105,8 +105,8 @@ def columns_of(schedule: Schedule) -> Iterator[bytes]:
     tried = schedule.attempts
     for rows in (tried.job_id, tried.start, tried.end, tried.killed):
         yield np.asarray(rows, np.int64).tobytes()
-    for words in (schedule.unstarted, schedule.waited_for):
-        yield repr(sorted(words.items()) if words else []).encode()
+    yield repr(schedule.job_id[schedule.unstarted].tolist()).encode()
+    yield repr(sorted((schedule.waited_for or {}).items())).encode()
 
 
 def driven(

@@ -29,7 +29,8 @@ class Reason(IntEnum):
 
     HEAD: first in the order, never held up. RESERVED: first in the order after it had been
     blocked there. BACKFILLED: ahead of a job that stays blocked. PREEMPTING: first in the order,
-    by stopping others. RECORDED: read from a log that does not say.
+    by stopping others. RECORDED: read from a log that does not say. UNSTARTED: it never started,
+    or not again after it was stopped.
     """
 
     RECORDED = 0
@@ -37,6 +38,7 @@ class Reason(IntEnum):
     RESERVED = 2
     BACKFILLED = 3
     PREEMPTING = 4
+    UNSTARTED = 5
 
     @property
     def label(self) -> str:

@@ -21,6 +21,7 @@ from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
+from shadowtime.types import Reason
 from shadowtime.verify import site as naive_site
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
@@ -276,7 +277,7 @@ def assert_same(workload: Workload, site: Site, policy: Any, rules: naive_site.R
             "start": start,
             "end": end,
             "place": sorted(run.tasks.items()) if ran and run is not None else [],
-            "reason": world.reason.get(row, 0) if ran else 0,
+            "reason": world.reason.get(row, 0) if ran else int(Reason.UNSTARTED),
             "promised": world.promised.get(row, -1),
             "blocked_at": world.blocked.get(row, -1),
             "kills": kills,
@@ -291,7 +292,7 @@ def assert_same(workload: Workload, site: Site, policy: Any, rules: naive_site.R
             "kills": int(made.kills[row]),
         }
         assert found == expected, f"job {workload.job_id[row]}"
-        assert (int(workload.job_id[row]) in made.unstarted) == (not ran)
+        assert made.unstarted[row] == (not ran)
     assert made.counters["slipped_promises"] == world.slipped
     assert check(made, workload, site).first_violation is None
     return made

@@ -16,11 +16,11 @@ from shadowtime.cluster.site import Limits, Node, Outage, Partition, Qos, Reserv
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
-from shadowtime.report.obstacle import Obstacle
 from shadowtime.report.obstacle_words import way_lines
-from shadowtime.report.obstacles import obstacles
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.standing import standing
+from shadowtime.study.obstacle import Obstacle
+from shadowtime.study.obstacles import obstacles
 from shadowtime.trace.site_folder import read_site
 from shadowtime.types import UNKNOWN
 from shadowtime.workload import Workload

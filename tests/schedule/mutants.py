@@ -106,7 +106,7 @@ def change_place(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | N
 
 
 def change_reason(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
-    others = [reason for reason in list(Reason)[1:] if reason != s.reason[row]]
+    others = [reason for reason in list(Reason)[1:-1] if reason != s.reason[row]]  # of starts
     return changed(s, row, reason=int(others[int(draw.integers(len(others)))]))
 
 

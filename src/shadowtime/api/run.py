@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.api.picture import Picture
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
+    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.metrics.where import Where
     from shadowtime.report import Explanation, PolicyRun, ReportInput
     from shadowtime.schedule import Schedule
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.study.compare import Engine
     from shadowtime.workload import Workload
 
-SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
+SHOWN = ("unstarted", "wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
 """Metrics of a short description."""
 
 
@@ -94,6 +95,26 @@ class Run:
         return Metrics(
             measure(self.schedule, self.workload, self.cluster, window=self.window, only=only)
         )
+
+    @cached_property
+    def unstarted(self) -> tuple[Unstarted, ...]:
+        """The scored jobs that never start, by cause, with a lower bound of their waits.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shadowtime as st
+        >>> jobs = st.Workload.build(submit=[0, 1], run=[9, 5], procs=[8, 1],
+        ...                          extra={"cancel_at": np.array([-1, 4])})
+        >>> [(one.why, one.jobs) for one in st.simulate(jobs, "pool:8", "easy").unstarted]
+        [('cancelled while it waited', 1)]
+        """
+        if not self.metrics.get("unstarted"):
+            return ()
+        from shadowtime.study.unstarted import why_never
+
+        only = self.where.mask(self.workload) if self.where else None
+        return why_never(self.schedule, self.workload, self.cluster, window=self.window, only=only)
 
     def groups(self, by: str | Sequence[str]) -> list[dict[str, Any]]:
         """Jobs, waits and slowdowns by ``user``, ``account``, ``partition``, ``size`` ...
@@ -193,6 +214,7 @@ class Run:
             parameters=self.parameters,
             metrics=self.metrics,
             policy=self.policy,
+            unstarted=self.unstarted,
         )
 
     def __repr__(self) -> str:
@@ -200,7 +222,9 @@ class Run:
 
         wait = number(self.metrics.get("wait_mean_s"))
         jobs = f"{len(self.workload):,} jobs"
-        return f"Run({self.name} on {self.workload.name}: {jobs}, mean wait {wait} s)"
+        never = self.metrics.get("unstarted", 0)
+        lost = f", {number(never)} never started" if never else ""
+        return f"Run({self.name} on {self.workload.name}: {jobs}, mean wait {wait} s{lost})"
 
     def _repr_html_(self) -> str:
         from shadowtime.report.metadata import describe
@@ -209,7 +233,7 @@ class Run:
         rows = [
             (describe(name).heading, number(self.metrics[name]))
             for name in SHOWN
-            if name in self.metrics
+            if self.metrics.get(name) or (name in self.metrics and name != "unstarted")
         ]
         return html_table(("metric", self.name), rows, f"{self.name} on {self.workload.name}")
 

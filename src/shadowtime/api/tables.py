@@ -9,6 +9,7 @@ import numpy as np
 
 from shadowtime.errors import MissingExtra
 from shadowtime.schedule.columns import LABELS, present
+from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ def columns_of(workload: Workload, schedule: Schedule, *, policy: str) -> dict[s
     """
     found: dict[str, Any] = {name: getattr(schedule, name) for name in present(schedule)}
     found["reason"] = [LABELS[code] for code in schedule.reason.tolist()]
-    found["wait"] = schedule.wait
+    found["wait"] = np.where(schedule.unstarted, UNKNOWN, schedule.wait)
     for name in FROM_LOG:
         found[name] = named(workload, name)
     found["policy"] = [policy] * len(workload)

@@ -17,6 +17,7 @@ from shadowtime.metrics.preemption import preemption_of
 from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import STATISTICS
 from shadowtime.metrics.tally import as_row, room_for_sums, tally
+from shadowtime.metrics.unstarted import unstarted_metrics
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
@@ -44,8 +45,10 @@ def measure(
 
     Rules
     -----
-    Jobs submitted in the window (and in the mask ``only``, where given) are scored; jobs without
-    a known start are left out and counted as ``unknown_start``. Utilisation and loss of capacity
+    Jobs submitted in the window (and in the mask ``only``, where given) are scored. Those that the
+    policy never started are counted as ``unstarted``, with a lower bound of their waits, and those
+    whose start a log does not give as ``unknown_start``; both are left out of everything else, but
+    a promise to a job that never started is a missed one. Utilisation and loss of capacity
     are those of the whole machine over the window; makespan and loads are of the whole run. What
     a schedule has no column for is left out, and so are balance and stranded capacity where there
     is one resource. Names and definitions: ``REGISTRY``.
@@ -62,11 +65,14 @@ def measure(
     """
     schedule = matched(schedule, workload)
     workload = as_started(workload, schedule)
-    counts = count(schedule, _inside(workload, window, only))
-    result: dict[str, float] = {"jobs": counts.scored, "unknown_start": counts.unknown}
+    inside = _inside(workload, window, only)
+    counts = count(schedule, inside)
+    never, missed = unstarted_metrics(schedule, workload, inside)
+    unknown = counts.unknown - int(never["unstarted"])
+    result: dict[str, float] = {"jobs": counts.scored, "unknown_start": unknown} | never
     result |= _per_job(schedule, workload, counts)
     result |= _machine(schedule, workload, cluster, counts, window=window)
-    result |= count_metrics(schedule, counts)
+    result |= count_metrics(schedule, counts, missed)
     return result | contention_metrics(schedule, workload, counts.which)
 
 
@@ -166,8 +172,11 @@ def count(schedule: Schedule, inside: AnyArray) -> Counts:
     return Counts(which, found.tolist())
 
 
-def count_metrics(schedule: Schedule, counts: Counts) -> dict[str, float]:
-    """How many of the scored jobs were killed, backfilled, blocked, promised, preempted."""
+def count_metrics(schedule: Schedule, counts: Counts, missed: int = 0) -> dict[str, float]:
+    """How many of the scored jobs were killed, backfilled, blocked, promised, preempted.
+
+    ``missed``: promises to jobs that never started.
+    """
     which, number = counts
     result: dict[str, float] = {}
     if number[of.SCHEDULED]:
@@ -182,8 +191,8 @@ def count_metrics(schedule: Schedule, counts: Counts) -> dict[str, float]:
     if schedule.blocked_at is not None:
         result["blocked"] = number[of.BLOCKED]
     if schedule.promised is not None:
-        result["promises"] = number[of.PROMISED]
-        result["promises_missed"] = number[of.LATE]
+        result["promises"] = number[of.PROMISED] + missed
+        result["promises_missed"] = number[of.LATE] + missed
     for counter, name in COUNTERS.items():
         if counter in schedule.counters:
             result[name] = schedule.counters[counter]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.by_class import ClassRow
+    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.schedule import Schedule
     from shadowtime.types import Floats
 
@@ -31,6 +32,8 @@ class PolicyRun:
     metrics: Mapping[str, float] = field(default_factory=dict)
     classes: tuple[ClassRow, ...] | None = None
     copies: Mapping[str, Sequence[float] | Floats] = field(default_factory=dict)
+    unstarted: tuple[Unstarted, ...] = ()
+    """The jobs that it never starts, by cause (study/unstarted.py)."""
     cluster: Cluster | None = None
     """The machine of this run, where it is not the report's own."""
     policy: Any = None
@@ -56,3 +59,13 @@ class PolicyRun:
         """
         found = self.interval(metric)
         return self.metrics.get(metric) if found is None else found.mean
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry of a policy in results."""
+        never = {"unstarted": [one.as_dict() for one in self.unstarted]} if self.unstarted else {}
+        return {
+            "name": self.name,
+            "parameters": dict(self.parameters),
+            "metrics": dict(self.metrics),
+            **never,
+        }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.types import UNKNOWN, Reason
@@ -15,10 +16,10 @@ from shadowtime.types import UNKNOWN, Reason
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
-    from shadowtime.report.obstacle import Obstacle
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.runs import Spans
     from shadowtime.slurm.standing import Standing
+    from shadowtime.study.obstacle import Obstacle
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
@@ -76,7 +77,7 @@ def explain(
     -----
     The schedule's rows are those of the workload. A job waits from its submission (or from a
     preemption) to its start; what ends at an instant no longer counts at that instant. If
-    ``cluster`` is a site, also what blocked it (:func:`shadowtime.report.obstacles.obstacles`).
+    ``cluster`` is a site, also what blocked it (:func:`shadowtime.study.obstacles.obstacles`).
 
     Examples
     --------
@@ -99,7 +100,7 @@ def explain(
     every = runs(schedule)
     waiting = waits(schedule, every)
     ran = bool(started(schedule)[row])
-    until = start if ran else int(schedule.end.max(initial=submit))
+    until = start if ran else int(waited_until(schedule, workload)[row])
     facts = {
         "ahead_on_arrival": _ids(schedule, [r for r in _alive(waiting, submit) if r < row]),
         "running_on_arrival": _ids(schedule, [r for r in _alive(every, submit) if r != row]),
@@ -109,7 +110,7 @@ def explain(
     }
     bare = Explanation(
         job=job_id,
-        reason=Reason(int(schedule.reason[row])) if ran else None,
+        reason=Reason(int(schedule.reason[row])) if ran or schedule.unstarted[row] else None,
         submit=submit,
         start=start,
         blocked_at=_at(schedule.blocked_at, row),
@@ -127,7 +128,7 @@ def explain(
 def _in_the_way(
     workload: Workload, site: Site, schedule: Schedule, row: int
 ) -> tuple[Obstacle, ...]:
-    from shadowtime.report.obstacles import obstacles
+    from shadowtime.study.obstacles import obstacles
 
     return obstacles(workload, site, schedule, row)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics.classes import called
+from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
@@ -149,6 +150,10 @@ class Words:
     def _start(self, facts: Explanation) -> str:
         if facts.reason is None:
             return f"It has no start in this schedule.{self._cancelled()}"
+        if facts.reason is Reason.UNSTARTED:
+            until = int(waited_until(self.schedule, self.workload)[self.row])
+            least = span(until - facts.submit)
+            return f"It never started: it waited {least} or longer.{self._cancelled()}"
         waited = facts.start - facts.submit
         when = f"It started {self._at(facts.start)}, " + (
             f"after {span(waited)}" if waited else "at once"

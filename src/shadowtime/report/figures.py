@@ -44,7 +44,7 @@ PALETTE = (
 )
 """The colours of policies, as on the page."""
 
-REASONS = ("#858d96", "#afc0d0", "#e1b942", "#5f9e6e", "#8e4967")
+REASONS = ("#858d96", "#afc0d0", "#e1b942", "#5f9e6e", "#8e4967", "#ffffff")
 LOST = "#cc79a7"
 DAY = 86_400
 POINTS = 600
@@ -253,6 +253,7 @@ def gantt(figure: Any, report: ReportInput) -> bool:
         axes.grid(visible=False)
     panels[-1].set_xlabel("days")
     seen = {int(reason) for run, _ in laid for reason in np.unique(run.schedule.reason)}
+    seen -= {int(Reason.UNSTARTED)}  # it has no box
     handles = [Patch(color=REASONS[r], label=Reason(r).label) for r in sorted(seen)]
     if any(bool(rows.runs.lost.any()) for _, rows in laid):
         handles.append(Patch(color=LOST, label="lost work"))

@@ -81,7 +81,8 @@ def leaderboard_page(found: Leaderboard, *, label: str, plan: str = "") -> str:
 <h1>Leaderboard: {escape(label)}</h1>
 <p>Policies by logs, best mean rank first. Below a value: the mean over shaken or resampled copies
 with its 95 % interval. Held out: the last part of the log alone. Proof: runs whose schedule was
-proved to keep every rule. Semantics of the engine: {versions}.</p>
+proved to keep every rule. A policy that starts fewer jobs than another is behind it. Semantics of
+the engine: {versions}.</p>
 <div class="scroll"><table><thead>
 <tr><th rowspan="2">policy</th><th rowspan="2">mean rank</th>{heads}
 <th rowspan="2">proof</th><th rowspan="2">failed runs</th></tr><tr>{subs}</tr></thead>
@@ -93,14 +94,18 @@ proved to keep every rule. Semantics of the engine: {versions}.</p>
 """
 
 
-def _order(place: Place, found: Leaderboard) -> float:
+def _order(place: Place, found: Leaderboard) -> tuple[float, float]:
     if place.value is None:
-        return float("inf")
-    return -place.value if REGISTRY[found.metric].better == "higher" else place.value
+        return float("inf"), 0.0
+    value = -place.value if REGISTRY[found.metric].better == "higher" else place.value
+    return place.unstarted, value
 
 
 def _value(place: Place) -> str:
-    return number(place.value) if place.value is not None else "failed"
+    if place.value is None:
+        return "failed"
+    never = f"<br><small>{number(place.unstarted)} jobs never started</small>"
+    return number(place.value) + (never if place.unstarted else "")
 
 
 def _span(place: Place) -> str:

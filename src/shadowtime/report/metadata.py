@@ -6,6 +6,7 @@ from shadowtime.metrics.metric import Metric
 from shadowtime.metrics.registry import REGISTRY
 
 HEADLINE = (
+    "unstarted",
     "bsld_mean",
     "bsld_p95",
     "mwbs",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
+from shadowtime.study.obstacle import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shadowtime.report.obstacle import Obstacle
+    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.slurm.standing import Standing
+    from shadowtime.study.obstacle import Obstacle
 
 SHOWN = 8
 """Number of intervals listed one by one, the last ones; those before are summarised."""
@@ -33,7 +35,7 @@ def way_lines(
 
     Examples
     --------
-    >>> from shadowtime.report.obstacle import Obstacle
+    >>> from shadowtime.study.obstacle import Obstacle
     >>> way = [Obstacle(kind="room", name="gpu", since=0, until=60, jobs=(3,))]
     >>> way_lines(way, str, lambda jobs: ", ".join(map(str, jobs)))
     ['Blocked from 0, for 1 min: too few gpu were free on its nodes; at the end 3 ran there.']
@@ -54,22 +56,6 @@ def way_lines(
     return lines
 
 
-KINDS = {
-    "begin": "not eligible",
-    "dependency": "dependencies",
-    "throttle": "its array's throttle",
-    "licence": "licences",
-    "limit": "limits",
-    "outage": "nodes out of service",
-    "reservation": "reservations",
-    "room": "no room",
-    "order": "jobs ahead",
-    "pass": "no pass yet",
-    "never": "no partition accepts it",
-}
-"""Each kind in short, for the summary of many."""
-
-
 def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
     jobs = named(one.jobs) if one.jobs else ""
     if one.kind == "begin":
@@ -78,6 +64,17 @@ def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
         return f"it depended ({one.name}) on {jobs}"
     if one.kind == "throttle":
         return f"its array may run {number(one.bound)} at once; at the end {jobs} ran"
+    if one.kind == "cancelled":
+        return "it was cancelled while it waited"
+    if one.kind == "own-reservation":
+        return f"its reservation {one.name} had not begun or left too little time"
+    if one.kind == "size":
+        return "it fits on no nodes of its partitions, even if they are empty"
+    if one.kind == "licence" and one.asked > one.bound:
+        return (
+            f"licence {one.name}: the site has {number(one.bound)} and it asks for "
+            f"{number(one.asked)}"
+        )
     if one.kind == "licence":
         return (
             f"licence {one.name}: {number(one.used)} of {number(one.bound)} were in use and it "
@@ -122,6 +119,29 @@ def _limit(one: Obstacle, jobs: str) -> str:
         f"{one.name}: {one.who} may have {amount(one.bound)}, {amount(one.used)} were in use and "
         f"it needs {amount(one.asked)}{tail}"
     )
+
+
+def unstarted_lines(found: Sequence[Unstarted]) -> list[str]:
+    """A sentence for each cause for which jobs never started.
+
+    Examples
+    --------
+    >>> from shadowtime.metrics.unstarted import Unstarted
+    >>> one = Unstarted(why="fits nowhere", jobs=2, wait_mean_s=90, wait_max_s=120, first=(3, 9))
+    >>> unstarted_lines([one])
+    ['2 jobs: fits nowhere; waited 1 min 30 s in the mean, 2 min at most, or longer (3, 9)']
+    """
+    lines = []
+    for one in found:
+        ids = ", ".join(str(job) for job in one.first) + (", ..." * (one.jobs > len(one.first)))
+        if one.jobs == 1:
+            lines.append(f"1 job: {one.why}; waited {span(one.wait_max_s)} or longer (job {ids})")
+            continue
+        lines.append(
+            f"{number(one.jobs)} jobs: {one.why}; waited {span(round(one.wait_mean_s))} in the "
+            f"mean, {span(one.wait_max_s)} at most, or longer ({ids})"
+        )
+    return lines
 
 
 def standing_line(

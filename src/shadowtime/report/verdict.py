@@ -13,9 +13,10 @@ from weakref import WeakKeyDictionary
 from shadowtime.report.choices import Choice, choices, deciding
 from shadowtime.report.contest import Contest, complete, contest, metric_names, runner_up
 from shadowtime.report.metadata import HEADLINE
-from shadowtime.report.numbers import short, with_unit
+from shadowtime.report.numbers import number, short, with_unit
 from shadowtime.report.payers import payers
 from shadowtime.report.tradeoff import balance, lower, rival_sentence
+from shadowtime.study.ranking import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence
@@ -68,12 +69,14 @@ def verdict_of(report: ReportInput) -> Verdict:
     """
     found = _KNOWN.get(report)
     if found is None:
-        found = _KNOWN[report] = judge(report.runs, report)
+        found = judge(report.runs, report)
         if report.replay and report.trust is not None:
             beside = tuple(replace(c, winners=(), clear=None) for c in found.contests)
-            found = _KNOWN[report] = Verdict(
+            found = Verdict(
                 contests=beside, headline=report.trust.headline, notes=(report.trust.meaning,)
             )
+        found = replace(found, notes=(*found.notes, *never_started(report.runs)))
+        _KNOWN[report] = found
     return found
 
 
@@ -142,6 +145,26 @@ def challenger(runs: Sequence[PolicyRun], verdict: Verdict) -> int | None:
         if result.info.better != "neither" and any(v is not None for v in result.values[1:]):
             return runner_up(result, 0)
     return len(runs) - 1
+
+
+def never_started(runs: Sequence[PolicyRun]) -> list[str]:
+    """A sentence for each policy about the jobs that it never starts, with the causes."""
+    found = []
+    for run in runs:
+        count = round(run.metrics.get(NEVER) or 0)
+        if not count:
+            continue
+        whole = count + round(run.metrics.get("jobs", 0))
+        causes = "; ".join(
+            f"{number(one.jobs)}: {one.why}" if len(run.unstarted) > 1 else one.why
+            for one in run.unstarted
+        )
+        waits = with_unit(run.metrics.get("unstarted_wait_max_s"), "s")
+        found.append(
+            f"{short(run.name)} never starts {number(count)} of {number(whole)} jobs"
+            f"{f': {causes}' if causes else ''}; the longest wait of these was {waits} or more."
+        )
+    return found
 
 
 def _fewer(runs: Sequence[PolicyRun]) -> list[str]:

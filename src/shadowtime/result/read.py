@@ -15,6 +15,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
 from shadowtime.metrics import Window
+from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 from shadowtime.schedule import read
@@ -191,6 +192,9 @@ def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
         parameters=entry.get("parameters", {}),
         cluster=read_cluster(root, str(entry["cluster"])) if "cluster" in entry else None,
         metrics={name: _number(value) for name, value in entry.get("metrics", {}).items()},
+        unstarted=tuple(
+            Unstarted(**{**one, "first": tuple(one["first"])}) for one in entry.get("unstarted", ())
+        ),
         copies={
             name: [_number(value) for value in values]
             for name, values in entry.get("copies", {}).items()

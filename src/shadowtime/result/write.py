@@ -51,14 +51,7 @@ def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any
         "cluster": describe_cluster(result.cluster),
         "window": window.as_dict(),
         **({"where": result.where} if result.where else {}),
-        "policies": [
-            {
-                "name": run.name,
-                "parameters": dict(run.parameters),
-                "metrics": dict(run.metrics),
-            }
-            for run in result.runs
-        ],
+        "policies": [run.as_dict() for run in result.runs],
         **(verdict_of(result).as_dict(result.runs) if len(result.runs) > 1 else {}),
         **more,
         "versions": versions(),

@@ -33,7 +33,12 @@ attempt whose work counts, and seconds at its beginning that went into starting 
 UNKNOWN_ALLOWED = ("start", "end", "promised", "blocked_at", "limit")
 """Columns in which -1 or nothing means unknown, never, or no limit."""
 
-LARGEST: Mapping[str, int] = {"procs": (1 << 31) - 1, "reason": 4, "killed": 1, "preempted": 1}
+LARGEST: Mapping[str, int] = {
+    "procs": (1 << 31) - 1,
+    "reason": len(Reason) - 1,
+    "killed": 1,
+    "preempted": 1,
+}
 """The largest value of a column; times stay below NO_LIMIT, ids within 62 bits."""
 
 LABELS = tuple(reason.label for reason in sorted(Reason))

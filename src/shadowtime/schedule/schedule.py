@@ -120,8 +120,6 @@ class Schedule:
     """What the policy says of itself and check proves: promises-kept, strictly-fair, ..."""
     counters: Mapping[str, int] = field(default_factory=dict)
     """Counts of the run: passes, events, starts."""
-    unstarted: Mapping[int, str] = field(default_factory=dict)
-    """Jobs by id that never ran (their start is -1), each with the reason; not in files."""
     waited_for: Mapping[int, str] | None = None
     """Jobs by id that a limit or the like held back, each with what it met last, in the words of
     sacct's Reason; None where the policy does not say; not in files."""
@@ -131,6 +129,12 @@ class Schedule:
 
     def __repr__(self) -> str:
         return f"Schedule({self.policy or 'unnamed'}: {len(self):,} jobs)"
+
+    @property
+    def unstarted(self) -> AnyArray:
+        """True for the jobs that never started, or not again: their start and end are -1."""
+        found: AnyArray = self.reason == Reason.UNSTARTED
+        return found
 
     @property
     def wait(self) -> Ints:

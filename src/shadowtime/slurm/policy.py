@@ -171,7 +171,7 @@ class SlurmPolicy:
         stopped = np.array([row for row, _, _ in (*run.lost, *run.paused)], np.int64)
         kills = np.bincount(stopped, minlength=len(workload))
         end = np.where(begun, np.array(run.end, np.int64), -1)
-        codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
+        codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.UNSTARTED}
         return Schedule(
             job_id=workload.job_id,
             submit=workload.submit,
@@ -190,10 +190,6 @@ class SlurmPolicy:
                 int(workload.job_id[row]): why
                 for row, why in sorted(run.waited_for.items())
                 if begun[row]
-            },
-            unstarted={
-                int(workload.job_id[row]): "Slurm never started it"
-                for row in np.flatnonzero(~begun).tolist()
             },
         )
 

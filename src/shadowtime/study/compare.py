@@ -23,6 +23,7 @@ from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.losers import class_rows
 from shadowtime.study.replicas import SEED, Replicas, Shared
 from shadowtime.study.trust_measures import trust_of
+from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.scale import offered_load
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
+    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
@@ -166,12 +168,13 @@ def _trust(
 class _Run:
     """One run's numbers; for the unmodified log also the schedule, the classes and the input."""
 
-    __slots__ = ("classes", "metrics", "schedule", "workload")
+    __slots__ = ("classes", "metrics", "schedule", "unstarted", "workload")
 
     def __init__(self, metrics: Mapping[str, float]) -> None:
         self.metrics = metrics
         self.schedule: Schedule | None = None
         self.classes: tuple[ClassRow, ...] = ()
+        self.unstarted: tuple[Unstarted, ...] = ()
         self.workload: Workload | None = None
 
 
@@ -195,6 +198,7 @@ def _run(
     if keep:
         rows = class_rows(jobs, schedule, window=window, only=only)
         result.schedule, result.workload, result.classes = schedule, jobs, rows
+        result.unstarted = why_never(schedule, jobs, cluster, window=window, only=only)
     shared.done()
     if progress is not None:
         progress(name)
@@ -232,6 +236,7 @@ def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
         schedule=itself.schedule,
         metrics=itself.metrics,
         classes=itself.classes,
+        unstarted=itself.unstarted,
         copies=columns,
         policy=policy,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.study.losers import Change, changes, clear_changes, losers
-from shadowtime.study.ranking import Ranking, rank, sign_of, winners
+from shadowtime.study.ranking import NEVER, Ranking, rank, sign_of, winners
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -42,15 +42,20 @@ class Setting:
         return next(run for run in self.runs if run.name == policy)
 
     def winners(self, metric: str) -> tuple[str, ...]:
-        """The best policies on the unmodified log; several are a tie."""
-        return winners({run.name: run.metrics.get(metric) for run in self.runs}, metric)
+        """The best policies on the unmodified log; several are a tie.
+
+        Only policies that start as many jobs as any other can be among them.
+        """
+        values = {run.name: run.metrics.get(metric) for run in self.runs}
+        return winners(values, metric, {run.name: run.metrics.get(NEVER, 0) for run in self.runs})
 
     def ranking(self, metric: str) -> Ranking | None:
         """The order over the copies and whether it holds in each; None without copies."""
-        columns = {
-            run.name: np.asarray(run.copies.get(metric, ()), np.float64) for run in self.runs
-        }
-        return rank(columns, metric)
+        columns, never = (
+            {run.name: np.asarray(run.copies.get(name, ()), np.float64) for run in self.runs}
+            for name in (metric, NEVER)
+        )
+        return rank(columns, metric, never)
 
     def difference(self, policy: str, against: str, metric: str) -> Interval | None:
         """Mean of policy - against over the copies, pair by pair; None without copies."""
@@ -79,11 +84,7 @@ class Setting:
         }
 
     def _policy(self, run: PolicyRun, first: str) -> dict[str, Any]:
-        result: dict[str, Any] = {
-            "name": run.name,
-            "parameters": dict(run.parameters),
-            "metrics": dict(run.metrics),
-        }
+        result = run.as_dict()
         if run.copies:
             result["intervals"] = {
                 name: found.as_dict() for name in run.copies if (found := run.interval(name))

@@ -76,13 +76,26 @@ def sign_of(metric: str) -> int:
     return {"lower": 1, "higher": -1}.get(known.better, 0) if known else 0
 
 
-def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
+NEVER = "unstarted"
+"""The metric that comes before all others: a policy that starts fewer jobs is first by none."""
+
+
+def winners(
+    values: Mapping[str, float | None],
+    metric: str,
+    unstarted: Mapping[str, float] | None = None,
+) -> tuple[str, ...]:
     """The policies with the best value; several are a tie, none if no policy is better.
+
+    ``unstarted``: jobs that each never starts. Where these differ, the values are about different
+    jobs: only policies with the fewest are compared.
 
     Examples
     --------
     >>> winners({"a": 3.0, "b": 2.0, "c": 2.0}, "bsld_mean")
     ('b', 'c')
+    >>> winners({"a": 3.0, "b": 2.0, "c": 4.0}, "bsld_mean", {"a": 0, "b": 7, "c": 0})
+    ('a',)
     """
     sign = sign_of(metric)
     known = {
@@ -92,14 +105,20 @@ def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
     }
     if not sign or len(known) < 2:
         return ()
+    never = unstarted or {}
+    fewest = min(never.get(name, 0) for name in known)
+    known = {name: value for name, value in known.items() if never.get(name, 0) <= fewest}
     best = min(known.values())
     return tuple(name for name, value in known.items() if _equal(value, best))
 
 
-def rank(values: Mapping[str, Floats], metric: str) -> Ranking | None:
+def rank(
+    values: Mapping[str, Floats], metric: str, unstarted: Mapping[str, Floats] | None = None
+) -> Ranking | None:
     """The order of policies over common inputs; ``values`` hold a number per input each.
 
-    None for a metric that has no direction or is missing somewhere.
+    None for a metric that has no direction or is missing somewhere. In every input a policy is
+    behind all that never start fewer jobs (``unstarted``).
 
     Examples
     --------
@@ -115,7 +134,18 @@ def rank(values: Mapping[str, Floats], metric: str) -> Ranking | None:
     table = np.stack(list(columns.values()))
     if not bool(np.isfinite(table).all()):
         return None
-    order = sorted(columns, key=lambda name: float(columns[name].mean()))
+    never = np.zeros_like(table)
+    for at, name in enumerate(columns):
+        lost = np.asarray((unstarted or {}).get(name, ()), np.float64)
+        never[at] = lost if len(lost) == table.shape[1] else 0.0
+    mean = dict(zip(columns, never.mean(axis=1).tolist(), strict=True))
+    order = sorted(columns, key=lambda name: (mean[name], float(columns[name].mean())))
+    behind = never > never.min(axis=0)
+    if bool(behind.any()):
+        # Behind the last of those that start more: the order among equals stays.
+        span = 1.0 + float(table.max() - table.min())
+        table = table + span * (never - never.min(axis=0))
+        columns = dict(zip(columns, table, strict=True))
     best = table.min(axis=0)
     first = {name: int((columns[name] <= best + SAME * np.abs(best)).sum()) for name in columns}
     return Ranking(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.types import UNKNOWN
 from shadowtime.workload.request import Gres, Request, Requests
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.types import AnyArray
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.workload import Workload
 
 
@@ -79,9 +80,14 @@ def counted_jobs(workload: Workload) -> AnyArray:
     >>> counted_jobs(jobs).tolist()
     [True, False]
     """
+    return cancelled_at(workload) < 0
+
+
+def cancelled_at(workload: Workload) -> Ints:
+    """When each job was cancelled while it waited, -1 where it was not."""
     cancel = workload.extra.get("cancel_at")
     if workload.requests is not None and bool((workload.requests.cancel_at >= 0).any()):
         cancel = workload.requests.cancel_at
     if cancel is None:
-        return np.ones(len(workload), bool)
-    return np.asarray(cancel) < 0
+        return np.full(len(workload), UNKNOWN, np.int64)
+    return np.asarray(cancel, np.int64)

@@ -29,6 +29,10 @@ DISTRIBUTIONS = {
     "bsld_{}": "bounded slowdown",
 }
 FACTS = (
+    "unstarted",
+    "unstarted_wait_mean_s",
+    "unstarted_wait_max_s",
+    "unknown_start",
     "utilisation",
     "goodput",
     "lost_work",
@@ -56,6 +60,9 @@ FACTS = (
     "rates_rounded_down",
 )
 ONLY_IF_ANY = (
+    "unstarted",
+    "unstarted_wait_mean_s",
+    "unknown_start",
     "lost_work",
     "restart_work",
     "promises_slipped",
@@ -64,8 +71,10 @@ ONLY_IF_ANY = (
     "clamped_predictions",
     "rates_rounded_down",
 )
-"""Shown if work was lost or repeated: goodput then differs from utilisation."""
+"""Shown if there were such jobs, or work was lost or repeated: goodput is not utilisation then."""
 SIDE_BY_SIDE = (
+    "unstarted",
+    "unstarted_wait_mean_s",
     "wait_mean_s",
     "wait_p95_s",
     "wait_max_s",

@@ -155,7 +155,9 @@ def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableTyp
         cells = (
             run.name,
             span(int(run.schedule.wait[row])) if ran else DASH,
-            Reason(int(run.schedule.reason[row])).label if ran else "no start",
+            Reason(int(run.schedule.reason[row])).label
+            if ran or run.schedule.unstarted[row]
+            else "no start",
         )
         table.add_row(*(Text(cell, "bold" if run.name == policy else "") for cell in cells))
     return [Text(), table]

@@ -28,6 +28,7 @@ from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.replay import replay
 from shadowtime.study.trust import group_grade
+from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -125,6 +126,9 @@ def _as_report(found: Replay) -> ReportInput:
                 schedule=found.simulated,
                 parameters=found.parameters,
                 metrics=found.simulated_metrics,
+                unstarted=why_never(
+                    found.simulated, found.workload, found.cluster, window=found.window
+                ),
             ),
         ),
         window=found.window,

@@ -24,6 +24,7 @@ from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.trust import group_grade
+from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -95,6 +96,7 @@ def _as_report(found: SiteReplay) -> ReportInput:
         schedule=found.simulated,
         parameters=found.parameters,
         metrics=found.simulated_metrics,
+        unstarted=why_never(found.simulated, found.workload, found.site, window=found.window),
     )
     return ReportInput(
         title=f"{found.workload.name}: recorded and {name}",

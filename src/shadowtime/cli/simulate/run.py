@@ -102,6 +102,11 @@ def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
     )
     cleaned = tables.cleaning(jobs)
     extra: list[Any] = [Words("\nThe log was cleaned:"), cleaned] if cleaned else []
+    if run.unstarted:
+        from shadowtime.report.obstacle_words import unstarted_lines
+
+        never = [Words(("\nNever started:", "bold yellow"))]
+        extra = [*never, *(Words(f"  {line}") for line in unstarted_lines(run.unstarted)), *extra]
     if rows:
         from shadowtime.cli.common.grouped import group_table
 

@@ -60,6 +60,9 @@ def parts_of(found: Tuned) -> list[RenderableType]:
     head.append(f"\ntuned on {tune} jobs, selected on the next {select}, reported on {report}")
     if found.failed:
         head.append(f"\n{found.failed} candidates were rejected by the engine")
+    if any(found.unstarted):
+        mine, theirs = (number(count) for count in found.unstarted)
+        head.append(f"\non the last part it never starts {mine} jobs, {found.baseline} {theirs}")
     columns = [f"{name} ({part})" for name in found.objectives for part in ("tune", "select")]
     front = plain_table("Pareto front on the second part", *columns)
     for one in found.front:

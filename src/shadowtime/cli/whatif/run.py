@@ -31,6 +31,7 @@ from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.trials import PHASES
 from shadowtime.study.sweep.kept import kept
+from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,6 +184,7 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
                 parameters={"policy": getattr(world.policy, "name", "")},
                 cluster=None if world.site == found.world.site else machine,
                 metrics=measure(schedule, jobs, machine, window=Window.all(), only=only),
+                unstarted=why_never(schedule, jobs, machine, only=only),
             )
         )
     here: Any = found.world.site

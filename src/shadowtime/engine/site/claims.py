@@ -19,6 +19,6 @@ def site_claims(policy: Policy, workload: Workload, site: Site) -> tuple[str, ..
     The other claims are about pools: they count processors.
     """
     quiet = not site.outages and not any(one.known_at for one in site.reservations)
-    unbound = "limits" not in site.enforce and not site.licences
+    unbound = "limits" not in site.enforce
     kept = policy.keeps_promises and keeps_promises(policy, workload)
     return (PROMISES_KEPT,) if kept and quiet and unbound else ()

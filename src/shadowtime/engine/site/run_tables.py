@@ -18,6 +18,7 @@ from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPP
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
 from shadowtime.schedule.site_places import SitePlaces
+from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def as_site_schedule(
     asks: Asks,
     node_at: Ints,
 ) -> Schedule:
-    """The rows of a finished run; jobs that never ran have start and end -1 and the reason."""
+    """The rows of a finished run; jobs that never ran have start and end -1."""
     made = as_schedule(workload, state, world, name=name, claims=claims)
     job = ground.job
     phase = job[:, f.PHASE]
@@ -180,37 +181,19 @@ def as_site_schedule(
     )
     counters = dict(made.counters)
     counters["slipped_promises"] = int(state.reg[SLIPPED])
+    if ground.mark[f.GIVEN_UP]:
+        counters["searches_given_up"] = int(ground.mark[f.GIVEN_UP])
     counters |= {
         "cancelled": int(ground.mark[f.CANCELLED]),
         "lost": int(ground.mark[f.LOST]),
         "not_modelled": asks.not_modelled,
-    }
-    unstarted = {
-        int(workload.job_id[row]): reason_of(row, phase, ground, asks)
-        for row in np.flatnonzero(~ran).tolist()
     }
     return made.replace(
         start=start,
         end=end,
         place=places,
         killed=np.where(phase == f.ENDED, made.killed, 0).astype(np.int8),
-        reason=np.where(ran, made.reason, 0).astype(np.int8),
+        reason=np.where(ran, made.reason, int(Reason.UNSTARTED)).astype(np.int8),
         counters=counters,
-        unstarted=unstarted,
         attempts=attempts_of(workload, state, start, end, cut=phase == f.GONE_LOST),
     )
-
-
-def reason_of(row: int, phase: Ints, ground: Ground, asks: Asks) -> str:
-    """Why a job never ran."""
-    if phase[row] == f.PENDING:
-        waits = ground.job[row, f.AHEAD] > 0
-        return "its dependency was never met" if waits else "its array or begin time kept it"
-    if phase[row] == f.QUEUED:
-        alternatives = asks.each[int(asks.of_job[row])]
-        if not alternatives:
-            return "no partition takes it: its time, nodes, resources or limits"
-        if not any(ground.shape[one.shape, f.PLACEABLE] for one in alternatives):
-            return "it fits on no nodes that are not closed for good"
-        return "a limit or a reservation kept it"
-    return "it was cancelled while it waited"

@@ -2,8 +2,8 @@
 function why(world, policy, job) {
   const { columns } = world.models[policy];
   const at = (sinceSubmit) => moment(world.jobs.submit[job] + sinceSubmit - 1, world.figure.epoch);
-  if (!columns.done[job]) return 'It has no start and end here.';
   const reason = world.figure.reasons[columns.reason[job]];
+  if (!columns.done[job]) return reason === 'unstarted' ? 'It never started.' : 'It has no start and end here.';
   const blocked = columns.blocked ? columns.blocked[job] : 0;
   const promised = columns.promised ? columns.promised[job] : 0;
   const sentence = {

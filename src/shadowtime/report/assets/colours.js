@@ -6,7 +6,7 @@ const PENALTY_LABELS = ['none', '≤ 5 %', '5–20 %', '20–50 %', '> 50 %'];
 const LOST = 'lost work';
 const REASONS = {
   recorded: 'recorded', head: 'first in the queue', reserved: 'waited at the head of the queue', backfilled: 'backfilled',
-  preempting: 'by preemption',
+  preempting: 'by preemption', unstarted: 'never started',
 };
 
 function themeColour(name) {

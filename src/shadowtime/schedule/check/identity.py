@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
-from shadowtime.types import Reason
+from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
@@ -24,12 +24,25 @@ def each_job_once(case: Case) -> Proof:
     ):
         if len(ids):
             return violated(name, f"job {ids[0]} {what}{such(len(ids), 'jobs')}")
-    idle = np.flatnonzero(~started(case.schedule))
-    recorded = case.schedule.reason[idle] == Reason.RECORDED
-    if len(idle) and not recorded.all():
-        row = int(idle[np.argmin(recorded)])
-        start, end = case.schedule.start[row], case.schedule.end[row]
+    s, ran = case.schedule, started(case.schedule)
+    idle = np.flatnonzero(~ran)
+    known = (s.reason[idle] == Reason.RECORDED) | (s.unstarted[idle] & (s.start[idle] == UNKNOWN))
+    if len(idle) and not known.all():
+        row = int(idle[np.argmin(known)])
+        start, end = s.start[row], s.end[row]
         return violated(name, f"{case.name(row)} never ran: its start is {start} and its end {end}")
+    both = np.flatnonzero(ran & s.unstarted)
+    if len(both):
+        row = int(both[0])
+        return violated(
+            name, f"{case.name(row)} started at {s.start[row]} s, but its reason is unstarted"
+        )
+    never = np.flatnonzero(s.unstarted)
+    if len(never):
+        first = case.name(int(never[0]))
+        return not_proved(
+            name, f"{len(never)} of {len(s)} jobs never started, the first is {first}"
+        )
     if len(idle):
         first = case.name(int(idle[0]))
         return not_proved(name, f"{len(idle)} jobs have no recorded start, the first is {first}")

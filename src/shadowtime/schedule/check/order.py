@@ -10,6 +10,7 @@ from shadowtime.schedule.check.claims import QUEUE_BY_ARRIVAL
 from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
 
 
 def promises_kept(case: Case) -> Proof:
-    """No job starts later than it was first promised."""
+    """No job starts later than it was first promised, or never."""
     name, s = "promises-kept", case.schedule
     if s.promised is None:
         return not_proved(name, "the schedule has no column promised")
-    given = started(s) & (s.promised != UNKNOWN)
-    late = np.flatnonzero(given & (s.start > s.promised))
+    gone = cancelled_at(case.workload)
+    never = s.unstarted & ((gone < 0) | (s.promised < gone))
+    given = (started(s) | never) & (s.promised != UNKNOWN)
+    late = np.flatnonzero(given & (never | (s.start > s.promised)))
     if len(late):
         row = int(late[0])
+        did = "never started" if never[row] else f"started at {s.start[row]} s"
         return violated(
             name,
-            f"{case.name(row)} was promised {s.promised[row]} s and started at {s.start[row]} s "
+            f"{case.name(row)} was promised {s.promised[row]} s and {did} "
             f"({len(late)} of {int(given.sum())} promises broken)",
         )
     return proved(name, f"{int(given.sum())} promises, all kept")
@@ -240,7 +244,7 @@ def reasons_consistent(case: Case) -> Proof:
     parts = ["the order of the queue"] * (not in_order) + ["blocked_at"] * (s.blocked_at is None)
     limits = f"; not known: {', '.join(parts)}" if parts else ""
     counts = ", ".join(
-        f"{int((s.reason[stated] == reason).sum())} {reason.label}" for reason in list(Reason)[1:]
+        f"{int((s.reason[stated] == reason).sum())} {reason.label}" for reason in list(Reason)[1:-1]
     )
     return proved(REASONS, f"{counts}{limits}")
 

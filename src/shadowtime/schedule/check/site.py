@@ -130,7 +130,8 @@ def after_others(case: SiteCase) -> Proof:
         if one.kind == "singleton":
             same = (w.user == w.user[one.job]) & (w.executable == w.executable[one.job])
             others = np.flatnonzero(same[: one.job]).tolist()
-        bad = [other for other in others if not _met(case, one.kind, one.job, other)]
+        when = int(s.start[one.job])
+        bad = [other for other in others if not dependency_met(case, one.kind, when, other)]
         if bad:
             why[one.job] = (
                 f"{case.case.name(one.job)} started at {s.start[one.job]} s, but its dependency "
@@ -146,9 +147,9 @@ def after_others(case: SiteCase) -> Proof:
     return proved(name, f"{len(case.requests.dependencies)} dependencies met")
 
 
-def _met(case: SiteCase, kind: str, job: int, other: int) -> bool:
+def dependency_met(case: SiteCase, kind: str, start: int, other: int) -> bool:
+    """True if another job has done what a kind of dependency asks by an instant."""
     s, w = case.case.schedule, case.workload
-    start = s.start[job]
     if not case.ran[other]:  # gone, if it is: then it went unstarted
         cancelled = case.requests.cancel_at[other]
         gone = 0 <= cancelled <= start

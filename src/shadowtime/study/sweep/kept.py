@@ -36,7 +36,7 @@ ONE_AT_A_TIME = threading.Lock()
 Python 3.11 occasionally fails if two threads use it (SystemError: recursion depth mismatch)."""
 REST = "rest"
 """What is no array, as JSON."""
-WORDS = ("place", "missing", "policy", "claims", "counters", "unstarted", "waited_for")
+WORDS = ("place", "missing", "policy", "claims", "counters", "waited_for")
 COLUMNS = tuple(one.name for one in fields(Schedule) if one.name not in (*WORDS, "attempts"))
 
 
@@ -139,7 +139,6 @@ def write_kept(schedule: Schedule, path: Path) -> None:
         "policy": schedule.policy,
         "claims": list(schedule.claims),
         "counters": {name: int(count) for name, count in schedule.counters.items()},
-        "unstarted": [[int(job), why] for job, why in schedule.unstarted.items()],
         "waited_for": None if waited is None else [[int(job), why] for job, why in waited.items()],
     }
     columns[REST] = np.frombuffer(json.dumps(rest).encode(), np.uint8)
@@ -167,7 +166,6 @@ def read_kept(path: Path) -> Schedule:
             policy=rest["policy"],
             claims=tuple(rest["claims"]),
             counters=rest["counters"],
-            unstarted=dict(rest["unstarted"]),
             waited_for=None if waited is None else dict(waited),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY
 from shadowtime.metrics.intervals import Interval, interval
+from shadowtime.study.ranking import NEVER
 from shadowtime.study.sweep.shards import require_metric
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Place:
     failed: int
     proved: int | None
     """Runs whose schedule was proved; None if the plan requests no proof."""
+    unstarted: float = 0
+    """Jobs of the unmodified log that never start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,8 @@ class Leaderboard:
 def leaderboard(table: Any, metric: str = "bsld_mean") -> Leaderboard:
     """Rank the policies of a collected table by a metric, at the recorded load.
 
-    A rank is that of the value on the unmodified log; equal values share the better rank.
+    A rank is that of the value on the unmodified log; equal values share the better rank. A policy
+    that starts fewer jobs than another is behind it.
     """
     require_metric(table, metric)
     if REGISTRY[metric].better not in ("lower", "higher"):
@@ -96,6 +100,7 @@ def _place(rows: Sequence[dict[str, Any]], metric: str) -> Place:
         runs=len(rows),
         failed=len(rows) - len(good),
         proved=int(sum(made)) if made else None,
+        unstarted=(plain.get(NEVER) or 0) if plain else 0,
     )
 
 
@@ -106,10 +111,10 @@ def _ranks(
     found: dict[str, list[int]] = {}
     for subject in subjects:
         values = {
-            name: sign * value
+            name: (place.unstarted, sign * value)
             for name in names
             if (place := places.get((name, subject))) and (value := place.value) is not None
         }
-        for name, value in values.items():
-            found.setdefault(name, []).append(1 + sum(one < value for one in values.values()))
+        for name, mine in values.items():
+            found.setdefault(name, []).append(1 + sum(one < mine for one in values.values()))
     return {name: sum(ranks) / len(ranks) for name, ranks in found.items()}

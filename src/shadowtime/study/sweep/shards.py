@@ -27,6 +27,8 @@ FIXED = (*TEXTS, *COUNTS, *AFTER, "semantics")
 and the metrics in alphabetical order."""
 ENDING = ".parquet"
 ERROR = "error"
+WHY = "unstarted_why"
+"""Why jobs never started: how many for which cause."""
 SETTING = "set_"
 
 
@@ -211,7 +213,7 @@ def _table(arrow: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
 def _kind(arrow: Any, name: str) -> Any:
     if name in COUNTS or name == "semantics":
         return arrow.int64()
-    if name in TEXTS or name in AFTER or name == ERROR or name.startswith(SETTING):
+    if name in (*TEXTS, *AFTER, ERROR, WHY) or name.startswith(SETTING):
         return arrow.string()
     return arrow.float64()
 

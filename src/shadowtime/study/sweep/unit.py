@@ -14,11 +14,13 @@ from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
 from shadowtime.errors import ShadowtimeError
 from shadowtime.metrics import Window, measure
+from shadowtime.metrics.unstarted import NAMES as NEVER_STARTED
 from shadowtime.schedule.check import check
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.sweep.leaderboard import HELD_OUT, PROVED
 from shadowtime.study.sweep.plan import Case, Log
-from shadowtime.study.sweep.shards import Shards, failed_row
+from shadowtime.study.sweep.shards import WHY, Shards, failed_row
+from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -135,8 +137,11 @@ def run_case(case: Case, load: Loader) -> dict[str, Any]:
         return failed_row(case, "out of memory")
     except Exception as error:  # a bug of ours or of a user's part: the other runs go on
         return failed_row(case, f"{type(error).__name__}: {' '.join(str(error).split())}")
-    kept = found if not case.metrics else {n: found[n] for n in case.metrics if n in found}
-    return {**case.row(), **{name: float(value) for name, value in kept.items()}, **more}
+    names = dict.fromkeys((*case.metrics, *NEVER_STARTED)) if case.metrics else found
+    kept = {name: float(found[name]) for name in names if name in found}
+    never = why_never(schedule, jobs, cluster, window=case.window)
+    why = {WHY: "; ".join(f"{one.jobs}: {one.why}" for one in never)} if never else {}
+    return {**case.row(), **kept, **more, **why}
 
 
 def _beyond(

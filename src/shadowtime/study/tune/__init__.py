@@ -18,6 +18,7 @@ from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.loads import AS_RECORDED
+from shadowtime.study.ranking import NEVER
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.tune.parts import Parts
 from shadowtime.study.tune.space import Space, front, order
@@ -78,6 +79,8 @@ class Tuned:
     chosen: str
     baseline: str
     report: tuple[Report, ...]
+    unstarted: tuple[float, float]
+    """Jobs of the last part that the chosen policy and the baseline never start."""
     jobs: tuple[int, int, int]
     copies: int
 
@@ -90,6 +93,7 @@ class Tuned:
             "method": self.method,
             "trials": self.trials,
             "failed": self.failed,
+            "unstarted": dict(zip(("chosen", "baseline"), self.unstarted, strict=True)),
             "jobs": dict(zip(("tune", "select", "report"), self.jobs, strict=True)),
             "front": [
                 {"policy": one.policy, "settings": one.settings, "tune": one.tuned,
@@ -136,6 +140,8 @@ def tune(
     _load(space, easy, parts.tune, cluster)
     weeks = _sampled(parts.weeks(), seed)
     failed: set[Candidate] = set()
+    fewest: dict[int | None, float] = {}
+    """Jobs that the baseline never starts: a candidate that starts fewer is no improvement."""
 
     def values(candidates: Sequence[Candidate], rung: int | None) -> list[Values]:
         inputs = [parts.tune] if rung is None else weeks[:rung]
@@ -146,19 +152,27 @@ def tune(
         found = fan_out(tasks)
         progress(f"{len(candidates)} candidates on {'all jobs' if rung is None else 'weeks'}")
         failed.update(one for one, m in zip(candidates, found, strict=True) if m is None)
-        return [_signed(m, objectives, signs) for m in found]
+        if rung not in fewest:
+            fewest[rung] = (_measured(easy, inputs, cluster, objectives) or {}).get(NEVER, 0.0)
+        return [_signed(m, objectives, signs, fewest[rung]) for m in found]
 
     searched = search(space, method, trials=trials, seed=seed, weeks=len(weeks), evaluate=values)
     possible = [one for one, value in searched.items() if all(map(math.isfinite, value))]
     if not possible:
-        raise UsageError("no candidate can be run: the engine rejects each of them")
+        raise UsageError(
+            "no candidate can be run: the engine rejects each of them, or it starts fewer jobs "
+            f"than {baseline}"
+        )
     first = [searched[one] for one in possible]
     best = [possible[at] for at in order(first) if at in set(front(first))][:MOST_SELECTED]
     progress(f"{len(best)} candidates on the jobs to select on")
     tasks = [partial(_measured, space.policy(one), [parts.select], cluster, objectives)
              for one in best]  # fmt: skip
     chosen_on = [found or {} for found in fan_out(tasks)]
-    second = [_signed(found, objectives, signs) for found in chosen_on]
+    base = [
+        _measured(easy, [part], cluster, objectives) or {} for part in (parts.tune, parts.select)
+    ]
+    second = [_signed(one, objectives, signs, base[1].get(NEVER, 0.0)) for one in chosen_on]
     entries = []
     for at in sorted(front(second), key=lambda at: second[at]):
         tuned = dict(zip(objectives, _unsigned(searched[best[at]], signs), strict=True))
@@ -171,23 +185,23 @@ def tune(
     if not entries:
         raise UsageError("no candidate can be run on the jobs to select on")
     winner = space.policy(tuple(entries[0].settings.items()))
-    base = [
-        _measured(easy, [part], cluster, objectives) or {} for part in (parts.tune, parts.select)
-    ]
     last = parts.report_part()
     progress("the last part, once")
-    rows = _report(winner, easy, entries[0], base, last, cluster, objectives, signs, seed, copies)
+    rows, never = _report(
+        winner, easy, entries[0], base, last, cluster, objectives, signs, seed, copies
+    )
     return Tuned(
         space=space, objectives=tuple(objectives), method=method, trials=len(searched),
         failed=len(failed), front=tuple(entries), chosen=entries[0].policy, baseline=baseline,
-        report=rows, jobs=(len(parts.tune), len(parts.select), len(last)), copies=copies,
+        report=rows, unstarted=never, jobs=(len(parts.tune), len(parts.select), len(last)),
+        copies=copies,
     )  # fmt: skip
 
 
 def _report(
     winner: Any, easy: Any, entry: Entry, base: list[dict[str, float]], last: Workload,
     cluster: Cluster, objectives: Sequence[str], signs: Sequence[int], seed: int, copies: int,
-) -> tuple[Report, ...]:  # fmt: skip
+) -> tuple[tuple[Report, ...], tuple[float, float]]:  # fmt: skip
     replicas = Replicas.of(shake=copies, seed=seed)
     inputs = [replicas.make(last, cluster, AS_RECORDED, k) for k in range(copies + 1)]
     tasks = [
@@ -209,7 +223,7 @@ def _report(
                 gain=(gains[0], gains[1], gains[2]),
             )
         )  # fmt: skip
-    return tuple(rows)
+    return tuple(rows), (mine[0].get(NEVER, 0.0), theirs[0].get(NEVER, 0.0))
 
 
 def _gain(value: float, base: float, sign: int) -> float:
@@ -232,8 +246,11 @@ def _sign(metric: str) -> int:
     return 1 if better == "lower" else -1
 
 
-def _signed(found: dict[str, float] | None, names: Sequence[str], signs: Sequence[int]) -> Values:
-    if not found:
+def _signed(
+    found: dict[str, float] | None, names: Sequence[str], signs: Sequence[int], most: float
+) -> Values:
+    """Objectives, smaller is better; infinite if more than ``most`` jobs never start."""
+    if not found or found.get(NEVER, 0.0) > most:
         return tuple(math.inf for _ in names)
     pairs = zip(names, signs, strict=True)
     return tuple(sign * found.get(name, math.inf * sign) for name, sign in pairs)
@@ -253,7 +270,7 @@ def _policy(space: Space, candidate: Candidate) -> Any:
 def _measured(
     policy: Any, inputs: Sequence[Workload], cluster: Cluster, names: Sequence[str]
 ) -> dict[str, float] | None:
-    """The means of metrics over inputs; None where the engine rejects the policy."""
+    """The means of metrics, and of the jobs that never start, over inputs; None if rejected."""
     if policy is None:
         return None
     found = []
@@ -264,7 +281,7 @@ def _measured(
             return None
     return {
         name: float(np.mean([one[name] for one in found]))
-        for name in names
+        for name in (*names, NEVER)
         if all(name in one for one in found)
     }
 

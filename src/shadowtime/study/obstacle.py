@@ -26,12 +26,30 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
 
+KINDS = {
+    "begin": "not eligible",
+    "cancelled": "cancelled while it waited",
+    "dependency": "dependencies",
+    "throttle": "its array's throttle",
+    "licence": "licences",
+    "limit": "limits",
+    "outage": "nodes out of service",
+    "reservation": "reservations",
+    "own-reservation": "its own reservation",
+    "size": "fits on no nodes of its partitions",
+    "room": "no room",
+    "order": "jobs ahead",
+    "pass": "no pass yet",
+    "never": "no partition accepts it",
+}
+"""Each kind in short; ``pass`` is Slurm's next one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
     """What kept a job from starting during [since, until).
 
-    ``kind`` is begin, dependency, throttle, licence, limit, outage, reservation, room, order, pass
-    (Slurm's next one) or never; ``name`` the limit, licence, reservation, nodes or short resource;
+    ``kind`` is one of ``KINDS``; ``name`` the limit, licence, reservation, nodes or short resource;
     ``who`` the user or account that a limit counts; ``jobs`` the blocking ones, those that ended at
     ``until`` first.
     """
@@ -107,11 +125,16 @@ class Room:
     memory: int = -1
     """Index of memory among the resources, -1 if it is not counted."""
 
-    def fits(self, shape: Shape, without: AnyArray | None = None) -> bool:
-        """Could the job start now on its nodes, ``without`` (a mask) those closed to it?"""
+    def tasks(self, shape: Shape, without: AnyArray | None = None) -> Ints:
+        """Tasks that each of the job's nodes could take, ``without`` (a mask) closed ones."""
         held = self._tasks(shape)
         if without is not None:
             held = np.where(without[list(shape.nodes)], 0, held)
+        return held
+
+    def fits(self, shape: Shape, without: AnyArray | None = None) -> bool:
+        """Could the job start now on its nodes, ``without`` (a mask) those closed to it?"""
+        held = self.tasks(shape, without)
         if shape.in_a_row:
             order = np.argsort(shape.nodes)
             return any(_enough(shape, run) for run in _runs(np.array(shape.nodes)[order], held))
@@ -196,18 +219,30 @@ class Bounds:
         self._amounts_of: dict[int, dict[str, int]] = {}
 
     def passed(
-        self, row: int, partition: Partition, shape: Shape, running: Sequence[int], now: int
+        self,
+        row: int,
+        partition: Partition,
+        shape: Shape,
+        running: Sequence[int],
+        now: int,
+        *,
+        anew: bool = False,
+        most: bool = False,
     ) -> Obstacle | None:
-        """The first limit that a start at a given time would exceed; jobs are rows."""
+        """The first limit that a start at a given time would exceed; jobs are rows.
+
+        A job that ran counts with what it held, unless ``anew``; whole nodes with the least that a
+        place can take, or with the ``most``.
+        """
         if not self.enforced:
             return None
         site = self.case.site
         asked = dict(zip(site.resources, shape.asked, strict=True)) | {NODES: shape.least}
-        if self.case.ran[row]:
+        if self.case.ran[row] and not anew:
             asked = self._amounts(row)
         elif shape.exclusive:
-            whole = [site.nodes[node].amounts for node in shape.nodes[: shape.least]]
-            totals = [sum(column) for column in zip(*whole, strict=True)]
+            whole = zip(*(site.nodes[node].amounts for node in shape.nodes), strict=True)
+            totals = [sum(sorted(each, reverse=most)[: shape.least]) for each in whole]
             asked |= dict(zip(site.resources, totals, strict=True))
         for bucket in self._buckets(row, partition):
             same = self._members(bucket, running, partition)

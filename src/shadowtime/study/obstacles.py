@@ -5,23 +5,29 @@ The schedule may come from a policy of the catalogue, Slurm's own scheduler, or 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.limits import bounded_shape, job_allowed
 from shadowtime.engine.priority.factors import default_memory
-from shadowtime.report.obstacle import Bounds, Obstacle, Room, by_passes
+from shadowtime.metrics.unstarted import waited_until
 from shadowtime.schedule.check.case import Case
+from shadowtime.schedule.check.site import dependency_met
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.site_places import compressed
 from shadowtime.slurm.parameters import Parameters
+from shadowtime.study.obstacle import Bounds, Obstacle, Room, by_passes
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.cluster.shape import Shape
     from shadowtime.cluster.site import Partition, Site
     from shadowtime.schedule import Schedule
@@ -55,9 +61,48 @@ def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> t
     """
     if schedule.place is None:
         return ()
-    found = _Way(workload, site, schedule, row).stretches()
+    found = _Way(workload, site, schedule).of(row).stretches()
     pause = Parameters.of_config(site.config).bf_interval if _is_slurm(schedule) else 0
     return by_passes(found, pause) if pause else found
+
+
+def why_unstarted(
+    workload: Workload, site: Site, schedule: Schedule, rows: Sequence[int]
+) -> list[Obstacle]:
+    """What still blocked each of these jobs, which never started, when it left or all was over.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Limits, Node, Qos, Site
+    >>> from shadowtime.engine import simulate
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> from shadowtime.workload.request import Request, Requests
+    >>> few = Qos(name="few", limits=Limits(user_resources={"cpus": 2}))
+    >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),), qos=(few,), enforce={"limits"})
+    >>> asked = Requests.of_jobs([Request(tasks=3, qos="few")])
+    >>> jobs = Workload.build(submit=[0], run=[60], procs=[3], user=[0], requests=asked)
+    >>> made = simulate(jobs, site, parse_policy("easy"))
+    >>> [(one.kind, one.name) for one in why_unstarted(jobs, site, made, [0])]
+    [('limit', 'QOSMaxCpuPerUserLimit')]
+    """
+    way = _Way(workload, site, schedule)
+    until = waited_until(schedule, workload)
+    held = {one.job for one in way.requests.dependencies}
+    alike: dict[tuple[int, ...], Obstacle] = {}
+    found = []
+    for row in rows:
+        if way.requests.cancel_at[row] >= 0:
+            end = int(until[row])
+            found.append(Obstacle(kind="cancelled", since=end, until=end))
+            continue
+        one_of = (way.requests.index[row], workload.user[row], workload.request[row])
+        key = tuple(int(value) for value in one_of)
+        alone = row in held or way.requests.array[row] >= 0 or way.requests.begin[row] >= 0
+        if alone or key not in alike:
+            alike[key] = way.of(row).at_the_end(int(until[row]))
+        found.append(alike.pop(key) if alone else alike[key])
+    return found
 
 
 def _is_slurm(schedule: Schedule) -> bool:
@@ -65,21 +110,40 @@ def _is_slurm(schedule: Schedule) -> bool:
 
 
 class _Way:
-    """One job's wait."""
+    """The jobs' waits, and one of them: ``of`` a row."""
 
-    def __init__(self, workload: Workload, site: Site, schedule: Schedule, row: int) -> None:
-        self.workload, self.site, self.schedule, self.row = workload, site, schedule, row
+    def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
+        self.workload, self.site, self.schedule = workload, site, schedule
         self.requests = requests_of(workload, site)
         case = Case(match(schedule, workload), site, frozenset())  # type: ignore[arg-type]
         self.case = SiteCase(case, site, self.requests)
         self.bounds = Bounds(self.case, slurm=_is_slurm(schedule))
-        self.request = self.requests[row]
-        self.limit = max(1, int(workload.request[row]))
         self.runs = runs(schedule)
         self.capacity = np.array([node.amounts for node in site.nodes], np.int64)
-        self.places = self._places()
 
-    def _places(self) -> list[tuple[Partition, Shape]]:
+    def of(self, row: int) -> _Way:
+        """The wait of the job at a row."""
+        made = copy(self)
+        for kept in ("_entries", "places"):
+            made.__dict__.pop(kept, None)
+        made.row, made.request = row, self.requests[row]
+        made.limit = max(1, int(self.workload.request[row]))
+        made.since = int(self.schedule.submit[row])
+        return made
+
+    row: int
+    request: Request
+    limit: int
+    since: int
+    """Jobs that had ended by then do not matter."""
+
+    def at_the_end(self, until: int) -> Obstacle:
+        """What blocks it when nothing happens any more."""
+        self.since = until
+        return self._at(until, until)
+
+    @cached_property
+    def places(self) -> list[tuple[Partition, Shape]]:
         """The partitions that may take it, with its request there."""
         shapes = self.case.shapes
         found = []
@@ -87,6 +151,13 @@ class _Way:
             if one.max_time is not None and self.limit > one.max_time:
                 continue
             for shape in shapes.all_of(self.request, one):
+                user = self.case.user(self.row)
+                if not self._ran and not (
+                    one.up
+                    and job_allowed(self.site, self.request, one, shape, self.limit, user)
+                    and bounded_shape(self.site, self.request, one, shape, user)
+                ):
+                    continue
                 all_memory = self._takes_all_memory(self.request, shape.partition)
                 found.append((one, replace(shape, all_memory=shape.all_memory or all_memory)))
         return found
@@ -98,7 +169,8 @@ class _Way:
         mine = np.flatnonzero(waiting.row == self.row)
         spans = [(int(waiting.since[at]), int(waiting.until[at])) for at in mine]
         if not spans and self.schedule.start[self.row] < 0:
-            spans = [(int(self.schedule.submit[self.row]), self._last())]
+            until = int(waited_until(self.schedule, self.workload)[self.row])
+            spans = [(int(self.schedule.submit[self.row]), until)]
         for since, until in sorted(spans):
             moments = self._moments(since, until)
             for at, end in zip(moments, [*moments[1:], until], strict=True):
@@ -109,10 +181,9 @@ class _Way:
                 found.append(one)
         return tuple(found)
 
-    def _last(self) -> int:
-        """When an unstarted job left the queue: cancelled, or nothing ran any more."""
-        cancelled = int(self.requests.cancel_at[self.row])
-        return cancelled if cancelled >= 0 else int(self.schedule.end.max(initial=0))
+    @property
+    def _ran(self) -> bool:
+        return bool(self.case.ran[self.row])
 
     def _moments(self, since: int, until: int) -> list[int]:
         """The times of relevant changes, from ``since`` on."""
@@ -137,8 +208,11 @@ class _Way:
             return replace(common, since=now, until=until, jobs=self._ids(common.jobs, until))
         best: Obstacle | None = None
         for partition, shape in self.places:
-            one = self.bounds.passed(self.row, partition, shape, running, now) or self._no_room(
-                shape, now
+            one = (
+                self.bounds.passed(self.row, partition, shape, running, now)
+                or self._own_reservation(shape, now)
+                or self._no_room(shape, now)
+                or self._on_idle_nodes(partition, shape, running, now)
             )
             if one is None:
                 ahead = self._ahead(now)
@@ -146,7 +220,7 @@ class _Way:
             if best is None or (best.kind == "limit" and one.kind != "limit"):
                 best = one
         if best is None:
-            best = Obstacle(kind="never", since=now, until=until)
+            best = self._more_licences() or Obstacle(kind="never", since=now, until=until)
         return replace(best, since=now, until=until, jobs=self._ids(best.jobs, until))
 
     def _held_back(self, now: int) -> Obstacle | None:
@@ -154,9 +228,13 @@ class _Way:
         waits_for = [one for one in self.requests.dependencies if one.job == self.row]
         for one in waits_for:
             place = {number: at for at, number in enumerate(self.workload.job_id.tolist())}
-            ended = self.schedule.end
-            open_yet = [n for n in one.on if n in place and not 0 <= ended[place[n]] <= now]
-            if open_yet and not one.any_of and one.kind != "after":
+            rows = [place[n] for n in one.on if n in place]
+            open_yet = [
+                int(self.workload.job_id[other])
+                for other in rows
+                if not dependency_met(self.case, one.kind, now, other)
+            ]
+            if open_yet and not one.any_of:
                 return Obstacle(
                     kind="dependency", since=now, until=now, name=one.kind, jobs=tuple(open_yet)
                 )
@@ -197,7 +275,9 @@ class _Way:
         array, most = int(self.requests.array[self.row]), int(self.requests.throttle[self.row])
         if array < 0 or most <= 0:
             return None
-        same = tuple(one for one in running if self.requests.array[one] == array)
+        never = np.flatnonzero(self.schedule.unstarted[: self.row]).tolist()
+        waits = [one for one in never if self.requests.cancel_at[one] < 0]
+        same = tuple(one for one in (*waits, *running) if self.requests.array[one] == array)
         if len(same) < most:
             return None
         return Obstacle(kind="throttle", since=0, until=0, bound=most, used=len(same), jobs=same)
@@ -214,6 +294,45 @@ class _Way:
                 )  # fmt: skip
         return None
 
+    def _more_licences(self) -> Obstacle | None:
+        """Of a job that no partition accepts: licences that the site does not have."""
+        for name, count in self.request.licences:
+            have = self.site.licences.get(name, 0)
+            if count > have:
+                return Obstacle(
+                    kind="licence", since=0, until=0, name=name, bound=have, asked=count
+                )
+        return None
+
+    def _own_reservation(self, shape: Shape, now: int) -> Obstacle | None:
+        """Its reservation has not begun, is not known yet or leaves too little time."""
+        if shape.reservation < 0:
+            return None
+        one = self.site.reservations[shape.reservation]
+        known = one.known_at is None or self.case.clock(one.known_at) <= now
+        begin, end = self.case.clock(one.begin), self.case.clock(one.end)
+        if known and begin <= now and now + self.limit <= end:
+            return None
+        return Obstacle(kind="own-reservation", since=0, until=0, name=one.name)
+
+    def _on_idle_nodes(
+        self, partition: Partition, shape: Shape, running: list[int], now: int
+    ) -> Obstacle | None:
+        """A limit that every place on the nodes that are free now would pass, if whole nodes count.
+
+        Slurm rejects the place that it chose first: a single one that passes is enough.
+        """
+        if not shape.exclusive:
+            return None
+        room, _ = self._room(now)
+        reserved, _ = self._reserved(now)
+        held = room.tasks(shape, reserved | self._down(now))
+        nodes = tuple(node for node, tasks in zip(shape.nodes, held, strict=True) if tasks > 0)
+        slurm = "slurm" in self.schedule.policy
+        return self.bounds.passed(
+            self.row, partition, replace(shape, nodes=nodes), running, now, anew=True, most=slurm
+        )
+
     def _no_room(self, shape: Shape, now: int) -> Obstacle | None:
         """A reservation, an outage or the jobs on the nodes."""
         room, holders = self._room(now)
@@ -228,6 +347,8 @@ class _Way:
             return Obstacle(kind="outage", since=0, until=0, name=compressed(nodes))
         if reserved.any() and (room.fits(shape, down) or not empty.fits(shape, reserved)):
             return Obstacle(kind="reservation", since=0, until=0, name=", ".join(names))
+        if not empty.fits(shape):
+            return Obstacle(kind="size", since=0, until=0)
         here = set(shape.nodes)
         jobs = tuple(sorted({job for node, job in holders if node in here}))
         short = room.short(shape, self.site.resources, reserved | down)
@@ -250,10 +371,9 @@ class _Way:
     @cached_property
     def _entries(self) -> tuple[Ints, Ints, Ints]:
         """(rows, nodes, amounts) of the jobs that ran while this one waited."""
-        submit = int(self.schedule.submit[self.row])
         started = int(self.schedule.start[self.row])
-        until = started if started >= 0 else self._last()
-        near = self.case.ran & (self.schedule.start < until) & (self.schedule.end > submit)
+        until = started if started >= 0 else int(self.schedule.end.max(initial=0))
+        near = self.case.ran & (self.schedule.start < until) & (self.schedule.end > self.since)
         rows, nodes, amounts = [], [], []
         memory = self.case.shapes.memory
         for row in np.flatnonzero(near).tolist():
