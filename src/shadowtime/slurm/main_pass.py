@@ -48,7 +48,10 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
             continue
         job = rest
         while True:
+            evicted = len(out.victims)
             answer = _try(state, job, section, left, now, out)
+            if len(out.victims) > evicted:
+                done.add(job.id)  # it preempts in this partition and is tried in no other
             if answer == "started":
                 if wish.sched_max_job_start and len(out.starts) >= wish.sched_max_job_start:
                     return out

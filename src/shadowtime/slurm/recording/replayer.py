@@ -67,6 +67,8 @@ class Replayer:
     unknown: set[int] = field(default_factory=set)
     """Running jobs of which it is not known what they hold where."""
     restarts: dict[int, int] = field(default_factory=dict)
+    past: dict[int, Job] = field(default_factory=dict)
+    """Jobs that have ended: an operator may requeue them."""
     leaving: dict[int, Job] = field(default_factory=dict)
     """Preempted jobs whose nodes are completing."""
     last_tick: int = 0
@@ -287,6 +289,7 @@ class Replayer:
         self.ended[raw] = Ended(good, time)
         if job is None:
             return
+        self.past[raw] = job
         self.last_end = time
         self.unknown.discard(raw)
         self.state.usage.give(job.holding)
@@ -311,6 +314,8 @@ class Replayer:
             return
         self.state.usage.give(job.holding)
         self.unknown.discard(raw)
+        if job.array in self.pending:
+            self.pending[job.array].started_tasks -= 1
         if how == "requeued":
             self.leaving[raw] = job
             self.state.completing |= job.nodes
@@ -323,14 +328,11 @@ class Replayer:
         raw, _, _ = job_number(event.fields[0])
         job = self.leaving.pop(raw, None)
         if job is None:
-            job = self.running.pop(raw, None)
+            if raw in self.running:
+                self.end(raw, event.time, good=False)
+            job = self.past.get(raw)
             if job is None:
                 return
-            self.state.usage.give(job.holding)
-            self.last_end = event.time
-            if job.array in self.pending:
-                self.pending[job.array].started_tasks -= 1
-            self.list_running(int(event.time))
         fresh = record_of(self.recording, self.state.machine, job.array or raw)
         if job.array:
             fresh = replace(fresh, id=raw, tasks=[])
