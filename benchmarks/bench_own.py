@@ -38,6 +38,18 @@ def aged_area(now: int, job: Any) -> float:
     return job.wait / sqrt(job.estimate * job.procs)
 
 
+@st.order(memory=8)
+def by_history(now: int, job: Any, user: Any) -> float:
+    """Three reads of the memory for each job at every pass, each with its bounds checked."""
+    return float(job.wait / (1 + user[0] + 0.5 * user[1] + 0.25 * user[int(job.procs) % 8]))
+
+
+@by_history.learn  # type: ignore[untyped-decorator]
+def _(now: int, job: Any, user: Any) -> None:
+    user[0] += job.ran * job.procs / 1000
+    user[1 + int(job.procs) % 7] += 1
+
+
 @st.backfill_key
 def least_area(now: int, job: Any) -> float:
     """SAF backfilling."""
@@ -77,6 +89,8 @@ def own(folder: Path) -> Iterator[Row]:
     yield _own_function(jobs, machine, "a backfill key written by a user (SAF)", keyed, 6e5)
     aged = st.easy(order=aged_area)
     yield _own_function(jobs, machine, "an order that changes with every second", aged, None)
+    kept = st.easy(order=by_history)
+    yield _own_function(jobs, machine, "an order that reads a memory", kept, None)
     yield _small_runs()
     yield _second_process(folder)
     mine = st.easy(backfill=easy_in_python)

@@ -311,6 +311,10 @@ def test_a_failure_names_slot_job_and_line(slot):
         (lambda: fair(weight=float("nan")), "fair.weight must be a finite number"),
         (lambda: short(limit=2.5), "short.limit must be a whole number"),
         (lambda: widest.learn(add_run), "declare the memory"),
+        (lambda: st.order(lambda now, job, user: user[0]), "uses user, but has no memory"),
+        (lambda: st.plan(lambda now, job, user, start: start + user[1]), r"@st.plan\(memory=2\)"),
+        (lambda: st.backfill_key(lambda now, job, user: sum(user)), r"@st.backfill_key\(memory"),
+        (lambda: st.easy(order=lambda now, job, user: user[0]), "uses user, but has no memory"),
         (lambda: st.easy(order=parse_policy), "plain function|takes"),
     ],
 )

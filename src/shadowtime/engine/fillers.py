@@ -87,7 +87,12 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
     return names[name]
 
 
-def called(function: Callable[..., Any], **options: Any) -> Any:
+CHECKED = {"boundscheck": True}
+"""How code of a user's own is compiled: a wrong index is an error, as in Python. Unchecked, it would
+read or write whatever lies there. Costs nothing that can be measured (scripts/bench own)."""
+
+
+def called(function: Callable[..., Any]) -> Any:
     """The object of Numba for a function that the filler alone calls.
 
     The wrappers for calls from elsewhere would take apart every field of the record or the queue,
@@ -97,9 +102,9 @@ def called(function: Callable[..., Any], **options: Any) -> Any:
 
     unused = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     try:
-        return numba.njit(**unused, **options)(function)
+        return numba.njit(**unused, **CHECKED)(function)
     except (KeyError, TypeError):  # a Numba without these private options
-        return numba.njit(**options)(function)
+        return numba.njit(**CHECKED)(function)
 
 
 def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
@@ -140,18 +145,28 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
         ]
         if slot < LEARN_TIMER:
             lines.append("            row = record(now, job, fact, at)")
-        lines.append("            try:")
         for number, use in enumerate(uses):
-            if use.slot == slot:
-                made = f"f{number}({use.arguments})"
-                answers = use.takes not in (LEARN, TIMER)
-                lines.append(f"                {'out[i] = ' if answers else ''}{made}")
-        lines += [
-            "            except Exception:",
-            "                return i",
-            "            if out[i] != out[i]:",  # nan: it would be before every job and behind
-            "                return i",
-        ]
+            if use.slot != slot:
+                continue
+            made = f"f{number}({use.arguments})"
+            if use.takes in (LEARN, TIMER):  # what it wrote before it failed is taken back, so
+                lines += [  # that failures.py finds what it was called with
+                    f"            before = {use.row}.copy()",
+                    "            try:",
+                    f"                {made}",
+                    "            except Exception:",
+                    f"                {use.row}[:] = before",
+                    "                return i",
+                ]
+            else:
+                lines += [
+                    "            try:",
+                    f"                out[i] = {made}",
+                    "            except Exception:",
+                    "                return i",
+                    "            if out[i] != out[i]:",  # nan: before every job and behind it
+                    "                return i",
+                ]
     return "\n".join([*lines, "    return -1", ""])
 
 
@@ -172,7 +187,7 @@ def twin(function: Callable[..., Any], tag: str, made: dict[int, Any] | None = N
     def own(value: Any) -> Any:
         inner = plain(value)
         if isinstance(inner, FunctionType):
-            return numba.njit(twin(inner, tag, made))
+            return numba.njit(**CHECKED)(twin(inner, tag, made))
         return value
 
     code = function.__code__

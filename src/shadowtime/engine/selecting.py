@@ -158,12 +158,11 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
     import numba
 
     name = f"select_{tag}"
-    # Its indices are checked: a wrong one in compiled code would write over something else.
     names: dict[str, Any] = {
         "__name__": home.__name__,
         "Queue": Queue,
         "Free": Free,
-        "chosen_by": called(twin(plain(use.function), tag), boundscheck=True),
+        "chosen_by": called(twin(plain(use.function), tag)),
         "at": pointer_to("int64"),
         "at_float": pointer_to("float64"),
         "carray": numba.carray,

@@ -69,17 +69,23 @@ class Use:
     """Seconds between two calls of a timer."""
 
     @property
+    def row(self) -> str:
+        """Its row of the memory, as it stands in the filler."""
+        row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
+        if self.takes is TIMER:  # it is asked for rows of the memory
+            row = "at"
+        return f"memory[{row}, {self.column}:{self.column + self.width}]"
+
+    @property
     def arguments(self) -> str:
         """The call's arguments, as they stand in the filler."""
         if not self.takes.by_record:
             return "int(now - row.submit), int(row.estimate), int(row.procs)"
-        row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
-        if self.takes is TIMER:  # it is asked for rows of the memory
-            return f"now, memory[at, {self.column}:{self.column + self.width}]"
-        own = f"memory[{row}, {self.column}:{self.column + self.width}]"
-        given = ["now", "row", own, "out[i]"]
+        if self.takes is TIMER:
+            return f"now, {self.row}"
+        given = ["now", "row", self.row, "out[i]"]
         if self.slot == PLACE:
-            given = ["now", "row", "node_record(jobs, i)", own]
+            given = ["now", "row", "node_record(jobs, i)", self.row]
         given = given[: self.handed]
         return ", ".join([*given, *map(repr, self.values)])
 

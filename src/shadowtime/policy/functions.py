@@ -180,6 +180,30 @@ def handed_to(slot: Slot, function: Callable[..., Any]) -> int:
     return sum(found.default is inspect.Parameter.empty for found in given)
 
 
+def line_using(name: str, function: Callable[..., Any]) -> int | None:
+    """The first line on which a function uses one of its arguments; None if it never does.
+
+    Examples
+    --------
+    >>> line_using("user", lambda now, job, user: job.wait) is None
+    True
+    >>> line_using("user", lambda now, job, user: user[0]) is None
+    False
+    """
+    import dis
+
+    code = plain(function).__code__
+    if name not in code.co_varnames[: code.co_argcount]:
+        return None
+    line: int = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.starts_line or line
+        named = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        if step.opname.startswith("LOAD_") and name in named:
+            return line
+    return None
+
+
 def _wrong(
     slot: Slot, function: Callable[..., Any], given: inspect.Signature, what: str
 ) -> PolicyError:

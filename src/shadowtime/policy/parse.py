@@ -20,6 +20,7 @@ from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import near, part_from, parts, with_settings
+from shadowtime.policy.written import faults_kept
 from shadowtime.printable import shown
 
 if TYPE_CHECKING:
@@ -312,7 +313,8 @@ def load_module(path: Path) -> ModuleType:
         raise PolicyError(f"{path}: no such Python file")
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with faults_kept():
+            spec.loader.exec_module(module)
     except Exception as error:
         raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     return module
@@ -320,6 +322,16 @@ def load_module(path: Path) -> ModuleType:
 
 def as_policy(thing: Any, *, name: str) -> Any:
     """A Policy or deciding object unchanged; a function becomes the order of EASY."""
+    made = _as_policy(thing, name=name)
+    if isinstance(made, Policy):
+        for part in made.parts.values():
+            for written in part.functions:
+                if written.fault is not None:
+                    raise written.fault
+    return made
+
+
+def _as_policy(thing: Any, *, name: str) -> Any:
     if isinstance(thing, type) and hasattr(thing, "decide"):
         return thing()
     if isinstance(thing, Policy) or hasattr(thing, "decide") or hasattr(thing, "simulate"):

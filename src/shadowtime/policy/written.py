@@ -7,6 +7,8 @@ compiles the function (engine/fillers.py); here it is only described.
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -17,6 +19,7 @@ from shadowtime.policy.functions import (
     TIMER,
     Slot,
     check_arguments,
+    line_using,
     parameters_of,
     plain,
     where,
@@ -38,6 +41,21 @@ LONGEST = 1_000_000_000
 """Seconds between two calls of a timer, at most."""
 MOST_MEMORY = 64
 """The largest number of values that a function may keep for each user."""
+
+_KEPT: ContextVar[bool] = ContextVar("faults are kept", default=False)
+
+
+@contextmanager
+def faults_kept() -> Iterator[None]:
+    """Within this block a faulty definition raises nothing: the part raises it when it is used.
+
+    A file of several functions is loaded so, and one of them that is wrong leaves the others.
+    """
+    token = _KEPT.set(True)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def nothing(now: int, job: Any) -> float:
@@ -70,6 +88,8 @@ class Written(Part):
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
     timers: tuple[tuple[int, Callable[..., Any]], ...] = field(default=(), compare=False)
     """Functions that are called at regular intervals."""
+    fault: ClassVar[PolicyError | None] = None
+    """What is wrong with the definition, where a file defines other parts too."""
 
     @property
     def functions(self) -> tuple[Written, ...]:
@@ -81,6 +101,8 @@ class Written(Part):
         return self.takes
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if self.fault is not None:
+            yield str(self.fault)
         if shape == "site" and policy.keeps_promises and (self.learners or self.timers):
             yield (
                 f"with lasting promises on a site, {self.slot}={self} cannot learn; remove its "
@@ -89,16 +111,46 @@ class Written(Part):
         yield from super().objections(policy, shape)
 
     def __post_init__(self) -> None:
-        self.check_function()
+        with self._fault_kept():
+            self.check_definition()
         text = (plain(self.function).__doc__ or "").strip()
         if text:  # a part's summary is of its class, this one's is the function's
             object.__setattr__(self, "summary", text.splitlines()[0].rstrip("."))
-        if not 0 <= self.memory <= MOST_MEMORY:
+
+    @contextmanager
+    def _fault_kept(self) -> Iterator[None]:
+        """Keep what is wrong with the part until it is used, where ``faults_kept`` applies."""
+        try:
+            yield
+        except PolicyError as error:
+            if not _KEPT.get():
+                raise
+            object.__setattr__(self, "fault", self.fault or error)
+
+    def check_definition(self) -> None:
+        """Reject a function that its slot cannot call, and one whose memory is not declared."""
+        self.check_function()
+        if not isinstance(self.memory, int) or not 0 <= self.memory <= MOST_MEMORY:
             raise PolicyError(
-                f"{self.label}: memory={self.memory} must lie between 0 and {MOST_MEMORY}"
+                f"{where(self.function)}: memory={self.memory} must lie between 0 and "
+                f"{MOST_MEMORY}, the most numbers that a function may keep for each user"
             )
         if self.by not in KEYS:
-            raise PolicyError(f"{self.label}: by={self.by!r} must be one of {', '.join(KEYS)}")
+            raise PolicyError(
+                f"{where(self.function)}: by={self.by!r} must be one of {', '.join(KEYS)}"
+            )
+        used = line_using("user", self.function) if self.memory == 0 else None
+        if used is not None:
+            raise PolicyError(
+                f"the {self.takes.name} function {where(self.function, used)} uses user, but has "
+                f"no memory: declare how many numbers it keeps, as in @st.{self.decorator}"
+                "(memory=2)"
+            )
+
+    @property
+    def decorator(self) -> str:
+        """The name in ``shadowtime`` of the decorator that makes such a part."""
+        return self.takes.name.replace(" ", "_")
 
     def check_function(self) -> None:
         """Reject a function that does not take the arguments of its slot."""
@@ -135,6 +187,8 @@ class Written(Part):
 
     def with_values(self, **changes: Any) -> Self:
         """The part with some parameters set."""
+        if self.fault is not None:
+            return self
         defaults = parameters_of(self.takes, self.function)
         values = dict(self.values)
         for name, value in changes.items():
@@ -164,13 +218,18 @@ class Written(Part):
         """
         if function is None:
             return lambda written: self.learn(written, on=on, every=every)
+        with self._fault_kept():
+            self._add_learner(function, on, every)
+        return function
+
+    def _add_learner(self, function: Any, on: Moment, every: int | None) -> None:
         check_arguments(TIMER if on == "timer" else LEARN, function)
         if on not in MOMENTS:
             raise PolicyError(f"{self.label}: learn on={on!r} must be one of {', '.join(MOMENTS)}")
         if self.memory == 0:
             raise PolicyError(
                 f"{where(function)} has nothing to write into: declare the memory, as in "
-                f"@st.{self.slot}(memory=2)"
+                f"@st.{self.decorator}(memory=2)"
             )
         timed = isinstance(every, int) and 1 <= every <= LONGEST
         if (on == "timer") != (every is not None) or (on == "timer" and not timed):
@@ -180,7 +239,6 @@ class Written(Part):
             )
         if on == "timer":
             object.__setattr__(self, "timers", (*self.timers, (every, function)))
-            return function
+            return
         # The name of the part is bound already: a decorator below it can only add to that value.
         object.__setattr__(self, "learners", (*self.learners, (on, function)))
-        return function
