@@ -12,22 +12,24 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from conftest import thorough
 from shadowtime.cli import run
-from shadowtime.cli.common import comparing
+from shadowtime.cli.common import comparing, running
 from shadowtime.cli.demo.run import NEXT, POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import PolicyError
+from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
-from shadowtime.schedule import read
+from shadowtime.schedule import Schedule, read
 from shadowtime.study.lesson_rules import EXPLAINED
-from shadowtime.workload import demo_workload, first_jobs
+from shadowtime.workload import Workload, demo_workload, first_jobs
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +84,10 @@ def test_on_a_new_machine_nothing_is_compiled(
     pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])
     chosen = comparing.prepare(policies, pool, jobs=10)
-    assert isinstance(chosen, partial) and chosen.func is simulate_uncompiled
-    chosen.keywords["report"]("easy is compiled after all")
+    assert isinstance(chosen, partial) and chosen.func is running.run_once
+    [engine] = chosen.args
+    assert engine.func is simulate_uncompiled
+    engine.keywords["report"]("easy is compiled after all")
     assert "easy is compiled after all" in capsys.readouterr().err
     shared: list[str] = []
     monkeypatch.setattr(warm, "warm", lambda *a, **k: shared.append("all cores"))
@@ -93,6 +97,41 @@ def test_on_a_new_machine_nothing_is_compiled(
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: [])
     assert comparing.prepare(policies, pool, jobs=10) is simulate
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_small_run_is_kept_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not compiled, it takes seconds: the second time it is not run; after an edit it is."""
+    monkeypatch.setenv("SHADOWTIME_CACHE", str(tmp_path))
+    jobs, pool = first_jobs(demo_workload(), 50), Cluster.pool(256)
+    asked: list[str] = []
+
+    def engine(jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
+        asked.append(policy.name)
+        return simulate(jobs, cluster, policy)
+
+    def again(name: str) -> Schedule:
+        return running.run_once(engine, jobs, pool, parse_policy(name))
+
+    first, second = again("easy"), again("easy")
+    assert asked == ["easy"]
+    assert measure(first, jobs, pool) == measure(second, jobs, pool)
+    assert (first.claims, first.policy) == (second.claims, second.policy)
+    again("fcfs")
+    assert asked == ["easy", "fcfs"], "another policy"
+    for file in tmp_path.rglob("*.npz"):
+        file.write_bytes(b"damaged")
+    assert again("easy").start.tolist() == first.start.tolist()
+    assert asked == ["easy", "fcfs", "easy"], "what cannot be read is run"
+    monkeypatch.setattr(running, "source_digest", lambda path: "edited")
+    again("easy")
+    assert len(asked) == 4, "other sources of the engine"
+    monkeypatch.setattr(running, "MOST_KEPT", 2)
+    again("lxf")
+    assert len(list(tmp_path.rglob("*.npz"))) == 2
+    monkeypatch.setenv("SHADOWTIME_CACHE", "/dev/null/nowhere")
+    assert again("easy").start.tolist() == first.start.tolist(), "without a cache"
 
 
 @pytest.mark.parametrize("policy", POLICIES)

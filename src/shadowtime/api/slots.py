@@ -46,8 +46,8 @@ def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     ``job`` has submit, wait, request, estimate, procs, nodes, memory, gpus, user, account,
     partition, qos, executable, start, ran, promised and blocked_at; what is unknown is -1.
     ``user`` may be omitted; it is a row of ``memory`` numbers, at most 64, for each user (or
-    ``by="account"``, ``by="executable"``), initially 0, into which ``.learn`` writes. Further arguments have a
-    default and are parameters. Ties are broken by (submit, id).
+    ``by="account"``, ``by="executable"``), initially 0, into which ``.learn`` writes. Further
+    arguments have a default and are parameters. Ties are broken by (submit, id).
 
     Examples
     --------

@@ -88,8 +88,8 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
 
 
 CHECKED = {"boundscheck": True}
-"""How code of a user's own is compiled: a wrong index is an error, as in Python. Unchecked, it would
-read or write whatever lies there. Costs nothing that can be measured (scripts/bench own)."""
+"""How code of a user's own is compiled: a wrong index is an error, as in Python. Unchecked, it
+would read or write whatever lies there (`scripts/bench own` measures the cost)."""
 
 
 def called(function: Callable[..., Any]) -> Any:

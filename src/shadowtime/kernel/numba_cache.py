@@ -52,16 +52,21 @@ def flags_of_numba() -> str:
     return checked + level + ("" if numba_config.LOOP_VECTORIZE else "-scalar")
 
 
-@cache
-def cache_folder(path: Path) -> Path:
-    """Where the compiled entries of a source file are kept."""
+def user_cache(kind: str) -> Path:
+    """The folder of what is kept between processes: compiled code, small runs."""
     base = os.environ.get("SHADOWTIME_CACHE")
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         base = os.path.join(home, "shadowtime")
+    refuse_foreign(Path(base) / kind)
+    return Path(base) / kind
+
+
+@cache
+def cache_folder(path: Path) -> Path:
+    """Where the compiled entries of a source file are kept."""
     build = f"py{platform.python_version()}-numba{numba.__version__}{flags_of_numba()}"
-    refuse_foreign(Path(base) / "kernels")
-    return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
+    return user_cache("kernels") / f"{path.stem}-{source_digest(path)}-{build}"
 
 
 class DigestLocator:

@@ -185,7 +185,7 @@ def line_using(name: str, function: Callable[..., Any]) -> int | None:
 
     Examples
     --------
-    >>> line_using("user", lambda now, job, user: job.wait) is None
+    >>> line_using("user", lambda now, job, user: job.user) is None
     True
     >>> line_using("user", lambda now, job, user: user[0]) is None
     False
@@ -199,7 +199,8 @@ def line_using(name: str, function: Callable[..., Any]) -> int | None:
     for step in dis.get_instructions(code):
         line = step.starts_line or line
         named = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        if step.opname.startswith("LOAD_") and name in named:
+        local = "LOAD_FAST" in step.opname or step.opname in ("LOAD_DEREF", "LOAD_CLOSURE")
+        if local and name in named:
             return line
     return None
 

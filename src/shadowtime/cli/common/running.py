@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.run import run_policy
@@ -11,6 +13,9 @@ from shadowtime.cli.common.console import note
 from shadowtime.cli.common.progress import working
 from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.kernel.sources import source_digest
+from shadowtime.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
+    from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
     from shadowtime.workload import Workload
 
@@ -27,17 +33,20 @@ SMALL = 1000
 """Up to this many jobs are simulated in plain Python faster than a pass compiles, however long the
 queue.
 """
+MOST_KEPT = 100
+"""So many runs are kept, the newest."""
+ENGINE = Path(simulate.__code__.co_filename)
 
 
 def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:
     """What to simulate ``jobs`` jobs with; compiles on all cores if needed, and reports it.
 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
-    quicker, and the schedules are the same.
+    quicker, and the schedules are the same. Their schedules are kept (:func:`run_once`).
     """
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:
-        return partial(simulate_uncompiled, report=note)
+        return partial(run_once, partial(simulate_uncompiled, report=note))
     if len(missing) > 1:
         from shadowtime.study.fan_out import cores
 
@@ -47,6 +56,34 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
         with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
             warm.warm(policies, cluster, cores=cores(), finished=lambda name: advance())
     return simulate
+
+
+def run_once(engine: Engine, jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
+    """A run whose schedule is kept in the user's cache: the same run again is read from there.
+
+    A run without compiling takes seconds, every time. Runs of other sources of the engine have
+    folders of their own; a policy with code of a user's own is not kept, and no folder that cannot
+    be written or read is needed.
+    """
+    from shadowtime.kernel.numba_cache import user_cache
+    from shadowtime.study.sweep import kept
+
+    if not isinstance(policy, Policy) or policy.written:
+        return engine(jobs, cluster, policy)
+    place = user_cache("runs")
+    with kept.ONE_AT_A_TIME:
+        path = kept.path_of(place / source_digest(ENGINE), jobs, cluster, policy)
+        if path.exists():
+            with suppress(InputError):  # damaged: the run is repeated
+                return kept.read_kept(path).replace(job_id=jobs.job_id)
+    made = engine(jobs, cluster, policy)
+    with suppress(OSError, ShadowtimeError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_kept(made, path)
+        by_age = sorted(place.rglob("*.npz"), key=lambda each: each.stat().st_mtime)
+        for old in by_age[:-MOST_KEPT]:
+            old.unlink()
+    return made
 
 
 def run_policies(
