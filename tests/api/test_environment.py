@@ -60,6 +60,32 @@ def test_many_lanes_at_once():
     assert (ended >= 2).all()
 
 
+@pytest.mark.parametrize("mode", ["order", "backfill"])
+def test_what_a_vector_environment_returns_stays(mode):
+    """Arrays are the caller's; a forbidden action is rejected; the mask always allows one."""
+    pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+    made = {"mode": mode, "window": 30, "slots": 8, "lanes": 5}
+    env = st.environment(a_log(), "pool:32", **made)
+    seen, info = env.reset(seed=1)
+    kept, ended = [], 0
+    for _ in range(80):
+        mask = info["action_mask"]
+        assert mask.any(axis=1).all(), "also where a lane has ended"
+        seen, reward, over, _, info = env.step(mask.argmax(axis=1))
+        kept.append((seen, reward, mask, [array.copy() for array in (seen, reward, mask)]))
+        assert info["action_mask"][over].all()
+        ended += over.sum()
+    assert ended > 5
+    for *arrays, copies in kept:
+        assert all((one == copy).all() for one, copy in zip(arrays, copies, strict=True))
+    if not over[2]:
+        with pytest.raises(UsageError, match="lane 2: action 99 is not possible, actions are 0 to"):
+            env.step(np.array([0, 0, 99, 0, 0]))
+    own = st.environment(a_log(), "pool:32", **made, copy=False)
+    first, _ = own.reset(seed=1)
+    assert own.step(np.zeros(5, int))[0] is first, "the engine's own arrays on request"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -149,19 +149,47 @@ def test_the_first_action_is_easy_in_every_lane(mode):
 
 
 def test_a_seed_repeats_an_episode():
-    """The same windows, observations and rewards; an impossible action counts as the first."""
+    """The same windows, observations and rewards."""
     log, pool = a_log(), Cluster.pool(32)
     seen = []
-    for wrong in (0, 15, -1):
+    for _ in range(2):
         made = Episodes(log, pool, mode="backfill", window=50, slots=8, lanes=3)
         made.reset(seed=9)
         total = np.zeros(3)
         for _ in range(60):
-            action = np.where(made.mask[:, 0] == 1, 0 if wrong == 0 else wrong, 0)
-            made.step(action)
+            made.step(np.zeros(3, np.int64))
             total += made.reward
         seen.append((made.windows.tolist(), total.tolist(), made.seen.tolist()))
-    assert seen[0] == seen[1] == seen[2]
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "action", "why"),
+    [
+        (
+            "order",
+            5,
+            "lane 1: action 5 is not possible, only [1-5] jobs may be next: choose from 0",
+        ),
+        ("order", 8, "lane 1: action 8 is not possible, actions are 0 to 7 "),
+        ("order", -1, "lane 1: action -1 is not possible"),
+        ("backfill", 7, r"only [1-7] jobs may overtake the head: choose .* or 8 \(none\)"),
+    ],
+)
+def test_an_impossible_action_is_rejected(mode, action, why):
+    """With the lane and the reason, and nothing has moved; all lanes were to get one action."""
+    made = Episodes(a_log(), Cluster.pool(32), mode=mode, window=50, slots=8, lanes=3)
+    made.reset(seed=9)
+    while made.over.any() or (0 <= action < made.mask.shape[1] and made.mask[1, action]):
+        made.step(np.zeros(3, np.int64))
+    before = made.decisions, made.seen.copy(), made.mask.copy()
+    with pytest.raises(UsageError, match=why):
+        made.step(np.array([0, action, 0]))
+    assert made.decisions == before[0]
+    assert (made.seen == before[1]).all() and (made.mask == before[2]).all()
+    for wrong in (np.zeros(2, np.int64), np.array([0.0, 0.5, 0.0]), np.zeros((3, 1), np.int64)):
+        with pytest.raises(UsageError, match="a whole number for each of the 3 lanes"):
+            made.step(wrong)
 
 
 def test_what_has_no_meaning_is_refused():

@@ -59,6 +59,7 @@ def environment(
     windows: int = 64,
     seed: int = 0,
     bound: int = 10,
+    copy: bool = True,
 ) -> Any:
     """A Gymnasium environment on windows of a log; with ``lanes`` a vector environment.
 
@@ -69,8 +70,10 @@ def environment(
     last action is "none". An episode is a window of ``window`` jobs; ``windows`` of them are drawn
     at random by ``seed``. An observation has (slots, 6) numbers: wait and estimate in seconds,
     share of the processors, 1 if it fits now, share that is free, seconds until the reservation.
-    ``info`` has ``action_mask``. The rewards of an episode add up to minus the mean slowdown,
-    bounded by ``bound`` seconds.
+    ``info`` has ``action_mask``; other actions are rejected. In a lane that has ended every action
+    is possible, and ignored: the next window begins. The rewards of an episode add up to minus the
+    mean slowdown, bounded by ``bound`` seconds. With ``copy=False`` a vector environment returns
+    its own arrays, which the next step overwrites.
 
     Examples
     --------
@@ -103,4 +106,6 @@ def environment(
         workload, machine, mode=mode, window=window, slots=slots, lanes=lanes or 1,
         windows=windows, seed=seed, bound=bound,
     )  # fmt: skip
-    return gymnasium_env.VectorEnvironment(made) if lanes else gymnasium_env.Environment(made)
+    if lanes:
+        return gymnasium_env.VectorEnvironment(made, copy=copy)
+    return gymnasium_env.Environment(made)

@@ -21,6 +21,20 @@ def spaces_of(episodes: Episodes) -> tuple[Any, Any]:
     return seen, gymnasium.spaces.Discrete(episodes.mask.shape[1])
 
 
+class Possible(gymnasium.spaces.Discrete):  # type: ignore[misc]
+    """The actions of an environment; a sample is drawn from those that are possible now."""
+
+    def __init__(self, episodes: Episodes) -> None:
+        super().__init__(episodes.mask.shape[1])
+        self.episodes = episodes
+
+    def sample(self, mask: Any = None, **options: Any) -> Any:
+        """An action at random, by default a possible one."""
+        if mask is None and not options:
+            mask = self.episodes.mask[0].astype(np.int8)
+        return super().sample(mask, **options)
+
+
 class Environment(gymnasium.Env):  # type: ignore[misc]
     """One window at a time."""
 
@@ -28,7 +42,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
     def __init__(self, episodes: Episodes) -> None:
         self.episodes = episodes
-        self.observation_space, self.action_space = spaces_of(episodes)
+        self.observation_space, _ = spaces_of(episodes)
+        self.action_space = Possible(episodes)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -40,7 +55,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
         """Carry out an action and advance to the next decision."""
-        self.episodes.step(np.array([action], np.int64))
+        self.episodes.step(np.atleast_1d(np.asarray(action)))
         over = bool(self.episodes.over[0])
         seen = self.episodes.seen[0].copy()
         return seen, float(self.episodes.reward[0]), over, False, self._info()
@@ -57,7 +72,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Many windows side by side in one compiled call; a lane restarts at the step after its end.
 
-    Arrays belong to the engine and are valid until the next step.
+    The action of that step is ignored: the mask of a lane that ended allows every one. Without
+    ``copy`` the arrays belong to the engine and are valid until the next step.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -65,8 +81,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(self, episodes: Episodes) -> None:
-        self.episodes = episodes
+    def __init__(self, episodes: Episodes, *, copy: bool = True) -> None:
+        self.episodes, self.copy = episodes, copy
         self.num_envs = episodes.count
         self.single_observation_space, self.single_action_space = spaces_of(episodes)
         batch = gymnasium.vector.utils.batch_space
@@ -78,17 +94,21 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     ) -> tuple[AnyArray, dict[str, Any]]:
         """Begin a window in each lane."""
         self.episodes.reset(seed)
-        return self.episodes.seen, self._info()
+        return self._own(self.episodes.seen), self._info()
 
     def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
         """Carry out an action in each lane."""
-        self.episodes.step(np.asarray(actions, np.int64))
+        self.episodes.step(np.asarray(actions))
         never = np.zeros(self.num_envs, bool)
-        return self.episodes.seen, self.episodes.reward, self.episodes.over, never, self._info()
+        seen, reward = self._own(self.episodes.seen), self._own(self.episodes.reward)
+        return seen, reward, self.episodes.over, never, self._info()
 
     def action_masks(self) -> AnyArray:
         """Which actions are possible in each lane."""
         return self.episodes.mask.astype(bool)
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self.episodes.mask}
+        return {"action_mask": self._own(self.episodes.mask)}
+
+    def _own(self, array: AnyArray) -> AnyArray:
+        return array.copy() if self.copy else array

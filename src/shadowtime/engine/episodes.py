@@ -25,7 +25,8 @@ class Episodes:
     -----
     Windows are drawn once, at the beginning: places in the log, uniformly, with the
     seed. At a reset each lane draws its windows from them again. ``step`` takes one action per
-    lane; a lane that was over begins its next window instead.
+    lane and rejects those that the mask forbids; a lane that was over begins its next window
+    instead, whatever its action is, so that its mask allows every one.
 
     Examples
     --------
@@ -80,13 +81,46 @@ class Episodes:
         lane = self._tables.lane
         lane[:, k.OVER] = 1
         lane[:, k.EPISODES] = lane[:, k.DECISIONS_MADE] = 0
-        k.step_lanes(self._tables, np.zeros(self.count, np.int64), self._next())
+        self._advance(np.zeros(self.count, np.int64), self._next())
 
     def step(self, actions: Ints) -> None:
         """One action in each lane, up to the next decision of each."""
+        chosen = self._possible(actions)
         # Windows are drawn where they are needed, so that a seed means the same for any lanes.
         following = self._next() if self.over.any() else self._same
-        k.step_lanes(self._tables, np.ascontiguousarray(actions, np.int64), following)
+        self._advance(chosen, following)
+
+    def _advance(self, actions: Ints, following: Ints) -> None:
+        k.step_lanes(self._tables, actions, following)
+        self._tables.mask[self.over] = 1
+
+    def _possible(self, actions: Ints) -> Ints:
+        """The actions, if there is one for each lane and the mask allows them all."""
+        given = np.asarray(actions)
+        if given.shape != (self.count,) or given.dtype.kind not in "iu":
+            raise UsageError(
+                f"a step takes a whole number for each of the {self.count} lanes, not "
+                f"{given.dtype} of shape {given.shape}"
+            )
+        mask = self.mask
+        inside = (given >= 0) & (given < mask.shape[1])
+        allowed = inside & (mask[np.arange(self.count), np.where(inside, given, 0)] != 0)
+        allowed |= self.over
+        if not allowed.all():
+            lane = int(np.flatnonzero(~allowed)[0])
+            raise UsageError(self._why_not(lane, int(given[lane])))
+        chosen: Ints = np.ascontiguousarray(given, np.int64)
+        return chosen
+
+    def _why_not(self, lane: int, action: int) -> str:
+        width = self.mask.shape[1]
+        filled = int(self.mask[lane, : self.slots].sum())
+        none = f" or {self.slots} (none)" if self.mode == "backfill" else ""
+        may = "overtake the head" if self.mode == "backfill" else "be next"
+        why = f"only {filled} jobs may {may}: choose from 0 to {filled - 1}{none}"
+        if not 0 <= action < width:
+            why = f"actions are 0 to {width - 1}"
+        return f"lane {lane}: action {action} is not possible, {why} (info['action_mask'])"
 
     def _next(self) -> Ints:
         found: Ints = self._draw.integers(0, len(self.places), self.count).astype(np.int64)

@@ -130,20 +130,15 @@ def step_lanes(lanes: Any, actions: Any, following: Any) -> None:
     """Carry out one action in each lane and go on to its next decision.
 
     A lane whose window is over begins the window that ``following`` names instead, and its action
-    is ignored. An action that is not possible counts as the first that is.
+    is ignored. The others' actions must be possible.
     """
     for i in range(lanes.lane.shape[0]):
         lanes.reward[i] = 0.0
         if lanes.lane[i, OVER] != 0:
             begin_window(lanes, i, following[i])
             continue
-        action = actions[i]
-        if action < 0 or action >= lanes.mask.shape[1] or lanes.mask[i, action] == 0:
-            action = 0
-            while lanes.mask[i, action] == 0:
-                action += 1
         lanes.lane[i, DECISIONS_MADE] += 1
-        act(lanes, i, action)
+        act(lanes, i, actions[i])
 
 
 @routine
