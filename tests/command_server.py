@@ -146,6 +146,8 @@ def answer(connection: socket.socket) -> list[str]:
         os.environ.update(environment)
         sys.argv = [str(INSTALLED), *words]
         sys.path[0] = str(INSTALLED.parent)
+        more = environment.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path[1:1] = [os.path.abspath(one) for one in more if one and one not in sys.path]
         return list(words)
     for file in open_files:
         os.close(file)

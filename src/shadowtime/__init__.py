@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.kernel.choice import earliest, occupy, release
+    from shadowtime.metrics.added import metric
     from shadowtime.policy import Policy
     from shadowtime.policy import make_policy as policy
     from shadowtime.policy.snapshot import (
@@ -81,6 +82,7 @@ _HOME = {
     "environment": "shadowtime.api.environment",
     "estimate": "shadowtime.api.slots",
     "load": "shadowtime.api.results",
+    "metric": "shadowtime.metrics.added",
     "occupy": "shadowtime.kernel.choice",
     "order": "shadowtime.api.slots",
     "paper": "shadowtime.api.paper",
@@ -127,6 +129,7 @@ __all__ = [
     "environment",
     "estimate",
     "load",
+    "metric",
     "occupy",
     "order",
     "paper",

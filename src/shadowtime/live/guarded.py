@@ -10,6 +10,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.live.compiling import Passes
 from shadowtime.live.log import LogLine
 from shadowtime.live.worker import TO_COME_UP, Loading, Overrun, Worker
+from shadowtime.policy.files import with_files
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.written import Written
 
@@ -49,11 +50,10 @@ def whole_path(text: str) -> str:
 
     Examples
     --------
-    >>> whole_path("/home/ann/mine.py:mine(weight=2)")
-    '/home/ann/mine.py:mine(weight=2)'
+    >>> whole_path("/home/ann/mine.py:mine(weight=2)"), whole_path("easy(order=/home/o.py:f)")
+    ('/home/ann/mine.py:mine(weight=2)', 'easy(order=/home/o.py:f)')
     """
-    file, mark, name = text.partition(".py:")
-    return f"{os.path.abspath(file)}{mark}{name}" if mark else text
+    return with_files(text, os.path.abspath)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics import _count_kernel as of
 from shadowtime.metrics import _user_kernel as users_of
 from shadowtime.metrics._job_kernel import AREA, BOUNDED, LASTED, PROCS, RESPONDED
+from shadowtime.metrics.added import measure_added
 from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
@@ -73,7 +74,8 @@ def measure(
     result |= _per_job(schedule, workload, counts)
     result |= _machine(schedule, workload, cluster, counts, window=window)
     result |= count_metrics(schedule, counts, missed)
-    return result | contention_metrics(schedule, workload, counts.which)
+    result |= contention_metrics(schedule, workload, counts.which)
+    return result | measure_added(schedule, workload, cluster, counts.which, known=result)
 
 
 def matched(schedule: Schedule, workload: Workload) -> Schedule:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics import contention
+from shadowtime.metrics.added import added_metrics
 from shadowtime.metrics.metric import Better, Metric
 from shadowtime.metrics.resources import described, usual
 
@@ -207,19 +208,23 @@ _COLUMNS = {
 
 
 class _Registry(dict[str, Metric]):
-    """Metrics by name; those of unlisted resources are described on demand."""
+    """Metrics by name; those of unlisted resources and of other packages are found on demand."""
 
     def __missing__(self, name: str) -> Metric:
-        found = described(name)
+        found = _elsewhere(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def get(self, name: str, default: Metric | None = None) -> Metric | None:  # type: ignore[override]
-        return super().get(name) or described(name) or default
+        return super().get(name) or _elsewhere(name) or default
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and described(name) is not None)
+        return super().__contains__(name) or (isinstance(name, str) and bool(_elsewhere(name)))
+
+
+def _elsewhere(name: str) -> Metric | None:
+    return described(name) or added_metrics().get(name)
 
 
 REGISTRY = _Registry(

@@ -290,7 +290,11 @@ class ByKey(Written, Backfill):
         return replace(self, test=test)
 
     def __str__(self) -> str:
-        return f"{super().__str__()} where {self.test}" if self.test else super().__str__()
+        text = super().__str__()  # as it is typed (values.WHERE)
+        if self.test is None:
+            return text
+        more = f"where={self.test})"
+        return f"{text[:-1]}, {more}" if text.endswith(")") else f"{text}({more}"
 
 
 @dataclass(frozen=True)

@@ -4,47 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
-import os
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.plugins import POLICIES, plugins
+from shadowtime.policy.backfill import ByKey
 from shadowtime.policy.catalogue import catalogue_names, named
+from shadowtime.policy.files import (
+    MARK,
+    ORIGIN,
+    Origin,
+    files_in,
+    is_in_file,
+    load,
+    name_of_text,
+)
 from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.values import near, part_from, parts, with_settings
-from shadowtime.policy.written import faults_kept
+from shadowtime.policy.values import (
+    WHERE,
+    near,
+    part_from,
+    parts,
+    refuse_faulty,
+    with_settings,
+    with_test,
+)
 from shadowtime.printable import shown
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-PYTHON_FILE = re.compile(r"([^\s(),=]+\.py):")
-"""A file in the text of a policy."""
-ORIGIN = "origin"
-"""The attribute of a policy from a file that tells its origin."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a policy of a user comes from: its text, and the source of its files at that time."""
-
-    text: str
-    files: dict[str, str]
-
-    @staticmethod
-    def of(text: str) -> Origin:
-        """The files as they are now."""
-        files = (found[1] for found in PYTHON_FILE.finditer(text))
-        return Origin(text, {one: Path(one).read_text("utf-8") for one in files})
-
 
 SCHEDULERS = {"slurm": "shadowtime.slurm.policy:SlurmPolicy"}
 """Whole schedulers by name: objects with ``simulate(workload, cluster)``, loaded on demand."""
@@ -59,7 +49,8 @@ def parse_policy(text: str) -> Any:
     a slot (its value a part) or a parameter of one of the policy's own parts. Or a TOML file, or
     ``file.py:name``, where the name is a Policy, a part made by a decorator such as ``st.order``
     (its parameters behind it, ``file.py:name(weight=2)``), an object with ``decide``, or a function
-    priority(wait, estimate, procs).
+    priority(wait, estimate, procs). A part in a file can also fill a slot:
+    ``easy(order=file.py:name(weight=2), estimate=other.py:guess)``.
 
     Examples
     --------
@@ -70,16 +61,17 @@ def parse_policy(text: str) -> Any:
     """
     if text.endswith(".toml"):
         return from_toml(Path(text))
-    if ".py:" in text:
+    if is_in_file(text):
         made = from_python(text)
+    else:
+        call, name = parse_call(text), name_of_text(text)
+        if call.name in SCHEDULERS:
+            return whole_scheduler(call, name=name)
+        made = build(call, name=name)
+    if files_in(text):
         with contextlib.suppress(AttributeError, TypeError):  # an object without room for it
             object.__setattr__(made, ORIGIN, Origin.of(text))
-        return made
-    call = parse_call(text)
-    name = " ".join(text.split())
-    if call.name in SCHEDULERS:
-        return whole_scheduler(call, name=name)
-    return build(call, name=name)
+    return made
 
 
 def whole_scheduler(call: Call, *, name: str) -> Any:
@@ -280,6 +272,11 @@ def _toml_call(path: Path, key: str, value: Any) -> Call:
             {k: _toml_call(path, k, v) for k, v in value.items() if k != "part"},
         )
     if isinstance(value, str):
+        if MARK in value:
+            raise PolicyError(
+                f"{path}: {key} = {shown(value)} names Python code, and a policy file executes "
+                f"none: use --policy 'easy({key}={value})'"
+            )
         return parse_call(value)
     try:
         return Call(show(value))
@@ -292,32 +289,17 @@ def from_python(text: str) -> Any:
 
     Parameters may follow the name of a policy or a part, as in ``my.py:f1(weight=2)``.
     """
-    file, _, written = text.partition(".py:")
+    file = files_in(text)[0]
+    written = text[len(file) + 1 :]
     call = parse_call(written) if "(" in written else Call(written)
-    path, name = Path(f"{file}.py"), call.name
-    module = load_module(path)
-    if not hasattr(module, name):
-        names = [n for n in vars(module) if not n.startswith("_")]
-        raise PolicyError(f"{path} has no {name!r}. {near(name, names)}")
-    made = as_policy(getattr(module, name), name=name)
+    thing = load(file, call.name)
     try:
-        return with_parameters(made, call, name=" ".join(written.split()))
+        if isinstance(thing, ByKey) and WHERE in call.arguments:
+            thing = with_test(thing, call.arguments.pop(WHERE))
+        made = as_policy(thing, name=call.name)
+        return with_parameters(made, call, name=name_of_text(text))
     except PolicyError as error:
-        raise PolicyError(f"{path}: {error}") from None
-
-
-def load_module(path: Path) -> ModuleType:
-    """The module in a Python file, which is run."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not os.path.exists(path) or spec is None or spec.loader is None:
-        raise PolicyError(f"{path}: no such Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        with faults_kept():
-            spec.loader.exec_module(module)
-    except Exception as error:
-        raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    return module
+        raise PolicyError(f"{file}: {error}") from None
 
 
 def as_policy(thing: Any, *, name: str) -> Any:
@@ -325,9 +307,7 @@ def as_policy(thing: Any, *, name: str) -> Any:
     made = _as_policy(thing, name=name)
     if isinstance(made, Policy):
         for part in made.parts.values():
-            for written in part.functions:
-                if written.fault is not None:
-                    raise written.fault
+            refuse_faulty(part)
     return made
 
 

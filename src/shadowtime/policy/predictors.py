@@ -6,11 +6,20 @@ policy. That needs a whole log: none of these works live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+import inspect
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from shadowtime.errors import PolicyError
 from shadowtime.policy.estimate import Estimate
-from shadowtime.policy.part import parameter
+from shadowtime.policy.functions import where
+from shadowtime.policy.part import parameter, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import Field
+
+    from shadowtime.workload import Workload
 
 
 class FromLog(Estimate):
@@ -78,6 +87,71 @@ class Boosted(FromLog):
     window: int = parameter(20_000, "how many finished jobs a fit uses", low=100)
     least: int = parameter(200, "with fewer finished jobs the request is used", low=20)
     seed: int = parameter(1, "seed of the fits", low=0)
+
+
+@dataclass(frozen=True)
+class Function(FromLog):
+    """A function of a whole log that a user's file or another package defines.
+
+    ``function(workload, ...)`` returns seconds for every job, nan where it knows nothing; further
+    arguments have defaults and are parameters. It may be any Python code.
+
+    Examples
+    --------
+    >>> def half(workload, share=0.5):
+    ...     return workload.request * share
+    >>> part = Function.of("half", half)
+    >>> print(part, part.with_values(share=0.25))
+    half half(share=0.25)
+    """
+
+    name: ClassVar[str] = "function"
+    summary: ClassVar[str] = "a function of the whole log"
+    called: str = ""
+    function: Callable[..., Any] | None = None
+    values: tuple[tuple[str, Any], ...] = ()
+    """Parameters that differ from their defaults."""
+
+    @staticmethod
+    def of(name: str, function: Callable[..., Any]) -> Function:
+        """The part for a function; rejected if it does not take a workload and parameters."""
+        taken = list(inspect.signature(function).parameters.values())
+        free = [one for one in taken if one.default is inspect.Parameter.empty]
+        if len(free) != 1 or taken[0] is not free[0]:
+            raise PolicyError(
+                f"the predictor {where(function)} must take (workload), followed by parameters "
+                "with a default; st.estimate makes a part of a function (now, job, user)"
+            )
+        made = Function(called=name, function=function)
+        text = (function.__doc__ or "").strip()
+        if text:
+            object.__setattr__(made, "summary", text.splitlines()[0].rstrip("."))
+        return made
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={show(value)}" for name, value in self.values)
+        return f"{self.called}({given})" if given else self.called
+
+    def _defaults(self) -> dict[str, Any]:
+        taken = inspect.signature(self.function).parameters if self.function else {}
+        return {n: p.default for n, p in taken.items() if p.default is not inspect.Parameter.empty}
+
+    def declared(self) -> dict[str, Field[Any]]:
+        """The function's arguments with a default are its parameters."""
+        return {name: parameter(value) for name, value in self._defaults().items()}
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value, and the function."""
+        return {"function": self.function, **self._defaults(), **dict(self.values)}
+
+    def with_values(self, **changes: Any) -> Function:
+        """The part with some parameters set."""
+        return replace(self, values=tuple((dict(self.values) | changes).items()))
+
+    def predict(self, workload: Workload) -> Any:
+        """What the function returns for a log."""
+        assert self.function is not None
+        return self.function(workload, **dict(self.values))
 
 
 NAMED: dict[str, Estimate] = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.errors import PolicyError, similar
+from shadowtime.plugins import POLICIES, PREDICTORS, plugins
 from shadowtime.policy.catalogue import written_parts
+from shadowtime.policy.files import MARK, load
 from shadowtime.policy.part import Part
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from shadowtime.policy.grammar import Call
 
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+WHERE = "where"
+"""What a text calls the test behind a backfill key."""
 SomePart = TypeVar("SomePart", bound=Part)
 
 
@@ -81,10 +86,101 @@ def part_from(slot: str, call: Call) -> Part:
         depth = int(call.name)
         return reserve.Depth(depth) if depth > 0 else reserve.NoReservation()
     known = parts()[slot]
+    if MARK in call.name:
+        file, _, name = call.name.rpartition(":")
+        return own_part(slot, load(file, name), call)
+    if call.name not in known and call.name in (added := added_parts(slot)):
+        return own_part(slot, added[call.name], call)
     if call.name not in known:
         count = "A number from 0 is how many jobs get a reservation. " if slot == "reserve" else ""
-        raise PolicyError(f"unknown {slot} {call.name!r}. {count}{near(call.name, known)}")
+        raise PolicyError(
+            f"unknown {slot} {call.name!r}. {count}{near(call.name, [*known, *added])}"
+        )
     return with_settings(known[call.name], call.arguments)
+
+
+def own_part(slot: str, thing: Any, call: Call) -> Part:
+    """A part of a file or a package for a slot, with the parameters that a text gives it."""
+    if slot == "order" and inspect.isfunction(thing):
+        from shadowtime.policy.order import Custom
+
+        thing = Custom(thing)
+    if slot == "estimate" and inspect.isfunction(thing):
+        from shadowtime.policy.predictors import Function
+
+        thing = Function.of(call.name.rpartition(":")[2], thing)
+    if not isinstance(thing, Part):
+        what = "a whole policy" if hasattr(thing, "parts") else type(thing).__name__
+        raise PolicyError(
+            f"{slot}={call.name}: this is {what}, and a slot takes a part: decorate a function "
+            f"with st.{slot} or another decorator for this slot"
+        )
+    if thing.slot != slot:
+        raise PolicyError(
+            f"{slot}={call.name}: this is a part for the slot {thing.slot}: write "
+            f"{thing.slot}={call.name}"
+        )
+    part: Part = thing
+    refuse_faulty(part)
+    arguments = dict(call.arguments)
+    if WHERE in arguments and WHERE not in part.declared():
+        part = with_test(part, arguments.pop(WHERE))
+    return with_settings(part, arguments)
+
+
+def with_test(key: Part, call: Call) -> Part:
+    """A backfill key for the jobs that pass a test: ``mine.py:key(where=mine.py:test)``."""
+    from shadowtime.policy.backfill import ByKey, ByTest
+
+    test = part_from("backfill", call)
+    if not isinstance(key, ByKey) or not isinstance(test, ByTest):
+        raise PolicyError(
+            f"{key}({WHERE}={test}): {WHERE} takes a function made by st.backfill_test, behind one "
+            "made by st.backfill_key"
+        )
+    return key.where(test)
+
+
+def refuse_faulty(part: Part) -> None:
+    """Reject a part whose definition is wrong."""
+    for one in part.functions:
+        if one.fault is not None:
+            raise one.fault
+
+
+def added_parts(slot: str) -> dict[str, Part]:
+    """Parts for a slot that other packages add, by name.
+
+    Those of the group ``shadowtime.policies`` that are parts; for estimates also the group
+    ``shadowtime.predictors``.
+    """
+    found = {
+        name: part
+        for name, part in plugins(POLICIES).items()
+        if isinstance(part, Part) and part.slot == slot
+    }
+    return found | (added_predictors() if slot == "estimate" else {})
+
+
+def added_predictors() -> dict[str, Part]:
+    """Predictors that other packages add: estimate parts, or functions of a whole log."""
+    from shadowtime.policy.predictors import Function
+
+    found: dict[str, Part] = {}
+    for name, thing in plugins(PREDICTORS).items():
+        if name in parts()["estimate"]:
+            raise PolicyError(
+                f"an installed package adds the predictor {name}, which is a name of ours: rename "
+                "or uninstall it"
+            )
+        part = Function.of(name, thing) if inspect.isfunction(thing) else thing
+        if not isinstance(part, Part) or part.slot != "estimate":
+            raise PolicyError(
+                f"{name} in {PREDICTORS} must be a function of a workload, or a part made by "
+                f"st.estimate, not {type(thing).__name__}"
+            )
+        found[name] = part
+    return found
 
 
 def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
@@ -98,7 +194,7 @@ def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
                 + (near(key, known) if known else "It has none.")
             )
         changes[key] = value_of(f"{part.name}.{key}", known[key], call)
-    return part.with_values(**changes)
+    return part.with_values(**changes) if changes else part
 
 
 def value_of(what: str, declared: Field[Any], call: Call) -> Any:

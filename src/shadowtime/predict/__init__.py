@@ -16,6 +16,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import predictors as parts
+from shadowtime.policy.functions import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -232,7 +233,25 @@ def predictions(part: parts.FromLog, workload: Workload) -> Floats:
             least=part.least,
             seed=part.seed,
         )
+    if isinstance(part, parts.Function):
+        return from_function(workload, part)
     raise PolicyError(f"no predictor knows the estimate part {part}")
+
+
+def from_function(workload: Workload, part: parts.Function) -> Floats:
+    """What a function of a user's own or of another package predicts, a number for every job."""
+    try:
+        made = np.asarray(part.predict(workload), dtype=np.float64)
+    except Exception as error:
+        raise PolicyError(
+            f"the predictor {part} failed on {workload.name}: {in_words(error)}"
+        ) from error
+    if made.shape != (len(workload),):
+        raise PolicyError(
+            f"the predictor {part} must return a number of seconds for each of the "
+            f"{len(workload)} jobs, not an array of shape {made.shape}"
+        )
+    return _known(made)
 
 
 DAY = 86_400

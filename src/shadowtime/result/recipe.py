@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, PolicyError, ShadowtimeError, UsageError
 from shadowtime.policy import Policy, parse_policy
+from shadowtime.policy.files import ORIGIN, Origin, files_in, load_module, with_files
 from shadowtime.policy.functions import plain
 from shadowtime.policy.grammar import parse_call
 from shadowtime.policy.order import Custom
-from shadowtime.policy.parse import ORIGIN, PYTHON_FILE, Origin, load_module
 from shadowtime.policy.part import SLOTS, Part
 from shadowtime.policy.values import part_from
 from shadowtime.study.sweep.keys import of_policy
@@ -92,7 +92,7 @@ def _moved(origin: Origin) -> tuple[str, dict[str, str]]:
             number += 1
             free = f"{CODE}/{Path(name).stem}-{number}.py"
         places[name], files[free] = free, text
-    return PYTHON_FILE.sub(lambda found: f"{places[found[1]]}:", origin.text), files
+    return with_files(origin.text, places.__getitem__), files
 
 
 def _texts(policy: Any) -> list[str]:
@@ -168,10 +168,10 @@ def policy_of(content: Mapping[str, Any], root: Path, *, run_code: bool, name: s
     """The policy of a recipe; code of the folder is run only if that is allowed."""
     if "policy" in content:
         text = str(content["policy"])
-        if ".py:" in text:
-            for found in PYTHON_FILE.finditer(text):
-                _allow(found[1], root, run_code=run_code)
-            text = PYTHON_FILE.sub(lambda found: f"{root / found[1]}:", text)
+        if named := files_in(text):
+            for file in named:
+                _allow(file, root, run_code=run_code)
+            text = with_files(text, lambda file: str(root / file))
         elif text.endswith(".toml"):
             raise InputError(f"{text} is no policy of a result", path=str(root / "result.json"))
         made = parse_policy(text)

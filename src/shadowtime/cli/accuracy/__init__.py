@@ -27,9 +27,9 @@ from shadowtime.cli.common import options
     "predictors",
     multiple=True,
     metavar="PART",
-    help="An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)' or "
-    "lightgbm; repeatable; the others are compared with the first. [default: all that need no "
-    "further input]",
+    help="An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)', "
+    "lightgbm or mine.py:name; repeatable; the others are compared with the first. [default: all "
+    "that need no further input]",
 )
 @click.option(
     "--shake",

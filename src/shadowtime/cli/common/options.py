@@ -66,7 +66,8 @@ policy = click.option(
     required=True,
     shell_complete=policy_names,
     help="A name with or without parameters (easy, 'easy(reserve=4, order=lxfw)'), a TOML file, "
-    "or my.py:name, which executes that file with your permissions.",
+    "or my.py:name, which executes that file with your permissions; parts may be in files, too: "
+    "'easy(order=my.py:f1)'.",
 )
 
 own_policy = click.option(

@@ -14,7 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.policy import catalogue, parse_policy
 from shadowtime.policy.parse import added_policies, whole_schedulers
 from shadowtime.policy.part import show as text_of
-from shadowtime.policy.values import parts
+from shadowtime.policy.values import added_parts, parts
 
 if TYPE_CHECKING:
     from shadowtime.policy import Policy
@@ -99,7 +99,7 @@ def _as_object(policy: Policy) -> dict[str, Any]:
 
 def _parts_object() -> dict[str, dict[str, str]]:
     return {
-        slot: {name: _meaning(name, part) for name, part in named.items()}
+        slot: {name: _meaning(name, part) for name, part in {**named, **added_parts(slot)}.items()}
         for slot, named in parts().items()
     }
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
+from shadowtime.policy.files import files_in, name_of_text
 from shadowtime.policy.functions import plain
 from shadowtime.policy.parse import ORIGIN
 from shadowtime.policy.part import Part
@@ -110,7 +111,8 @@ def of_policy(policy: Any, text: str | None = None) -> str:
     """The digest of what a policy does, whatever it is called.
 
     Two texts for the same parts have the same digest. The code of a part that a user wrote counts
-    as its source: the whole file for ``my.py:name``, else the source of the function or class.
+    as its source: the whole file for ``my.py:name``, wherever it is in the text, else the source of
+    the function or class.
 
     Examples
     --------
@@ -120,9 +122,8 @@ def of_policy(policy: Any, text: str | None = None) -> str:
     >>> of_policy(parse_policy("easy(reserve=2)")) == of_policy(parse_policy("easy"))
     False
     """
-    if text and ".py:" in text:
-        file, _, name = text.rpartition(":")
-        return digest("file", name, of_file(Path(file)))
+    if text and (files := files_in(text)):
+        return digest("file", name_of_text(text), *(of_file(Path(file)) for file in files))
     if isinstance(policy, Policy):
         parts = {slot: _part(part) for slot, part in policy.parts.items()}
         return digest("parts", json.dumps(parts, sort_keys=True))

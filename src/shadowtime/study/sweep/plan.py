@@ -11,6 +11,7 @@ from shadowtime.errors import InputError, PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, Window
 from shadowtime.metrics.window import ALL
 from shadowtime.policy import make_policy, parse_policy
+from shadowtime.policy.files import with_files
 from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.replicas import SEED, Replicas
 from shadowtime.study.sweep.kept import canonical
@@ -162,19 +163,15 @@ class Variant:
 
 
 def _called(text: str) -> str:
-    """A policy's name in results: without the folder of its file, and with single blanks."""
-    in_file = text.endswith(".toml") or ".py:" in text
-    return os.path.basename(text).removesuffix(".toml") if in_file else " ".join(text.split())
+    """A policy's name in results: without the folders of its files, and with single blanks."""
+    if text.endswith(".toml"):
+        return os.path.basename(text).removesuffix(".toml")
+    return " ".join(with_files(text, os.path.basename).split())
 
 
 def _absolute(text: str) -> str:
-    """A policy text whose file is found from any folder."""
-    if text.endswith(".toml"):
-        return os.path.abspath(text)
-    if ".py:" in text:
-        file, _, name = text.rpartition(":")
-        return f"{os.path.abspath(file)}:{name}"
-    return text
+    """A policy text whose files are found from any folder."""
+    return os.path.abspath(text) if text.endswith(".toml") else with_files(text, os.path.abspath)
 
 
 def _with_phases(variants: Sequence[Variant], count: int) -> list[Variant]:

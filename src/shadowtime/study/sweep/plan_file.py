@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
+from shadowtime.policy.files import with_files
 from shadowtime.policy.values import near
 from shadowtime.study.sweep.plan import Log, Plan
 
@@ -150,4 +151,6 @@ def _machine(folder: Path, text: str | None) -> str | None:
 
 def _policy(folder: Path, text: str) -> str:
     """A file of a policy is relative to the plan's folder."""
-    return str(folder / text) if text.endswith(".toml") or ".py:" in text else text
+    if text.endswith(".toml"):
+        return str(folder / text)
+    return with_files(text, lambda file: str(folder / file))
