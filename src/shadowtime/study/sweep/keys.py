@@ -20,9 +20,8 @@ import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
-from shadowtime.policy.files import files_in, name_of_text
+from shadowtime.policy.files import ORIGIN, files_in, name_of_text
 from shadowtime.policy.functions import plain
-from shadowtime.policy.parse import ORIGIN
 from shadowtime.policy.part import Part
 from shadowtime.policy.written import Written
 
