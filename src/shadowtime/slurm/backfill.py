@@ -199,13 +199,14 @@ class BackfillPass:
                 return
             what = self.again(job, section, now_only=now_only, first_plan=first_plan)
             if what == "started":
+                # Also of an array: its records in other partitions are those of this task now.
+                self.gone.add(job.id)
                 if self.over:
                     return
                 left = next(
                     (one for one in state.waiting if one.id == job.id and one is not job), None
                 )
                 if left is None or not job.is_array:
-                    self.gone.add(job.id)
                     return
                 job = left
                 if self.tested >= self.parameters.bf_max_job_test:

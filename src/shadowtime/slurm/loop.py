@@ -307,6 +307,8 @@ class Loop:
         run = float(self.workload.run[row])
         job = next(job for job in self.state.running if job.id == record)
         self.out.holding[row] = job.holding
+        if one.task is None and job.array in self.waiting:
+            self.waiting[job.array].started_tasks += 1  # a task that was requeued
         if job.waited_for:
             self.out.waited_for[row] = job.waited_for
         end = time + max(0.0, min(run, job.limit) + self.phase.part_of_second(row, RUN_STEP) - 0.5)
@@ -394,12 +396,15 @@ class Loop:
         row = self.row_of.pop(job.id)
         self.ends.pop(job.id, None)
         self.out.preemptions += 1
+        if job.array in self.waiting:
+            self.waiting[job.array].started_tasks -= 1
         mode = self.state.preemption.mode_of(job, self.state.machine)
         if mode == "requeue":
             self.out.lost += [one for one in self.out.paused if one[0] == row]
             self.out.paused = [one for one in self.out.paused if one[0] != row]
             self.out.lost.append((row, self.out.start[row], math.floor(time)))
             self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
+            self.rows[job.id, None] = row  # of an array the task is a job of its own now
             fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="", suspended=0)
             if self.state.parameters.rules.requeued_last and self.priorities.factors is None:
                 # Behind all that were submitted so far, before all that will be.

@@ -1,0 +1,64 @@
+"""Rules that recordings of drawn configurations showed, and arrays that lose tasks."""
+
+from __future__ import annotations
+
+from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.from_site import state_of
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.run import run_slurm
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
+
+SITE = Site(
+    nodes=tuple(Node(name=name, amounts=(4,)) for name in ("a", "b")),
+    partitions=(
+        Partition(name="batch", nodes=("a", "b"), default=True, tier=1),
+        Partition(name="fast", nodes=("a",), tier=5),
+    ),
+    config={"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"},
+)
+
+
+def test_a_job_that_preempts_is_tried_in_no_other_partition() -> None:
+    """Node b is free: the job could start there, but it has preempted for node a."""
+    state = state_of(SITE)
+    whole = ask_of(Request(nodes=1, max_nodes=1, tasks=1, exclusive=True), state.machine)
+    low = Job(id=1, ask=whole, limit=600, user="u", partitions=("batch",), priority=9)
+    state.waiting = [low]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b01]
+    high = Job(id=2, ask=whole, limit=600, user="u", partitions=("fast", "batch"), priority=8)
+    high.record = 1
+    state.waiting = [high]
+    found = main_pass(state, 20)
+    assert found.victims == [(1, 2)]
+    assert found.starts == []
+
+
+def test_an_array_that_starts_is_planned_in_no_other_partition() -> None:
+    """One of three tasks starts in its first partition: the others are planned there alone."""
+    state = state_of(SITE.replace(config={}))
+    whole = ask_of(Request(nodes=1, max_nodes=1, tasks=1, exclusive=True), state.machine)
+    array = Job(id=1, ask=whole, limit=600, user="u", partitions=("fast", "batch"), priority=9)
+    array.tasks, array.array = [1, 2, 3], 1
+    state.waiting = [array]
+    found = backfill_pass(state, 10)
+    assert [(one.partition, one.task) for one in found.starts] == [("fast", 1)]
+    assert {one.partition for one in found.plans} == {"fast"}
+
+
+def test_tasks_that_are_preempted_start_again() -> None:
+    """Two tasks of an array are requeued; the throttle counts those that run alone."""
+    jobs = Workload.build(submit=[0, 0, 0, 0, 20], run=[100] * 4 + [30], procs=[4] * 5)
+    one = Request(nodes=1, max_nodes=1, tasks=1, exclusive=True, partitions=("batch",))
+    high = Request(nodes=1, max_nodes=1, tasks=1, exclusive=True, partitions=("fast",))
+    asks = Requests.of_jobs(
+        [*[one] * 4, high], array=[7] * 4 + [-1], task=[1, 2, 3, 4, -1], throttle=[2] * 4 + [0]
+    )
+    made = run_slurm(jobs, SITE, asks)
+    assert made.preemptions == 1
+    assert [row for row, _, _ in made.lost] == [0]
+    assert min(made.start) >= 0
+    assert made.start[0] > 120  # the lost task waits for its credential
