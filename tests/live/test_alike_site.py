@@ -124,10 +124,10 @@ def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
 
 
 def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
-    """Its promise is withdrawn once, others get its nodes, and the loop may sleep.
+    """It gets no promise, others get its nodes, and the loop may sleep.
 
     The limit is met only where the job is placed: alone on its nodes it takes all their processors.
-    When a run leaves, or the limit is raised, it is considered again.
+    When the limit is raised, it is considered again.
     """
     nodes = tuple(Node(name=f"n{i}", amounts=(2, 4, 0, 0)) for i in range(2))
 
@@ -153,7 +153,7 @@ def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
         return decide(chosen, state, memory, shape="site")
 
     first = look(5, Memory())
-    assert not first.decisions and first.wake == 6  # which other jobs may use its nodes?
+    assert not first.decisions and first.wake is None and not first.promises
     memory = Memory.from_json(json.loads(json.dumps(first.memory.to_json())))
     second = look(6, memory)
     assert not second.decisions and second.wake is None and not second.promises
