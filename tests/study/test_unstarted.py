@@ -265,3 +265,15 @@ def test_causes_in_words(tmp_path: Path) -> None:
         "fits on no nodes of its partitions": (4,),
         "cancelled while it waited": (8,),
     }
+
+
+def test_replay_prints_them(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job with a recorded start that the simulation never starts is named with its cause."""
+    lines = JOBS.replace("submit,", "submit,start,").replace(",0,100", ",0,5,100", 1)
+    log = tmp_path / "recorded.csv"
+    log.write_text(lines.replace("2,10,100", "2,10,10,100"))
+    assert run(["replay", str(log), "--cluster", files[1], "-p", SLURM]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"never starts 1 job: {CAUSE}; waited 1 min 50 s or longer (job 1)" in text

@@ -171,14 +171,16 @@ class SlurmPolicy:
         stopped = np.array([row for row, _, _ in (*run.lost, *run.paused)], np.int64)
         kills = np.bincount(stopped, minlength=len(workload))
         end = np.where(begun, np.array(run.end, np.int64), -1)
-        codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.UNSTARTED}
+        codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
         return Schedule(
             job_id=workload.job_id,
             submit=workload.submit,
             start=start,
             end=end,
             procs=workload.procs,
-            reason=np.array([codes[kind] for kind in run.scheduler], np.int8),
+            reason=np.where(
+                begun, [codes[kind] for kind in run.scheduler], Reason.UNSTARTED
+            ).astype(np.int8),
             kills=np.where(begun, kills, 0),
             attempts=_attempts(workload, run) if kills.any() else Attempts.none(),
             killed=np.where(begun & (workload.run > workload.limit), 1, 0).astype(np.int8),

@@ -23,6 +23,7 @@ from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.report import PolicyRun, ReportInput
 from shadowtime.report.numbers import number, percent, span
+from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.report.terminal import sparkline
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
@@ -148,6 +149,8 @@ def _show(found: Replay, where: str = "") -> None:
     if found.never_started:
         never = tables.count(found.never_started, "job")
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
+        causes = why_never(found.simulated, found.workload, found.cluster, window=found.window)
+        head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
     verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         head,
