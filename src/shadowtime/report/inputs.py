@@ -91,8 +91,8 @@ class ReportInput:
     """A site's replay: ``runs`` in words, ``groups``, ``backfilled`` and ``reasons`` as in the
     JSON object; empty elsewhere."""
     effects: Mapping[str, Any] = field(default_factory=dict)
-    """A what-if: the ``label`` of the changes, ``inputs`` in words, ``groups`` as in the JSON
-    object, the first of them all jobs, and ``alone``: ``label`` and ``whole`` of each change."""
+    """A what-if: the ``label`` of the changes, ``inputs`` in words, and ``options``: each with its
+    ``label`` and its ``groups`` as in the JSON object, the first of them all jobs."""
 
     def __post_init__(self) -> None:
         if not self.runs:

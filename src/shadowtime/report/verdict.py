@@ -14,6 +14,7 @@ from shadowtime.report.choices import Choice, choices, deciding
 from shadowtime.report.contest import Contest, complete, contest, metric_names, runner_up
 from shadowtime.report.metadata import HEADLINE
 from shadowtime.report.numbers import number, short, with_unit
+from shadowtime.report.page.whatif import headline as effect_headline
 from shadowtime.report.payers import payers
 from shadowtime.report.tradeoff import balance, lower, rival_sentence
 from shadowtime.study.ranking import NEVER
@@ -70,13 +71,16 @@ def verdict_of(report: ReportInput) -> Verdict:
     found = _KNOWN.get(report)
     if found is None:
         found = judge(report.runs, report)
-        if report.replay and report.trust is not None:
+        if report.effects:  # of all runs; what one of them never starts is no part of it
+            first, detail = effect_headline(report.effects)
+            found = Verdict(contests=found.contests, headline=first, notes=(detail,))
+        elif report.replay and report.trust is not None:
             beside = tuple(replace(c, winners=(), clear=None) for c in found.contests)
             found = Verdict(
                 contests=beside, headline=report.trust.headline, notes=(report.trust.meaning,)
             )
-        found = replace(found, notes=(*found.notes, *never_started(report.runs)))
-        _KNOWN[report] = found
+        never = [] if report.effects else never_started(report.runs)
+        found = _KNOWN[report] = replace(found, notes=(*found.notes, *never))
     return found
 
 

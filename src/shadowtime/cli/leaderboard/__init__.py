@@ -10,7 +10,11 @@ import click
 @click.command("leaderboard")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option(
-    "--metric", metavar="M", default="bsld_mean", show_default=True, help="Rank by this metric."
+    "--metric",
+    metavar="M",
+    default="bsld_mean",
+    show_default=True,
+    help="Lead with this metric; the others of the plan follow.",
 )
 @click.option(
     "-o",

@@ -206,13 +206,19 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
 
 def _effects(found: WhatIf) -> dict[str, Any]:
     """What a page shows about the groups."""
-    arms = [(arm.label, arm.as_dict()) for arm in found.alone]
-    return {
-        "label": found.together.label,
-        "inputs": str(found.repeats),
-        "groups": [group.as_dict() for group in found.together.groups],
-        "alone": [{"label": label, "whole": arm["groups"][0]} for label, arm in arms],
-    }
+    arms = [(arm.label, arm) for arm in found.alone]
+    arms.append(("all together" if arms else found.together.label, found.together))
+    options = [
+        {
+            "label": label,
+            "groups": [group.as_dict() for group in arm.groups],
+            "never_started": arm.never_started,
+            "killed": arm.killed,
+        }
+        for label, arm in arms
+    ]
+    options[-1]["notes"] = list(found.notes)
+    return {"label": found.together.label, "inputs": str(found.repeats), "options": options}
 
 
 def write_what_if(

@@ -11,7 +11,6 @@ from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
 from shadowtime.report.page.chart import robust_top
-from shadowtime.report.page.site_groups import effect_sentences
 from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import verdict_of
 
@@ -24,10 +23,6 @@ MANY = 3
 """With more policies the table takes the whole width, and the classes follow below it."""
 
 
-ONE_RUN = "Metrics, classes and schedules are of one run; the effects below are over all of them."
-"""Shown for a what-if, whose verdict is over several runs."""
-
-
 def first_screen(report: ReportInput, losers: str, frontier: str = "") -> str:
     """Title, verdict, the table of metrics and the classes that lose.
 
@@ -38,17 +33,15 @@ def first_screen(report: ReportInput, losers: str, frontier: str = "") -> str:
     rest = [name for name in metric_names(report.runs) if name not in shown]
     grouped = sorted(rest, key=lambda name: describe(name).group)
     copied = any(run.copies for run in report.runs)
-    sentences = (verdict.headline, " ".join(verdict.notes))
-    headline, detail = effect_sentences(report.effects) if report.effects else sentences
     note = report.interval_note or "Means over copies of the log with their 95 % intervals."
     return fill(
         "result.html",
         title=report.title,
         facts=_facts(report),
-        headline=headline,
-        choices=() if report.effects else verdict.choices,
-        detail=detail,
-        winner=None if report.effects else verdict.winner,
+        headline=verdict.headline,
+        choices=verdict.choices,
+        detail=" ".join(verdict.notes),
+        winner=verdict.winner,
         grade=report.trust.grade if report.replay and report.trust else "",
         trust=report.trust,
         replay=report.replay,
@@ -56,7 +49,7 @@ def first_screen(report: ReportInput, losers: str, frontier: str = "") -> str:
         frontier=Markup(frontier),
         names=[run.name for run in report.runs],
         scores=scoreboard(report, verdict.contests),
-        note=ONE_RUN if report.effects else note if copied else "",
+        note=note if copied else "",
         more_count=len(rest),
         more=scoreboard(report, _contests(report, grouped), "More metrics by policy"),
         losers=Markup(losers),

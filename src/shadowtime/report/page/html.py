@@ -27,8 +27,10 @@ from shadowtime.report.page.frontier import frontier
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block, section, text
-from shadowtime.report.page.site_groups import effects, replayed
+from shadowtime.report.page.site_groups import replayed
 from shadowtime.report.page.templates import fill
+from shadowtime.report.page.whatif import effects
+from shadowtime.report.page.whatif import first_screen as options_screen
 from shadowtime.report.payers import classes_of, with_classes
 from shadowtime.report.rows import lay_out
 from shadowtime.report.verdict import verdict_of
@@ -83,7 +85,10 @@ CONTENTS = {
     "predictions": "Predictions",
     "preemption": "Preemption",
     "bandwidth": "Bandwidth",
+    "board-0": "Leaderboard",
+    "policies-about": "Policies",
     "inputs": "Inputs",
+    "add": "Add a row",
 }
 """The names of the sections in the bar at the top."""
 
@@ -104,23 +109,26 @@ def render(report: ReportInput) -> str:
     rows = [lay_out(run.schedule, run.cluster or report.cluster) for run in report.runs]
     report = with_classes(report)
     classes = {run.name: classes_of(report, run) for run in report.runs}
-    sections = [
-        first_screen(report, who_loses(report, classes), frontier(report, classes)),
-        replayed(report),
-        effects(report),
-        paper(report),
-        difference(report),
-        schedule_figure(
-            report,
-            penalties=any(run.schedule.penalised is not None for run in report.runs),
-            lead=_lead(report, rows),
-        ),
-        distributions(report),
-        heat_maps(report),
-        class_table(report, classes),
-        extra_sections(report),
-        inputs(report),
-    ]
+    schedule = schedule_figure(
+        report,
+        penalties=any(run.schedule.penalised is not None for run in report.runs),
+        lead=_lead(report, rows),
+    )
+    if report.effects:  # of all runs; one run's own numbers would contradict them
+        sections = [options_screen(report), effects(report), schedule, inputs(report)]
+    else:
+        sections = [
+            first_screen(report, who_loses(report, classes), frontier(report, classes)),
+            replayed(report),
+            paper(report),
+            difference(report),
+            schedule,
+            distributions(report),
+            heat_maps(report),
+            class_table(report, classes),
+            extra_sections(report),
+            inputs(report),
+        ]
     blocks = [
         json_block("summary", summary(report, rows, classes)),
         _packed("jobs", job_columns(report)),
@@ -176,7 +184,8 @@ def _lead(report: ReportInput, rows: list[Rows]) -> str:
     each = f" A row is {number(unit)} processors." if unit > 1 else ""
     missing = max(len(run.schedule) - int(started(run.schedule).sum()) for run in report.runs)
     absent = f" {number(missing)} jobs without a start and an end are not drawn." if missing else ""
-    return where + each + absent
+    example = "One of the runs, as an example. " if report.effects else ""
+    return example + where + each + absent
 
 
 def _packed(name: str, packed: dict[str, Any]) -> str:
