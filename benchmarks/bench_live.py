@@ -272,7 +272,7 @@ def slurm_texts(state: Snapshot) -> tuple[str, str]:
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import parse_nodes, parse_queue
+    >>> from shadowtime.slurmtext.squeue import parse_nodes, parse_queue
     >>> state = long_queue()
     >>> queue, nodes = slurm_texts(state)
     >>> len(parse_queue(queue)) - len(state.running), len(parse_nodes(nodes))

@@ -128,7 +128,11 @@ def gate_with_hperf(cluster: SlurmCluster) -> None:
     python.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT}/src exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     plan = Installation(
-        folder=folder, store=str(folder / "s.sqlite"), capacity=CAPACITY, python=str(python)
+        folder=folder,
+        store=str(folder / "s.sqlite"),
+        capacity=CAPACITY,
+        version=cluster.version,
+        python=str(python),
     )
     plan.write()
     shutil.copy(folder / "job_submit.lua", cluster.conf.parent / "job_submit.lua")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,9 @@ end
 
 @pytest.fixture
 def place(tmp_path: Path) -> Installation:
-    made = Installation(folder=tmp_path, store=str(tmp_path / "s.sqlite"), capacity=34_000)
+    made = Installation(
+        folder=tmp_path, store=str(tmp_path / "s.sqlite"), capacity=34_000, version=(22, 5, 8)
+    )
     made.write()
     (tmp_path / "driver.lua").write_text(DRIVER)
     return made
@@ -64,6 +67,21 @@ def test_a_known_tag_shares(place: Installation) -> None:
     assert (made["tres_per_task"], made["shared"]) == ("gres:membw:3000", "nil")
     made = submitted(place, comment="tag=cg.D.16")
     assert (made["tres_per_task"], made["tres_per_node"]) == ("nil", "gres:membw:3000")
+
+
+@pytest.mark.parametrize("version", [(24, 5, 0), (26, 5, 5), None])
+def test_newer_slurms_take_another_form(
+    place: Installation, version: tuple[int, int, int] | None
+) -> None:
+    """Since 24.05 gres: is rejected at submission; cpus of a task are no request of ours."""
+    replace(place, version=version).write()
+    publish({"cg": Average(3000.0, 1)}, place.table)
+    made = submitted(place, comment="tag=cg", num_tasks=4)
+    assert made["tres_per_task"] == "gres/membw:3000"
+    made = submitted(place, comment="tag=cg", num_tasks=4, tres_per_task="cpu=3")
+    assert made["tres_per_task"] == "cpu=3,gres/membw:3000"
+    made = submitted(place, comment="tag=cg", num_tasks=4, tres_per_task="cpu=3,gres/gpu=1")
+    assert made["tres_per_task"] == "cpu=3,gres/gpu=1"
 
 
 def test_every_tag_of_a_table_is_found(place: Installation) -> None:

@@ -8,13 +8,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, require
+from conftest import ROOT, SLURMS, require_slurm
 from shadowtime.hperf.install import Installation
-from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster, wait_for
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 
 CAPACITY = 34_000
 EACH = 3000
@@ -28,7 +29,11 @@ def installed(cluster: SlurmCluster) -> Installation:
     python.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT}/src exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     return Installation(
-        folder=folder, store=str(folder / "s.sqlite"), capacity=CAPACITY, python=str(python)
+        folder=folder,
+        store=str(folder / "s.sqlite"),
+        capacity=CAPACITY,
+        version=cluster.version,
+        python=str(python),
     )
 
 
@@ -43,23 +48,24 @@ def prepare(cluster: SlurmCluster, epilog: str) -> None:
             shutil.chown(path, "slurm", "slurm")
 
 
-@pytest.fixture(scope="module", params=["Epilog", "EpilogSlurmctld"])
+@pytest.fixture(scope="module", params=list(product(("Epilog", "EpilogSlurmctld"), SLURMS)))
 def slurm(request: pytest.FixtureRequest) -> Iterator[SlurmCluster]:
     """Two nodes; the epilog on the nodes (as root), or at the controller (as SlurmUser).
 
     SlurmUser is root there, as the user slurm may not be allowed to run this Python.
     """
-    missing = missing_programs()
-    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+    epilog, version = request.param
+    root = require_slurm(version, accounting=False)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-hperf-"))
-    owner = "root" if request.param == "EpilogSlurmctld" and os.geteuid() == 0 else ""
+    owner = "root" if epilog == "EpilogSlurmctld" and os.geteuid() == 0 else ""
     try:
         with slurm_cluster(
             folder,
-            prepare=lambda cluster: prepare(cluster, request.param),
+            prepare=lambda cluster: prepare(cluster, epilog),
             nodes=2,
             gres=CAPACITY,
             owner=owner,
+            root=root,
         ) as cluster:
             yield cluster
     finally:
@@ -91,7 +97,7 @@ def test_measured_alone_then_shared(slurm: SlurmCluster) -> None:
 
     jobs = [slurm.sbatch(*tagged, script="sleep 30") for _ in range(8)]
     wait_for(lambda: sum(running(slurm, job) for job in jobs) >= 4, "jobs that share")
-    assert f"TresPerTask=gres:membw:{EACH}" in comment_of(slurm, jobs[0])
+    assert re.search(rf"TresPerTask=gres[:/]membw[:=]{EACH}\b", comment_of(slurm, jobs[0]))
     assert "NumCPUs=4" in comment_of(slurm, jobs[0])
     # 11 tasks a node have room: 32 tasks would fit by their cores.
     given = used(slurm)

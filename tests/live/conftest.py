@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import require
+from conftest import SLURMS, require_slurm
 from hperf.test_plugin_real import installed, prepare
 from shadowtime.live.slurm import setup
-from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster
 
 
 def install_hperf(cluster: SlurmCluster) -> None:
@@ -33,14 +33,13 @@ def put_up_the_gate(cluster: SlurmCluster) -> None:
     setup.carry_out(changes, folder)
 
 
-@pytest.fixture(scope="session")
-def slurm() -> Iterator[SlurmCluster]:
-    """Eight nodes of sixteen processors; every job waits at the gate."""
-    missing = missing_programs()
-    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+@pytest.fixture(scope="session", params=SLURMS)
+def slurm(request: pytest.FixtureRequest) -> Iterator[SlurmCluster]:
+    """Eight nodes of sixteen processors, of every version; every job waits at the gate."""
+    root = require_slurm(request.param, accounting=False)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-slurm-"))
     try:
-        with slurm_cluster(folder, prepare=put_up_the_gate) as cluster:
+        with slurm_cluster(folder, prepare=put_up_the_gate, root=root) as cluster:
             yield cluster
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -80,6 +80,7 @@ def queue_line(job: str, **given: object) -> str:
         "tres-per-node": "N/A", "Feature": "(null)", "Licenses": "(null)", "tres-per-job": "N/A",
         "tres-per-socket": "N/A", "Account": "acc", "QOS": "normal", "Contiguous": 0,
         "MinCpus": 1, "cpus-per-tres": "N/A", "mem-per-tres": "N/A", "SCT": "*:*:*",
+        "Exclusive": "",
     }  # fmt: skip
     assert given.keys() <= values.keys(), given
     values.update(given)

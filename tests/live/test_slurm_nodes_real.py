@@ -155,7 +155,7 @@ def test_a_tag_is_measured_alone_and_shares_from_then_on(
     wait_for(lambda: f"{tag}\t3000\n" in table.read_text(), "the epilog")
     second = [tasks(queue, 4, seconds, 1, comment) for seconds in (3, 4, 5)]
     listed = queue.run("scontrol", "show", "job", second[0])
-    assert "TresPerTask=gres:membw:3000" in listed and "JobState=PENDING" in listed
+    assert re.search("TresPerTask=gres[:/]membw[:=]3000", listed) and "JobState=PENDING" in listed
     with bandwidth_watched(queue, dict.fromkeys(second, 3000)) as samples:
         finish(loop)
     ids = [*first, *second]

@@ -115,7 +115,9 @@ class _Machine:
                 "default_time": parse_limit(record.get("defaulttime", "NONE")),
                 "priority_tier": number(record.get("prioritytier", "1"), "PriorityTier", where),
                 "preempt_mode": record.get("preemptmode", ""),
-                "oversubscribe": record.get("oversubscribe", "NO"),
+                "oversubscribe": "EXCLUSIVE"
+                if record.get("exclusive", "").upper() == "NODE"
+                else record.get("oversubscribe", "NO"),
                 "qos": record.get("qos", "N/A"),
                 "state": record.get("state", "UP"),
             }

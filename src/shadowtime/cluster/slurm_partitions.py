@@ -48,6 +48,9 @@ def parse_partition(
     oversubscribe = record.get("oversubscribe", record.get("shared", "NO")).upper()
     if oversubscribe.startswith(("FORCE", "YES")) and not oversubscribe.endswith(":1"):
         ignore("partition OverSubscribe")
+    alone = record.get("exclusive", "NO").upper()
+    if alone not in ("NO", "NODE"):
+        ignore("partition Exclusive")
     memory, per = _default_memory(record, settings)
     try:
         return Partition(
@@ -60,7 +63,8 @@ def parse_partition(
             max_cpus_per_node=_count(record, "maxcpuspernode", None),
             tier=_count(record, "prioritytier", None) or _count(record, "priority", 1) or 1,
             priority_factor=_either(record, ("priorityjobfactor", "priority"), 1),
-            exclusive=oversubscribe == "EXCLUSIVE",
+            # In place of EXCLUSIVE since 26.05.
+            exclusive=oversubscribe == "EXCLUSIVE" or alone == "NODE",
             default_memory=memory,
             default_memory_per="node" if per == "node" else "cpu",
             qos="" if record.get("qos", "").lower() in _NONE else record["qos"],

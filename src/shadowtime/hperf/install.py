@@ -7,6 +7,7 @@ import pwd
 import re
 import sys
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,15 @@ from shadowtime.errors import UsageError
 from shadowtime.hperf import open_store
 from shadowtime.hperf.location import absolute_store
 from shadowtime.hperf.publish import publish
+from shadowtime.slurmtext.version import Version, installed_version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "HPerf"
+CHECKED = (24, 5, 0)
+"""Since this version Slurm rejects a job whose resources begin with ``gres:`` instead of ``gres/``;
+22.05 takes no other beginning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,8 @@ class Installation:
     gres: str = "membw"
     capacity: int
     field: str = "comment"
+    version: Version | None = dataclass_field(default_factory=installed_version)
+    """Of Slurm, which decides how the plug-in must write resources; None: not known here."""
     python: str = sys.executable
 
     def __post_init__(self) -> None:
@@ -64,6 +71,7 @@ class Installation:
         known = {
             "@TABLE@": str(self.table),
             "@GRES@": self.gres,
+            "@PREFIX@": "gres/" if self.version is None or self.version >= CHECKED else "gres:",
             "@CAPACITY@": str(self.capacity),
             "@FIELD@": self.field,
             "@DIR@": str(self.folder),

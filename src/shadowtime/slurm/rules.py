@@ -6,16 +6,15 @@ table.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.errors import PolicyError
+from shadowtime.slurmtext.version import Version, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Version = tuple[int, int, int]
 
 DEFAULT: Version = (22, 5, 8)
 """The version where nothing tells one."""
@@ -270,20 +269,6 @@ class Rules:
 
 FIRST = Rules()
 """The rules of 22.05: none of the changes."""
-
-
-def parse_version(text: str) -> Version | None:
-    """A version's numbers; the last release where the text has two. None for other texts.
-
-    Examples
-    --------
-    >>> parse_version("24.11.5-4"), parse_version("24.11"), parse_version("slurm")
-    ((24, 11, 5), (24, 11, 99), None)
-    """
-    match = re.match(r"(?:slurm(?:-wlm)?[ -])?(\d{2})\.(\d{2})(?:\.(\d{1,2}))?(?!\d)", text.strip())
-    if match is None:
-        return None
-    return int(match[1]), int(match[2]), int(match[3] or 99)
 
 
 assert {one.name for one in fields(Rules)} == {one.rule for one in CHANGES} | {"version"}

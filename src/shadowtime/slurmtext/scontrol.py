@@ -11,11 +11,11 @@ _NODE_KEYS = (
     "|ThreadsPerCore|TmpDisk|Weight|Owner|MCS_label|Partitions|NextState|BootTime"
     "|SlurmdStartTime|LastBusyTime|ResumeAfterTime|CfgTRES|AllocTRES|CapWatts|CurrentWatts"
     "|LowestJoules|ConsumedJoules|AveWatts|ExtSensorsJoules|ExtSensorsWatts|ExtSensorsTemp"
-    "|Reason|Comment|Extra|ReservationName|Topology|InstanceId|InstanceType"
+    "|Reason|Comment|Extra|ReservationName|SuspendTime|Topology|InstanceId|InstanceType"
 )
 _PARTITION_KEYS = (
     "PartitionName|AllowGroups|DenyAccounts|AllowAccounts|AllowQos|DenyQos|AllocNodes"
-    "|Alternate|Default|QoS|DefaultTime|DisableRootJobs|ExclusiveUser|ExclusiveTopo|GraceTime"
+    "|Alternate|Default|QoS|DefaultTime|DisableRootJobs|Exclusive|ExclusiveUser|ExclusiveTopo|GraceTime"
     "|Hidden|MaxNodes|MaxTime|MinNodes|LLN|MaxCPUsPerNode|MaxCPUsPerSocket|Nodes|NodeSets"
     "|PriorityJobFactor|PriorityTier|RootOnly|ReqResv|OverSubscribe|OverTimeLimit|PreemptMode"
     "|State|TotalCPUs|TotalNodes|SelectTypeParameters|JobDefaults|DefMemPerCPU|DefMemPerNode"

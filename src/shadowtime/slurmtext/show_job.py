@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurmtext.hostlist import expand, numbers
 from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ _RECORD = re.compile(
 _BEGIN, _END = " ReqNodeList=", " OverSubscribe="
 """Between these two Slurm writes and users do not."""
 _RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
+_TASKS = re.compile(r" NumTasks=(\d+) ")
+_SINCE_26 = re.compile(r" OverSubscribe=\S+ Exclusive=")
+_SUBMITTED = re.compile(r" SubmitLine=(.*?) WorkDir=")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
 _PIECE = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\S*)(?: GRES=(\S+))?")
 _INDEX = re.compile(r"\bgpu[^(,]*\(IDX:([\d,-]+)\)")
@@ -114,6 +118,10 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     (2, ('n3',), 0, (('n1', 5),))
     >>> detail.gres, detail.comment
     ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
+    >>> sharing = "OverSubscribe=NO Exclusive=NO"
+    >>> since_26 = f"JobId=7 ReqNodeList=(null) NumNodes=1-8 NumTasks=8 {sharing}"
+    >>> dict(parse_details(since_26))["7"].most
+    0
     """
     for line in _records(text):
         record = _RECORD.match(line)
@@ -132,6 +140,16 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
         yield name, detail
 
 
+def _names_nodes(line: str) -> bool:
+    """Whether a job was submitted with a number of nodes: its line says so, its script may.
+
+    Since 26.05 ``-n 8`` alone has at most as many nodes as tasks and shows NumNodes=1-8, but Slurm
+    aims at the least number, as before: this maximum is no request.
+    """
+    submitted = _SUBMITTED.search(line)
+    return submitted is not None and "nodes" in parse_line(submitted[1])
+
+
 def _records(text: str) -> Iterator[str]:
     """The records in a text; a line break in a job's name does not end one."""
     lines: list[str] = []
@@ -148,17 +166,18 @@ def _with_hosts(detail: Detail, line: str) -> Detail:
     begin, end = line.find(_BEGIN), line.find(_END)
     if not 0 <= begin < end or line.count(_BEGIN) > 1 or line.count(_END) > 1:
         return detail
+    implied = _SINCE_26.match(line, end) and not _names_nodes(line)
     line = line[begin : end + 1]
     range_, excluded = _RANGE.search(line), _EXCLUDED.search(line)
     held = pieces(line)
-    memory = _MEMORY.search(line)
+    memory, tasks = _MEMORY.search(line), next(iter(_TASKS.findall(line)), "")
     return detail._replace(
         nodes=int(range_[1]) if range_ else 0,
         excluded=tuple(expand(excluded[1])) if excluded else (),
         held=tuple((one.node, len(one.cpus)) for one in held),
         gres=tuple((one.node, parse_gres(one.gres)) for one in held if one.gres),
         memory=memory[1].lower() if memory else "",
-        most=int(range_[2]) if range_ else 0,
+        most=0 if range_ and implied and range_[2] == tasks else int(range_[2]) if range_ else 0,
         memory_each=parse_memory(memory[2], bare="M") if memory else -1,
         memory_held=tuple((one.node, one.memory) for one in held),
     )

@@ -68,6 +68,8 @@ class QueueRow(NamedTuple):
     mem_per_tres: str = ""
     sockets: str = ""
     """Sockets, cores and threads that it requests, as in ``*:*:*``."""
+    exclusive: str = ""
+    """What it shares with nobody (NODE, USER, MCS, TOPO, NO); empty before Slurm 26.05."""
 
     @property
     def amounts(self) -> Mapping[str, int]:
@@ -91,7 +93,11 @@ COLUMNS = (
     "NTPerNode", "NumTasks", "RestartCnt", "Requeue",
     "tres-per-task", "tres-per-node", "Feature", "Licenses", "tres-per-job", "tres-per-socket",
     "Account", "QOS", "Contiguous", "MinCpus", "cpus-per-tres", "mem-per-tres", "SCT",
+    "Exclusive",
 )  # fmt: skip
+
+"""Slurm before 26.05 does not know Exclusive: it leaves the column empty, and complains about it
+without failing."""
 
 SQUEUE = (
     "squeue", "--noheader", "--all", "--array", "--states=all",
@@ -183,7 +189,7 @@ def _queue_row(line: str) -> QueueRow:
             nodes=parts[12],
             wanted=parts[13],
             dependency=parts[14],
-            sharing=parts[15],
+            sharing=sharing_of(parts[15], parts[37]),
             node_count=number(parts[16]),
             cpus=number(parts[17]),
             reservation=parts[18],
@@ -205,9 +211,27 @@ def _queue_row(line: str) -> QueueRow:
             cpus_per_tres=parts[34],
             mem_per_tres=parts[35],
             sockets=parts[36],
+            exclusive=parts[37],
         )
     except (ValueError, ClusterError):
         raise PortError(f"squeue printed a line that is not a job: {line[:80]!r}") from None
+
+
+def sharing_of(oversubscribe: str, exclusive: str) -> str:
+    """How a job shares nodes, in the words of OverSubscribe up to 25.11: NO is a node alone.
+
+    Since 26.05 OverSubscribe is NO for ordinary jobs too, and Exclusive tells them apart.
+
+    Examples
+    --------
+    >>> sharing_of("OK", ""), sharing_of("NO", ""), sharing_of("NO", "NO"), sharing_of("NO", "NODE")
+    ('OK', 'NO', 'OK', 'NO')
+    """
+    if exclusive in ("", "NODE"):
+        return "NO" if exclusive else oversubscribe
+    if exclusive != "NO":
+        return exclusive
+    return "OK" if oversubscribe == "NO" else oversubscribe
 
 
 def number(text: str) -> int:

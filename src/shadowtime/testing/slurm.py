@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
+from shadowtime.slurmtext.version import Version, parse_version
 from shadowtime.testing.slurm_accounting import Accounting
 from shadowtime.testing.slurm_conf import CLUSTER, NodeKind, conf_lines, gres_conf
 from shadowtime.testing.watchdog import MARK, watch
@@ -103,6 +104,11 @@ class SlurmCluster:
         return self.folder / "etc" / "slurm.conf"
 
     @property
+    def version(self) -> Version | None:
+        """The version of its commands."""
+        return parse_version(self.run("scontrol", "--version"))
+
+    @property
     def env(self) -> dict[str, str]:
         """The environment in which Slurm's commands talk to this cluster."""
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
@@ -157,7 +163,7 @@ class SlurmCluster:
 
     def clear(self, *, patience: float = SECONDS) -> None:
         """Cancel all jobs, resume all nodes, and wait until nothing is left."""
-        users = {line for line in self.run("squeue", "-h", "-a", "-o", "%u").split() if line}
+        users = {line for line in self.run("squeue", "-h", "-a", "-o", "%U").split() if line}
         for user in users:
             self.run("scancel", f"--user={user}", check=False)
         for line in self.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines():

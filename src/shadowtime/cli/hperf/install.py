@@ -43,7 +43,8 @@ def command(
 
     hperf.lua turns a job's tag into bandwidth at submission, job_submit.lua calls it, and
     hperf-epilog.sh records finished jobs. The plug-in's table is filled from the store.
-    slurm.conf itself is not changed.
+    slurm.conf itself is not changed. After an update of Slurm from a version before 24.05, run this
+    again: the plug-in writes resources as the installed version takes them.
 
     \b
     shadowtime hperf install --slurm-conf-dir /etc/slurm --capacity 34000 --print

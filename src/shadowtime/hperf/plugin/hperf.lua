@@ -9,6 +9,7 @@ local M = {}
 
 M.TABLE = "@TABLE@"
 M.GRES = "@GRES@"
+M.PREFIX = "@PREFIX@" -- gres: before Slurm 24.05, which takes nothing but gres/
 M.CAPACITY = tonumber("@CAPACITY@") -- MB/s of a node: more than this would be refused by Slurm
 M.FIELD = "@FIELD@" -- comment (tag=NAME in it), or a field that is the tag, as name
 M.LONGEST = 255
@@ -96,6 +97,9 @@ end
 
 local function is_set(value) return type(value) == "string" and value ~= "" end
 
+-- Since 23.11 the cpus of a task (-c 3) are among its TRES: cpu=3 asks for no resource of ours.
+local function only_cpus(value) return is_set(value) and value:match("^cpu=%d+$") ~= nil end
+
 -- Would Slurm refuse it? Then it must not be asked for.
 local function too_much(job, each)
   if M.CAPACITY and each > M.CAPACITY then return true end
@@ -109,7 +113,9 @@ end
 local function decide(job)
   local tag = M.tag_of(job)
   if not tag then return "no tag" end
-  if is_set(job.tres_per_task) or is_set(job.tres_per_node) or is_set(job.tres_per_job) then
+  local cpus = only_cpus(job.tres_per_task)
+  if (is_set(job.tres_per_task) and not cpus) or is_set(job.tres_per_node)
+    or is_set(job.tres_per_job) then
     return "asked for by the user"
   end
   local each, why
@@ -123,8 +129,14 @@ local function decide(job)
     return "alone: " .. each .. " MB/s a task do not fit"
   end
   if each > 0 then
-    local wanted = "gres:" .. M.GRES .. ":" .. each
-    if number(job.num_tasks) then job.tres_per_task = wanted else job.tres_per_node = wanted end
+    local wanted = M.PREFIX .. M.GRES .. ":" .. each
+    if not number(job.num_tasks) then
+      job.tres_per_node = wanted
+    elseif cpus then
+      job.tres_per_task = job.tres_per_task .. "," .. wanted
+    else
+      job.tres_per_task = wanted
+    end
   end
   return "shared: " .. each .. " MB/s a task"
 end

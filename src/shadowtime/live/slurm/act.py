@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
 
@@ -52,8 +53,14 @@ def start_lines(
     if row is not None and decision.alone and row.sharing != "NO":
         words.append("OverSubscribe=NO")
     if row is not None and gres and decision.bandwidth > 0 and not asks_for(row, gres):
-        asked = f"{row.gres_per_task}," if parse_gres(row.gres_per_task) else ""
-        words.append(f"TresPerTask={asked}gres:{gres}:{decision.bandwidth}")
+        asked = f"{row.gres_per_task}," if row.gres_per_task not in NONE else ""
+        form = (
+            "gres:" if "gres:" in asked or not asked else "gres/"
+        )  # since 23.11: cpu=3,gres/gpu=1
+        words.append(f"TresPerTask={asked}{form}{gres}:{decision.bandwidth}")
+    if row is not None and names_tasks(decision, row):
+        most = max(-(-procs // max(1, row.per_task)) for _, procs in decision.place)
+        words.append(f"TasksPerNode={most}")
     words += [mark] if mark else []
     return [" ".join(words), f"release {decision.job}"]
 
@@ -80,6 +87,17 @@ def adds_nodes(decision: Start, nodes: Range) -> bool:
     return bool(decision.held) and nodes[1] > len(decision.place)
 
 
+def names_tasks(decision: Start, row: QueueRow) -> bool:
+    """Whether Slurm must be told how many tasks of a start go to a node.
+
+    Slurm 26.05 does not find nodes for a job with GRES by task on several nodes: it gives each
+    further node one processor where GRES run short, and the job waits forever. With a number of
+    tasks for each node it starts.
+    """
+    by_task = decision.bandwidth > 0 or bool(parse_gres(row.gres_per_task))
+    return bool(row.exclusive) and by_task and shares_nodes(decision) and not row.per_node
+
+
 def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Range = (0, 0)) -> str:
     """How the request of a job that does not start is restored, except for its hosts.
 
@@ -98,8 +116,10 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
     if decision.alone and row.sharing != "NO":
         words.append("OverSubscribe=YES")
     if gres and decision.bandwidth > 0 and not asks_for(row, gres):
-        asked = row.gres_per_task if parse_gres(row.gres_per_task) else ""
+        asked = row.gres_per_task if row.gres_per_task not in NONE else ""
         words.append(f"TresPerTask={asked}")
+    if names_tasks(decision, row):
+        words.append("TasksPerNode=0")
     return " ".join(words)
 
 

@@ -53,7 +53,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
     >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
     >>> texts |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
     >>> request = request_of(_queue_row(BETWEEN.join(texts.values()) + BETWEEN), None)
@@ -119,7 +119,7 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
     Examples
     --------
     >>> from shadowtime.cluster.site import Node, Site
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
     >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
     >>> row = _queue_row(BETWEEN.join((texts | {"Partition": "a,b"}).values()) + BETWEEN)
     >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))

@@ -40,7 +40,7 @@ def why_beyond(
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
     >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
     >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
     >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
@@ -100,7 +100,7 @@ def has_features(wish: str, node: NodeRow) -> bool:
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import NodeRow
+    >>> from shadowtime.slurmtext.squeue import NodeRow
     >>> node = NodeRow("n1", "idle", 4, 0, {}, (), ("big", "ib"))
     >>> [has_features(wish, node) for wish in ("big|small", "big&gpu", "(null)")]
     [True, False, True]

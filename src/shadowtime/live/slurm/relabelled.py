@@ -43,7 +43,7 @@ class ArrayRests:
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
     >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
     >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldAdmin"}
     >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
@@ -146,7 +146,7 @@ class Followers:
 
     Examples
     --------
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
     >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
     >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
     >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)._replace(id="8")

@@ -6,6 +6,7 @@ seconds and then refuses it. In one session all other jobs would wait behind it.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from shadowtime.live.runner import Runner
 
+BUSY, BUSY_TRIES, BUSY_PAUSE = "temporarily unavailable", 20, 0.05
+"""How Slurm since 25.11 refuses a change of partition at random where there is no slurmdbd; how
+often it is repeated, and after how many seconds."""
 A_REFUSAL, A_LINE = 5.5, 0.05
 """Seconds that slurmctld takes to refuse one change, and a line of a session on a busy machine."""
 AT_ONCE = 32
@@ -40,7 +44,8 @@ class Sender:
 
     A job that was refused in this way is sent separately from then on, at the same time as the
     session, which does not wait behind it; less urgent commands (``rests``) skip it for half a
-    minute.
+    minute. A job that goes to another partition is sent separately too: it must not be released if
+    that is refused.
     """
 
     def __init__(self) -> None:
@@ -53,7 +58,7 @@ class Sender:
 
     def send(self, run: Runner, jobs: Sequence[Sequence[str]], now: float) -> list[str]:
         """Carry out the lines of each job in their order; returns the error messages."""
-        apart = [job for job in jobs if job_of(job) in self.refused]
+        apart = [job for job in jobs if job_of(job) in self.refused or _moves(job)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             alone = [pool.submit(_alone, run, job) for job in apart]
             complaints = send(run, [job for job in jobs if job not in apart])
@@ -92,9 +97,19 @@ def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
 def _alone(run: Runner, lines: Sequence[str]) -> list[str]:
     for line in lines:
         complaints = session(run, [line])
+        for _ in range(BUSY_TRIES):
+            if not any(BUSY in one for one in complaints):
+                break
+            time.sleep(BUSY_PAUSE)
+            complaints = session(run, [line])
         if complaints:
             return complaints
     return []
+
+
+def _moves(lines: Sequence[str]) -> bool:
+    """Whether a job is sent to another partition."""
+    return any(" Partition=" in line for line in lines)
 
 
 def _complaints(text: str) -> list[str]:

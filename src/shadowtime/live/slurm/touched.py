@@ -56,6 +56,7 @@ class Touched(NamedTuple):
             sharing=self.sharing,
             gres_per_task=self.gres_per_task,
             partition=self.partition or row.partition,
+            per_node=0 if "TasksPerNode=" in self.words else row.per_node,
         )
 
 

@@ -14,6 +14,7 @@ from shadowtime.slurm.recording.log import Log, job_number, read_log, stamp
 from shadowtime.slurm.rules import Rules
 from shadowtime.slurmtext.sbatch import Submitted, parse_options
 from shadowtime.slurmtext.show_job import Piece, pieces
+from shadowtime.slurmtext.squeue import sharing_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,9 +232,10 @@ def _from_scontrol(line: str) -> Submitted | None:
         return None
     words = f"-n {shown['NumTasks']} -t {shown['TimeLimit']}"
     nodes = shown.get("NumNodes", "1").split("-")
-    if shown.get("OverSubscribe") == "NO":
+    sharing = sharing_of(shown.get("OverSubscribe", ""), shown.get("Exclusive", ""))
+    if sharing == "NO":
         words = f"-N {nodes[0]} --exclusive -t {shown['TimeLimit']}"
-    elif len(nodes) == 2:
+    elif len(nodes) == 2 and not ("Exclusive" in shown and nodes[1] == shown["NumTasks"]):
         words += f" -N {shown['NumNodes']}"
     if shown.get("CPUs/Task", "1") not in ("1", "N/A"):
         words += f" -c {shown['CPUs/Task']}"
