@@ -267,7 +267,8 @@ def test_eta_and_status_of_waiting_jobs(
     """A job that needs all nodes is expected when the one before it may end."""
     first = queue.sbatch("--nodes=8", "--exclusive", "--time=2", script="sleep 30")
     second = queue.sbatch("--nodes=8", "--exclusive", "--time=1")
-    monkeypatch.setenv("SLURM_CONF", str(queue.conf))
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, queue.env[name])
     more = ["--policy", "easy", "--state", str(tmp_path / "none.json"), "--json"]
     assert run(["live", "slurm", "status", *more]) == 0
     status = json.loads(capsys.readouterr().out)

@@ -126,3 +126,31 @@ def test_what_a_refused_start_would_have_changed_is_not_undone_at_once() -> None
     again.port.snapshot()
     again.port.tidy()
     assert len(sent) == 2
+
+
+class Busy:
+    """scontrol that refuses each change of partition for the moment, so many times."""
+
+    def __init__(self, refusals: int) -> None:
+        self.left, self.done = refusals, []
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        for line in text.splitlines():
+            self.done.append(line)
+            if " Partition=" in line and self.left > 0:
+                self.left -= 1
+                return Done(1, "", "Resource temporarily unavailable for job 7\n")
+        return Done(0, "", "")
+
+
+@pytest.mark.parametrize(("refusals", "released"), [(0, True), (3, True), (99, False)])
+def test_a_change_of_partition_is_repeated_before_the_release(
+    monkeypatch: pytest.MonkeyPatch, refusals: int, released: bool
+) -> None:
+    """Slurm since 25.11 refuses it at random without slurmdbd; the job stays at the gate then."""
+    monkeypatch.setattr("shadowtime.live.slurm.sending.BUSY_PAUSE", 0.0)
+    run = Busy(refusals)
+    job = ["update JobId=7 ReqNodeList=n1 Partition=b", "release 7"]
+    complaints = Sender().send(run, [job], 0.0)
+    assert ("release 7" in run.done) == released == (not complaints)
+    assert run.done[:1] == job[:1]

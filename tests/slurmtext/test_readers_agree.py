@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.slurmtext.sbatch import parse_options
+from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.times import parse_limit, parse_span
 from shadowtime.slurmtext.tres import asked_gres, gres_entries, parse_gres, parse_tres
 from shadowtime.testing.slurm import slurm_cluster
@@ -87,3 +89,44 @@ def test_spans_and_limits_are_one_notation() -> None:
     """1-03:04 is a day, three hours and four minutes, as Slurm reads it; memory counts MB."""
     assert parse_span("1-03:04") == parse_limit("1-03:04") == 97_440
     assert parse_tres("mem=500")["mem"] == 500 << 10
+
+
+SINCE_26 = (
+    "JobId=7 JobName=x ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes={nodes} NumCPUs=8 "
+    "NumTasks=8 CPUs/Task=1 OverSubscribe=NO Exclusive=NO Contiguous=0 "
+    "SubmitLine=sbatch {options} a.sh WorkDir=/x StdErr="
+)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "asked"),
+    [
+        ("1-8", "-n 8", (0, 0)),
+        ("2-8", "-n 8 -N 2-8", (2, 8)),
+        ("2-4", "-n 8 -N 2-4", (2, 4)),
+        ("2-2", "-n 8 --ntasks-per-node=4", (2, 2)),
+    ],
+)
+def test_a_range_of_nodes_that_nobody_asked_for(
+    nodes: str, options: str, asked: tuple[int, int]
+) -> None:
+    """Since 26.05 -n 8 shows NumNodes=1-8; the submission tells whether that was requested."""
+    [(_, found)] = parse_details(SINCE_26.format(nodes=nodes, options=options))
+    assert (found.nodes, found.most) == asked
+
+
+@pytest.mark.parametrize(
+    ("line", "alone"),
+    [
+        ("PartitionName=p Nodes=n1 OverSubscribe=EXCLUSIVE", True),
+        ("PartitionName=p Nodes=n1 OverSubscribe=NO Exclusive=NODE", True),
+        ("PartitionName=p Nodes=n1 OverSubscribe=NO Exclusive=NO", False),
+    ],
+)
+def test_exclusive_partitions(line: str, alone: bool) -> None:
+    """OverSubscribe=EXCLUSIVE up to 25.11, Exclusive=NODE since 26.05, in both of its places."""
+    node = "NodeName=n1 CPUTot=4 RealMemory=1000 State=IDLE"
+    shown = site_from_slurm(SlurmTexts(nodes=node, partitions=line))
+    conf = site_from_slurm(SlurmTexts(slurm_conf=f"NodeName=n1 CPUs=4\n{line}\n"))
+    assert shown.partitions[0].exclusive == conf.partitions[0].exclusive == alone
+    assert not shown.ignored

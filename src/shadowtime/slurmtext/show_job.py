@@ -120,8 +120,8 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
     >>> sharing = "OverSubscribe=NO Exclusive=NO"
     >>> since_26 = f"JobId=7 ReqNodeList=(null) NumNodes=1-8 NumTasks=8 {sharing}"
-    >>> dict(parse_details(since_26))["7"].most
-    0
+    >>> dict(parse_details(since_26))["7"][0], dict(parse_details(since_26))["7"].most
+    (0, 0)
     """
     for line in _records(text):
         record = _RECORD.match(line)
@@ -144,7 +144,7 @@ def _names_nodes(line: str) -> bool:
     """Whether a job was submitted with a number of nodes: its line says so, its script may.
 
     Since 26.05 ``-n 8`` alone has at most as many nodes as tasks and shows NumNodes=1-8, but Slurm
-    aims at the least number, as before: this maximum is no request.
+    aims at the least number, as before: this range is no request.
     """
     submitted = _SUBMITTED.search(line)
     return submitted is not None and "nodes" in parse_line(submitted[1])
@@ -169,15 +169,17 @@ def _with_hosts(detail: Detail, line: str) -> Detail:
     implied = _SINCE_26.match(line, end) and not _names_nodes(line)
     line = line[begin : end + 1]
     range_, excluded = _RANGE.search(line), _EXCLUDED.search(line)
+    if range_ and implied and range_[2] in _TASKS.findall(line):
+        range_ = None
     held = pieces(line)
-    memory, tasks = _MEMORY.search(line), next(iter(_TASKS.findall(line)), "")
+    memory = _MEMORY.search(line)
     return detail._replace(
         nodes=int(range_[1]) if range_ else 0,
         excluded=tuple(expand(excluded[1])) if excluded else (),
         held=tuple((one.node, len(one.cpus)) for one in held),
         gres=tuple((one.node, parse_gres(one.gres)) for one in held if one.gres),
         memory=memory[1].lower() if memory else "",
-        most=0 if range_ and implied and range_[2] == tasks else int(range_[2]) if range_ else 0,
+        most=int(range_[2]) if range_ else 0,
         memory_each=parse_memory(memory[2], bare="M") if memory else -1,
         memory_held=tuple((one.node, one.memory) for one in held),
     )
