@@ -104,7 +104,7 @@ def test_a_what_if_with_more_nodes_has_a_page(
     assert run(["report", "one", "-o", "b.html"]) == 0
     for page in (Path("a.html").read_text(), Path("b.html").read_text()):
         assert f'data-value="{whole["difference_s"]}"' in page
-        assert 'id="effects"' in page and "1 more node like p: mean wait" in page
+        assert 'id="effects"' in page and "1 more node like p: " in page
 
 
 def test_a_what_if_goes_on_where_it_was_interrupted(
