@@ -18,11 +18,11 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from naive import shorthand as naive  # noqa: E402
 from shadowtime.cluster import Cluster  # noqa: E402
 from shadowtime.engine import simulate  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
 from shadowtime.trace import read  # noqa: E402
-from shadowtime.verify import pool as naive  # noqa: E402
 from shadowtime.workload.clean import fit  # noqa: E402
 
 TRACES = {"KTH-SP2-1996-2.1-cln": 100, "SDSC-SP2-1998-4.2-cln": 128}

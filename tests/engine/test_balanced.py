@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from engine.worlds import assert_same, simulated, worlds
+from naive import shorthand as naive
 from shadowtime.kernel import exact
 from shadowtime.kernel.jit import entry
-from shadowtime.verify import pool as naive
 
 POLICIES = {
     "bb": naive.bb,
@@ -18,7 +18,7 @@ POLICIES = {
     "bl": naive.bl,
     "ibb": naive.ibb,
     "ibb(threshold=frozen)": lambda jobs, cap: naive.ibb(jobs, cap, threshold="frozen"),
-    "ibb(threshold=literal)": lambda jobs, cap: naive.ibb(jobs, cap, literal=True),
+    "ibb(threshold=literal)": lambda jobs, cap: naive.ibb(jobs, cap, threshold="literal"),
 }
 
 

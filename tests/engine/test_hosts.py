@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from engine.worlds import as_workload, assert_same, simulated, worlds
+from naive import shorthand as naive_hosts
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
-from shadowtime.verify import hosts as naive_hosts
 from shadowtime.workload import Workload
 
 EXAMPLES = settings(max_examples=examples(120), deadline=None)

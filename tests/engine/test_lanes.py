@@ -13,7 +13,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.episodes import Episodes
 from shadowtime.errors import UsageError
 from shadowtime.policy import parse_policy
-from shadowtime.verify.pool import (
+from shadowtime.verify.world import (
     BACKFILLED,
     Job,
     Result,

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 
 from conftest import examples
 from engine.worlds import as_cluster, as_workload, simulated, worlds
+from naive.pyss import pyss
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
-from shadowtime.verify.pyss import pyss
 from shadowtime.workload import Workload
 
 

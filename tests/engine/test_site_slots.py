@@ -23,7 +23,7 @@ from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
 from shadowtime.verify import slots as slow
 from shadowtime.verify.site import ALL, Rules
-from shadowtime.verify.site_slots import Functions
+from shadowtime.verify.slots import Functions
 from shadowtime.workload import Workload
 
 

@@ -14,25 +14,45 @@ from hypothesis import given, settings
 
 import shadowtime as st
 from conftest import examples
-from engine.worlds import assert_same, simulated, worlds
+from engine.worlds import assert_followed, assert_same, simulated, worlds
+from naive.shorthand import frame
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Ended, Memory, RunningJob, Snapshot, WaitingJob
 from shadowtime.engine.live_pass.decide import decide
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
-from shadowtime.verify import slots as slow
 from shadowtime.workload import Workload
 
+CATALOGUE = [
+    "wfp3",
+    "unicef",
+    "f1",
+    "f1(weight=2)",
+    "f2",
+    "f3",
+    "f4",
+    "saf",
+    "spt",
+    "sqf",
+    "saf-wait(hours=0.002)",
+    "easy-saf",
+    "easy-saf(reserve=2)",
+    "relaxed",
+    "relaxed(factor=2, order=lxf)",
+    "selective",
+    "selective(threshold=1.3, order=fcfs)",
+    "dynamic-conservative",
+]
 EXAMPLES = settings(max_examples=examples(60), deadline=None)
 
 
-@pytest.mark.parametrize("policy", slow.TWINS)
+@pytest.mark.parametrize("policy", CATALOGUE)
 @EXAMPLES
 @given(world=worlds())
 def test_catalogue(policy, world):
     """The papers' policies that are functions, on a pool of processors."""
-    assert_same(simulated(*world, policy), slow.TWINS[policy](*world))
+    assert_followed(*world, policy)
 
 
 @pytest.mark.parametrize("policy", ["f1", "easy-saf", "relaxed", "selective"])
@@ -40,7 +60,7 @@ def test_catalogue(policy, world):
 @given(world=worlds(resources=2, overruns=True))
 def test_two_resources_and_overruns(policy, world):
     """The same where memory counts and jobs outlive their request."""
-    assert_same(simulated(*world, policy), slow.TWINS[policy](*world))
+    assert_followed(*world, policy)
 
 
 @st.order(memory=2)
@@ -173,7 +193,7 @@ OWN = {
 def test_each_slot(name, world):
     """Order, backfill key and test, reserve, plan, estimate, and what they learn."""
     parts, twin = OWN[name]
-    assert_same(simulated(*world, st.easy(**parts)), slow.frame(*world, **twin))
+    assert_same(simulated(*world, st.easy(**parts)), frame(*world, **twin))
 
 
 JOBS = Workload.build(

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from conftest import thorough, trace_path
+from naive import shorthand as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.trace import read
-from shadowtime.verify import pool as naive
 
 POLICIES = {
     "fcfs": naive.fcfs,

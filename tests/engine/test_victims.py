@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies
 import shadowtime as st
 from conftest import examples
 from engine.worlds import as_cluster, as_workload, assert_same, simulated, worlds
+from naive import shorthand as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
@@ -18,7 +19,6 @@ from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.policy.snapshot import Stop
 from shadowtime.schedule.check import check
-from shadowtime.verify import pool as naive
 from shadowtime.workload import Workload
 
 EXAMPLES = settings(max_examples=examples(60), deadline=None)

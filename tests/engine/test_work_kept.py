@@ -14,6 +14,7 @@ from engine.site_worlds import assert_same as same_on_site
 from engine.site_worlds import sites, workloads
 from engine.test_priority import POOL, crowd, one
 from engine.worlds import COLUMNS, as_cluster, as_workload, assert_same, simulated, worlds
+from naive import shorthand as naive
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import plan, simulate
@@ -23,7 +24,6 @@ from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
 from shadowtime.schedule.files import read, write
-from shadowtime.verify import pool as naive
 from shadowtime.verify import site as naive_site
 from shadowtime.workload import Workload
 

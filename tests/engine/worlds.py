@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from drawing import Drawing
@@ -12,7 +11,9 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
-from shadowtime.verify.pool import Job, Result
+from shadowtime.verify.follow import follow
+from shadowtime.verify.proof import differences
+from shadowtime.verify.world import Job, Result
 from shadowtime.workload import Workload
 
 CAPACITIES = (1, 2, 3, 5, 8, 16)
@@ -103,8 +104,10 @@ def assert_same(schedule: Schedule, result: Result, *, passes: bool = True) -> N
         assert schedule.counters["passes"] == result.passes
 
 
-def noisy_predictions(jobs: list[Job], x: float, seed: int) -> list[int]:
-    """The predictions the noisy part draws for these jobs, in (submit, id) order."""
-    workload = as_workload(jobs)
-    draw = np.random.default_rng(seed).uniform(-x, x, len(workload))
-    return np.maximum(1, np.rint(workload.effective_run * (1 + draw))).astype(int).tolist()
+def assert_followed(jobs: list[Job], capacity: tuple[int, ...], policy: Any) -> None:
+    """The engine's schedule is what the verifier makes of the policy, in as many passes."""
+    chosen = parse_policy(policy) if isinstance(policy, str) else policy
+    schedule, workload = simulated(jobs, capacity, chosen), as_workload(jobs)
+    made = follow(workload, as_cluster(capacity), chosen)
+    assert list(differences(schedule, workload, made)) == []
+    assert schedule.counters["passes"] == made.passes

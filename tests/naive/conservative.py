@@ -25,7 +25,7 @@ from naive.nodes import (
     replay_nodes,
     shared_rate,
 )
-from shadowtime.verify.pool import BACKFILLED
+from shadowtime.verify.world import BACKFILLED
 
 
 @dataclass

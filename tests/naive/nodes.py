@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from shadowtime.verify.pool import BACKFILLED, HEAD, RESERVED, Job, Result, Row
+from shadowtime.verify.world import BACKFILLED, HEAD, RESERVED, Job, Result, Row
 
 Rate = Callable[[Fraction], Fraction]  # demand on a node -> work done per second
 

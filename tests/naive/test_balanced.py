@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shadowtime.verify import pool as naive
-from shadowtime.verify.pool import Job
+from naive import shorthand as naive
+from shadowtime.verify.world import Job
 
 # 1 leaves (4, 8) of (10, 10); 2 is the blocked head: shadow time 10, extra (4, 4)
 WORLD = [
@@ -57,7 +57,7 @@ def test_identities(seed):
         need = (draw.randint(1, 5), draw.randint(0, 4))
         jobs.append(Job(i, draw.randint(0, 20), need, request, draw.randint(1, request), request))
     # Algorithm 1 as printed never backfills
-    literal, fcfs = naive.ibb(jobs, (7, 6), literal=True), naive.fcfs(jobs, (7, 6))
+    literal, fcfs = naive.ibb(jobs, (7, 6), threshold="literal"), naive.fcfs(jobs, (7, 6))
     assert starts(literal) == starts(fcfs)
     # with one resource the ratio is always 1: IBB is EASY
     flat = [Job(j.id, j.submit, j.need[:1], j.request, j.run, j.limit) for j in jobs]

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from shadowtime.verify import hosts as naive_hosts
-from shadowtime.verify import pool as naive
-from shadowtime.verify.pool import BACKFILLED, HEAD, RESERVED, Job
+from naive import shorthand as naive
+from naive import shorthand as naive_hosts
+from shadowtime.verify.world import BACKFILLED, HEAD, RESERVED, Job
 
 
 def job(id, submit, need, request, run=None):

@@ -10,7 +10,7 @@ import pytest
 
 from naive import nodes as naive_nodes
 from naive.nodes import Machine, NodeJob
-from shadowtime.verify.pool import BACKFILLED, HEAD, RESERVED
+from shadowtime.verify.world import BACKFILLED, HEAD, RESERVED
 
 
 def job(id, submit, procs, request, run=None, *, b=0, tag=""):

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shadowtime.verify import pool as naive
-from shadowtime.verify.pool import BACKFILLED, HEAD, RESERVED, Job
+from naive import shorthand as naive
+from shadowtime.verify.world import BACKFILLED, HEAD, RESERVED, Job
 
 
 def job(id, submit, procs, request, run=None, *, limit=None, user=-1):
@@ -95,7 +95,7 @@ def test_easy_fixed_reservation_keeps_the_first_shadow_time():
         job(4, 4, 3, 6, 6),  # 4 + 6 <= 10 only with the kept shadow time
     ]
     assert starts(naive.easy(jobs, (4,))) == {1: 0, 2: 0, 3: 9, 4: 14}
-    assert starts(naive.easy(jobs, (4,), fixed_reservation=True)) == {1: 0, 2: 0, 3: 10, 4: 4}
+    assert starts(naive.easy(jobs, (4,), fixed_reservation="yes")) == {1: 0, 2: 0, 3: 10, 4: 4}
 
 
 def test_easy_with_a_second_resource():
@@ -225,7 +225,7 @@ def test_two_reservations_protect_the_second_blocked_job():
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("backfill", ["order", "sjbf"])
+@pytest.mark.parametrize("backfill", ["in-order", "sjbf"])
 def test_easy_is_one_reservation(seed, backfill):
     jobs = random_jobs(seed, resources=1 + seed % 3, overrun=seed % 2 == 1)
     capacity = (5, 4, 4)[: 1 + seed % 3]

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from shadowtime.verify import pool as naive
-from shadowtime.verify.pool import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job
+from naive import fairness
+from naive import shorthand as naive
+from shadowtime.verify.world import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job
 
 
 def job(id, submit, procs, request, run=None, user=-1):
@@ -114,34 +115,34 @@ def test_strict_fairness_and_sunny_for_life(seed, predictor, monkeypatch):
 
     monkeypatch.setattr(naive, "replay", watched)
     world = naive.pv_easy_world(random_jobs(seed), (8,), predictor=predictor)
-    assert naive.violations(world) == []
-    for delay in naive.delays(world):
+    assert fairness.violations(world) == []
+    for delay in fairness.delays(world):
         assert delay.start == delay.fst  # only its elders hold a head up
 
 
 def test_delay_by_jobs_backfilled_while_waiting():
     jobs = [job(1, 0, 3, 20, 10), job(2, 1, 4, 5), job(3, 2, 1, 18)]
-    delays, violations = naive.easy_fairness(jobs, (4,))
-    assert delays == [naive.Delay(2, blocked_at=1, fst2=10, fst=10, start=20)]
+    delays, violations = fairness.easy_fairness(jobs, (4,))
+    assert delays == [fairness.Delay(2, blocked_at=1, fst2=10, fst=10, start=20)]
     assert delays[0].delay2 == 10
     assert violations == []
 
 
 def test_strict_delay_counts_jobs_backfilled_before():
     jobs = [job(1, 0, 2, 10), job(2, 1, 3, 5), job(3, 2, 4, 5), job(4, 3, 1, 30)]
-    delays, _ = naive.easy_fairness(jobs, (4,))
-    assert delays[1] == naive.Delay(3, blocked_at=10, fst2=33, fst=15, start=33)
+    delays, _ = fairness.easy_fairness(jobs, (4,))
+    assert delays[1] == fairness.Delay(3, blocked_at=10, fst2=33, fst=15, start=33)
     assert (delays[1].delay2, delays[1].delay) == (0, 18)
 
 
 def test_violation_by_an_underestimated_backfilled_job():
     jobs = [job(1, 0, 3, 20, 5), job(2, 0, 4, 20, 20), job(3, 0, 1, 20, 6)]
-    _, found = naive.easy_fairness(jobs, (4,), estimate=("noisy", [5, 20, 4]))
-    assert found == [naive.Violation(2, reserved=5, start=6, run=20)]
+    _, found = fairness.easy_fairness(jobs, (4,), estimate=("noisy", [5, 20, 4]))
+    assert found == [fairness.Violation(2, reserved=5, start=6, run=20)]
     assert (found[0].dtr, found[0].si) == (1, 0.05)
 
 
 def test_a_late_predecessor_is_no_violation():
     jobs = [job(1, 0, 3, 20, 7), job(2, 0, 4, 20, 20), job(3, 0, 1, 20, 4)]
-    _, found = naive.easy_fairness(jobs, (4,), estimate=("noisy", [5, 20, 4]))
+    _, found = fairness.easy_fairness(jobs, (4,), estimate=("noisy", [5, 20, 4]))
     assert found == []

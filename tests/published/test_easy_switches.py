@@ -7,18 +7,18 @@ import pytest
 
 from conftest import examples, trace_path
 from engine.worlds import assert_same, simulated
+from naive import shorthand as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics import fairness, measure
 from shadowtime.policy import parse_policy
 from shadowtime.trace import read
-from shadowtime.verify import pool as naive
 from shadowtime.workload import Workload
 
 SWITCHES = {
     "extra_update=no": {"extra_update": False},
-    "fixed_reservation=yes": {"fixed_reservation": True},
-    "fixed_reservation=yes, extra_update=no": {"fixed_reservation": True, "extra_update": False},
+    "fixed_reservation=yes": {"fixed_reservation": "yes"},
+    "fixed_reservation=yes, extra_update=no": {"fixed_reservation": "yes", "extra_update": False},
 }
 
 

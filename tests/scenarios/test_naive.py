@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from naive import shorthand as naive
 from scenarios.worlds import SCENARIOS
-from shadowtime.verify import pool as naive
 
 POLICIES = {
     "fcfs": naive.fcfs,

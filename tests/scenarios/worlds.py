@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shadowtime.verify.pool import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job, Vector
+from shadowtime.verify.world import BACKFILLED, HEAD, PREEMPTING, RESERVED, Job, Vector
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shadowtime.schedule import Attempts, Schedule
+from shadowtime.schedule.places import shares
+from shadowtime.schedule.site_places import compressed
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload import Workload
 
@@ -105,6 +107,82 @@ def change_place(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | N
     return s.replace(place=tuple(places))
 
 
+def spelt(nodes: list[tuple[str, int | None]]) -> str:
+    """Nodes with processors as a place."""
+    return " ".join(
+        host if count is None else f"{compressed([host])}:{count}" for host, count in nodes
+    )
+
+
+def with_place(s: Schedule, row: int, place: str) -> Schedule:
+    assert s.place is not None
+    return s.replace(place=(*list(s.place)[:row], place, *list(s.place)[row + 1 :]))
+
+
+def other_node(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    """One of the job's nodes is replaced by one that other jobs use."""
+    if s.place is None or not s.place[row]:
+        return None
+    mine = shares(s.place[row])
+    known = {host for place in s.place for host, _ in shares(place)} - {host for host, _ in mine}
+    if not known:
+        return None
+    at, other = int(draw.integers(len(mine))), sorted(known)[int(draw.integers(len(known)))]
+    return with_place(s, row, spelt([*mine[:at], (other, mine[at][1]), *mine[at + 1 :]]))
+
+
+def other_amount(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    """More or fewer processors on one of the job's nodes."""
+    if s.place is None or not s.place[row]:
+        return None
+    mine = shares(s.place[row])
+    at = int(draw.integers(len(mine)))
+    host, count = mine[at]
+    changed_to = max(0, (count or int(s.procs[row])) + int(draw.choice([-1, 1, 83])))
+    return with_place(s, row, spelt([*mine[:at], (host, changed_to), *mine[at + 1 :]]))
+
+
+def drop_node(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    """One of several nodes is left out."""
+    if s.place is None or len(shares(s.place[row])) < 2:
+        return None
+    return with_place(s, row, spelt(list(shares(s.place[row])[1:])))
+
+
+def swap_places(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    other = int(draw.integers(len(s)))
+    if s.place is None or s.place[row] == s.place[other]:
+        return None
+    return with_place(with_place(s, row, s.place[other]), other, s.place[row])
+
+
+def swap_jobs(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    """Two jobs of equal width and length exchange all that the schedule says of them."""
+    alike = [
+        k
+        for k in range(len(s))
+        if k != row
+        and (s.procs[k], w.run[k], w.request[k]) == (s.procs[row], w.run[row], w.request[row])
+        and min(s.start[k], s.start[row]) >= max(w.submit[k], w.submit[row])
+    ]
+    if not alike:
+        return None
+    other = alike[int(draw.integers(len(alike)))]
+    order = np.arange(len(s))
+    order[[row, other]] = order[[other, row]]
+    names = ("start", "end", "reason", "promised", "blocked_at")
+    made = s.replace(**{name: getattr(s, name)[order] for name in names})
+    return made if s.place is None else made.replace(place=[s.place[k] for k in order.tolist()])
+
+
+def never_start(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
+    """A job that ran is said not to have run."""
+    if s.start[row] < 0:
+        return None
+    gone = changed(s, row, start=-1, end=-1, reason=0)
+    return gone if s.place is None else with_place(gone, row, "")
+
+
 def change_reason(s: Schedule, w: Workload, row: int, draw: Draw) -> Schedule | None:
     others = [reason for reason in list(Reason)[1:-1] if reason != s.reason[row]]  # of starts
     return changed(s, row, reason=int(others[int(draw.integers(len(others)))]))
@@ -163,3 +241,9 @@ OPERATORS: Mapping[str, Operator] = {
         forge_penalty,
     )
 }
+
+MORE: Mapping[str, Operator] = {
+    one.__name__: one
+    for one in (other_node, other_amount, drop_node, swap_places, swap_jobs, never_start)
+}
+"""Further ones, which only following the policy finds in full."""

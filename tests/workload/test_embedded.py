@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from naive import shorthand as naive
 from shadowtime.cluster import Cluster
-from shadowtime.verify import pool as naive
 from shadowtime.workload.embedded import demo_workload
 from shadowtime.workload.scale import offered_load
 from shadowtime.workload.slicing import first_jobs

@@ -18,31 +18,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.verify.pool import (
+from shadowtime.verify.world import (
     BACKFILLED,
-    HEAD,
-    KEYS,
-    RESERVED,
     Estimates,
     Held,
     Job,
-    Key,
     Result,
     Running,
+    Steps,
     Vector,
     World,
-    earliest,
+    first_fit,
     fits,
-    fits_during,
-    in_order,
+    fits_until,
     minus,
     plus,
-    replay,
+    steps,
     total,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 @dataclass(frozen=True)
@@ -93,6 +89,15 @@ class Plan:
 
     world: HostWorld
     reserved: dict[int, list[Held]]
+    known: dict[int, tuple[tuple[int, int], Steps]] = field(default_factory=dict)
+
+    def free(self, host: int) -> Steps:
+        """What is free on the host from now on; kept until a job starts or reserves."""
+        key = (len(self.world.starts), len(self.reserved[host]))
+        if self.known.get(host, (None,))[0] != key:
+            found = steps(self.world.hosts[host], self.held(host), self.world.now)
+            self.known[host] = (key, found)
+        return self.known[host][1]
 
     def held(self, host: int) -> list[Held]:
         world = self.world
@@ -105,11 +110,8 @@ class Plan:
 
     def left(self, job: Job, host: int, when: int) -> Vector:
         """What is left on the host at ``when`` once the job is there."""
-        left = minus(self.world.hosts[host], self.world.takes(job, host))
-        for h in self.held(host):
-            if h.start <= when < h.end:
-                left = minus(left, h.need)
-        return left
+        free = next(free for t, free in reversed(self.free(host)) if t <= when)
+        return minus(free, self.world.takes(job, host))
 
     def host_now(self, job: Job, hosts: Iterable[int]) -> int | None:
         """Best fit among the hosts that hold the job now for its whole estimate."""
@@ -118,7 +120,7 @@ class Plan:
             if not world.could_hold(job, host):
                 continue
             need, length = world.takes(job, host), world.estimate(job)
-            if fits_during(world.hosts[host], self.held(host), need, world.now, length):
+            if fits_until(self.free(host), need, world.now + length):
                 able.append((self.left(job, host, world.now), host))
         return min(able)[1] if able else None
 
@@ -129,7 +131,7 @@ class Plan:
             if not world.could_hold(job, host):
                 continue
             need, length = world.takes(job, host), world.estimate(job)
-            start = earliest(world.hosts[host], self.held(host), need, length, world.now)
+            start = first_fit(self.free(host), need, length)
             able.append((start, self.left(job, host, start), host))
         if not able:
             return None
@@ -156,26 +158,8 @@ def make_host_world(
 ) -> HostWorld:
     jobs = sorted(jobs, key=lambda job: job.priority)
     assert len({job.id for job in jobs}) == len(jobs), "job ids must differ"
-    nothing = tuple(0 for _ in hosts[0])
-    return HostWorld(jobs, nothing, Estimates(estimate, jobs), hosts=hosts, dedicated=dedicated)
-
-
-def walk(world: HostWorld, key: Key, rules: Rules) -> None:
-    """The jobs in priority order; start, or else reserve, or else skip (spec: algorithms 3.3)."""
-    plan = Plan(world, {host: [] for host in range(len(world.hosts))})
-    blocked = False
-    for job in in_order(world, key):
-        host = rules.start_host(plan, job)
-        if host is not None:
-            as_first = RESERVED if job.id in world.blocks else HEAD
-            world.start_on(job, BACKFILLED if blocked else as_first, host)
-            continue
-        choice = rules.reservation(plan, job)
-        if choice is not None:
-            plan.reserve(job, *choice)
-        if not blocked:
-            world.block(job, promised=-1 if choice is None else choice[0])
-        blocked = True
+    whole = total(hosts, tuple(0 for _ in hosts[0]))
+    return HostWorld(jobs, whole, Estimates(estimate, jobs), hosts=hosts, dedicated=dedicated)
 
 
 class Rules:
@@ -190,18 +174,15 @@ class Rules:
 
 @dataclass
 class SingleClass(Rules):
-    """All hosts for all; at most ``depth`` reservations (spec: algorithms 3.3)."""
+    """All hosts for all (spec: algorithms 3.3)."""
 
     hosts: list[int]
-    depth: int
 
     def start_host(self, plan: Plan, job: Job) -> int | None:
         return plan.host_now(job, self.hosts)
 
     def reservation(self, plan: Plan, job: Job) -> tuple[int, int] | None:
-        if plan.count(self.hosts) < self.depth:
-            return plan.earliest_start(job, self.hosts)
-        return None
+        return plan.earliest_start(job, self.hosts)
 
 
 @dataclass
@@ -210,19 +191,16 @@ class Partitioned(Rules):
 
     one: list[int]
     two: list[int]
-    large: int
-    short: int
+    large: Callable[[Job], bool]
+    short: Callable[[Job], bool]
     large_in_two: bool
-    times: int
-    depth_two: int
-
-    def is_large(self, job: Job) -> bool:
-        return job.need[0] > self.large
+    times: int = 2
+    depth_two: int = 2
 
     def preference(self, job: Job) -> list[list[int]]:
-        if self.is_large(job):
+        if self.large(job):
             return [self.one, self.two] if self.large_in_two else [self.one]
-        if job.request <= self.short:
+        if self.short(job):
             return [self.two, self.one]
         return [self.two]
 
@@ -235,9 +213,9 @@ class Partitioned(Rules):
 
     def reservation(self, plan: Plan, job: Job) -> tuple[int, int] | None:
         in_two = None
-        if plan.count(self.two) < self.depth_two and (self.large_in_two or not self.is_large(job)):
+        if plan.count(self.two) < self.depth_two and (self.large_in_two or not self.large(job)):
             in_two = plan.earliest_start(job, self.two)
-        if not self.is_large(job):
+        if not self.large(job):
             return in_two  # short jobs never reserve in class one
         in_one = plan.earliest_start(job, [h for h in self.one if self.may_reserve(plan, job, h)])
         if in_one is None:
@@ -250,86 +228,3 @@ class Partitioned(Rules):
         """Up to ``times`` the resources of each class-one host."""
         wanted = plus(plan.reserved_sum(host), plan.world.takes(job, host))
         return fits(wanted, tuple(self.times * c for c in plan.world.hosts[host]))
-
-
-def simulate(world: HostWorld, key: str | Key, rules: Rules) -> HostResult:
-    order = KEYS[key] if isinstance(key, str) else key
-
-    def one_pass(_: World) -> None:
-        walk(world, order, rules)
-
-    replay(world, one_pass)
-    return HostResult(world.result(), dict(world.place))
-
-
-def dyn_k(
-    jobs: list[Job],
-    hosts: list[Vector],
-    *,
-    depth: int,
-    key: str | Key = "lxfw",
-    dedicated: tuple[int, ...] | None = (64, 25_000),
-    estimate: object = "requested",
-) -> HostResult:
-    """Single class, ``depth`` dynamic reservations.
-
-    ``dedicated`` holds one limit per resource; a job above any of them takes its whole host.
-    None: every job takes what it asks for.
-    """
-    world = make_host_world(jobs, hosts, dedicated, estimate)
-    everywhere = list(range(len(hosts)))
-    for job in world.jobs:
-        assert any(world.could_hold(job, host) for host in everywhere), f"job {job.id} too big"
-    return simulate(world, key, SingleClass(everywhere, depth))
-
-
-def part_l(
-    jobs: list[Job],
-    hosts: list[Vector],
-    *,
-    class_one: list[int],
-    short: int,
-    large_in_two: bool,
-    large: int = 64,
-    times: int = 2,
-    depth_two: int = 2,
-    key: str | Key = "lxfw",
-    dedicated: tuple[int, ...] | None = (64, 25_000),
-    estimate: object = "requested",
-) -> HostResult:
-    """part-L/SM, or part-L/A with ``large_in_two``; ``short`` is r in seconds, inclusive."""
-    world = make_host_world(jobs, hosts, dedicated, estimate)
-    two = [host for host in range(len(hosts)) if host not in class_one]
-    rules = Partitioned(class_one, two, large, short, large_in_two, times, depth_two)
-    for job in world.jobs:
-        allowed = [host for group in rules.preference(job) for host in group]
-        assert any(world.could_hold(job, host) for host in allowed), f"job {job.id} too big"
-    return simulate(world, key, rules)
-
-
-def part_l_sm(
-    jobs: list[Job], hosts: list[Vector], *, class_one: list[int], short: int, **options: object
-) -> HostResult:
-    """Only small and medium jobs run in class two."""
-    return part_l(
-        jobs,
-        hosts,
-        class_one=class_one,
-        short=short,
-        large_in_two=False,
-        **options,  # type: ignore[arg-type]
-    )
-
-
-def part_l_a(
-    jobs: list[Job], hosts: list[Vector], *, class_one: list[int], short: int, **options: object
-) -> HostResult:
-    """All jobs run in class two."""
-    return part_l(
-        jobs,
-        hosts,
-        class_one=class_one,
-        short=short,
-        large_in_two=True,
-        **options,  # type: ignore[arg-type]
-    )

@@ -6,7 +6,6 @@ package's values; everything that is decided is decided here. A plan is a dictio
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,20 +13,22 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.verify.multifactor import Priority
-from shadowtime.verify.pool import (
+from shadowtime.verify.orders import KEYS, Key
+from shadowtime.verify.site_slots import Asked
+from shadowtime.verify.world import (
     BACKFILLED,
     CORRECTIONS,
     HEAD,
-    KEYS,
     PREEMPTING,
     RESERVED,
     Estimates,
     Job,
 )
-from shadowtime.verify.site_slots import Asked, Functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from shadowtime.verify.slots import Functions
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
@@ -63,21 +64,19 @@ class Shape:
 
 
 def feature_holds(text: str, have: frozenset[str]) -> bool:
-    """Features with & | ! and brackets, read from the left."""
-    if not text.strip():
+    """Features with & | ! and brackets: or of ands of features; k of ``x*k`` does not matter."""
+    text = text.strip()
+    if not text:
         return True
-    words, word = [], ""
-    for letter in text + " ":
-        if letter in "&|!()[] ":
-            if word:
-                words.append(str(word.split("*")[0] in have))
-            word = ""
-            words.append(
-                {"&": "and", "|": "or", "!": "not", "[": "(", "]": ")"}.get(letter, letter)
-            )
-        else:
-            word += letter
-    return bool(eval(" ".join(words)))
+    for mark, all_or_any in (("|", any), ("&", all)):
+        terms = split(text, mark)
+        if len(terms) > 1:
+            return all_or_any(feature_holds(term, have) for term in terms)
+    if text.startswith("!"):
+        return not feature_holds(text[1:], have)
+    if text[0] in "([":
+        return feature_holds(text[1 : text.rindex(")" if text[0] == "(" else "]")], have)
+    return text.split("*")[0] in have
 
 
 def split(text: str, mark: str) -> list[str]:
@@ -109,31 +108,43 @@ def ways(text: str) -> list[tuple[str, list[tuple[str, int]]]]:
     return found
 
 
-def missing(counts: tuple[tuple[int, frozenset[int]], ...], used: list[int]) -> int:
-    """Nodes still needed beside those used: every way to count them is tried."""
-    need = sum(k for k, _ in counts)
-    if not used:
-        return need
-    best = missing(counts, used[1:])  # the first counts for nothing
-    for at, (k, nodes) in enumerate(counts):
-        if k > 0 and used[0] in nodes:
-            fewer = (*counts[:at], (k - 1, nodes), *counts[at + 1 :])
-            best = min(best, missing(fewer, used[1:]))
-    return best
+Counts = tuple[tuple[int, frozenset[int]], ...]
+
+
+def counted(left: set[tuple[int, ...]], counts: Counts, node: int) -> set[tuple[int, ...]]:
+    """What may be left of each count once a node counts for one of them, or for none."""
+    return left | {
+        (*some[:at], some[at] - 1, *some[at + 1 :])
+        for some in left
+        for at, (_, nodes) in enumerate(counts)
+        if some[at] > 0 and node in nodes
+    }
+
+
+def missing(counts: Counts, used: list[int]) -> int:
+    """Nodes still needed beside those used, whichever each of these counts for."""
+    left = {tuple(k for k, _ in counts)}
+    for node in used:
+        left = counted(left, counts, node)
+    return min(sum(some) for some in left)
 
 
 def possible(shape: Shape, room: Tasks) -> bool:
     """Is there any set of nodes that holds the shape within its bounds and counts?"""
-    for size in range(1, len(room) + 1):
-        for nodes in itertools.combinations(room, size):
-            if (
-                shape.least <= size <= shape.most
-                and shape.wanted <= set(nodes)
-                and size <= shape.tasks <= sum(room[n] for n in nodes)
-                and missing(shape.counts, list(nodes)) == 0
-            ):
-                return True
-    return False
+    # the most tasks by (nodes used, what is left of each count)
+    best = {(0, tuple(k for k, _ in shape.counts)): 0}
+    for node, holds in room.items():
+        more = {} if node in shape.wanted else dict(best)
+        for (used, some), tasks in best.items():
+            for fewer in counted({some}, shape.counts, node):
+                key = (used + 1, fewer)
+                more[key] = max(more.get(key, 0), tasks + holds)
+        best = more
+    most = min(shape.most, shape.tasks)
+    return shape.wanted <= set(room) and any(
+        shape.least <= used <= most and tasks >= shape.tasks and not any(some)
+        for (used, some), tasks in best.items()
+    )
 
 
 def shape_of(
@@ -361,6 +372,8 @@ class SiteWorld:
     blocked: dict[int, int] = field(default_factory=dict)
     attempts: list[tuple[int, int, int]] = field(default_factory=list)
     slipped: int = 0
+    passes: int = 0
+    promised_at: dict[int, int] = field(default_factory=dict)  # the pass that gave the promise
     left: int = 0
     """Runs that are over."""
     usage: dict[Any, int] = field(default_factory=dict)
@@ -1111,7 +1124,7 @@ def in_class(shape: Shape, one: set[int], group: int) -> Shape | None:
 class Rules:
     """A policy: depth -1 is kept promises."""
 
-    key: str = "fcfs"
+    key: str | Key = "fcfs"
     depth: int = 1
     backfill: str = "in-order"
     place: str = "best-fit"
@@ -1131,6 +1144,15 @@ class Rules:
     """Functions in slots."""
     every_pass: bool = False
     """Kept promises move up in the order of the key at every pass, newcomers in their turn."""
+    sunny: bool = False
+    """PV-EASY's pass, whatever overtakes."""
+
+    @property
+    def order(self) -> Key | None:
+        """The key of the queue's order, None for that of arrival."""
+        if isinstance(self.key, str):
+            return None if self.key == "fcfs" else KEYS[self.key]
+        return self.key
 
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
@@ -1143,14 +1165,13 @@ def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Task
 
 def one_pass(world: SiteWorld, rules: Rules) -> None:
     """The general pass."""
-    key = None if rules.key == "fcfs" else KEYS[rules.key]
     held = world.held_by_running()
     plans: list[Held] = []
     blocked, made, rest = False, 0, []
     own = world.own
     world.planned = {node: [0] * len(world.site.resources) for node in range(len(world.site.nodes))}
     in_two = 0
-    for row in world.order(key):
+    for row in world.order(rules.order):
         if not world.considered(row):
             continue
         if blocked and (made >= rules.depth or rules.backfill == "never"):
@@ -1234,7 +1255,7 @@ def fill(
                 begin(row, *found)
         return
     frozen = shares(world, None)
-    if rules.backfill.startswith("not-worse"):
+    if rules.backfill.startswith("not-worse") or rules.backfill == "literal":
         for row in rest:
             found = try_start(world, row, held + plans)
             if found is None:
@@ -1410,7 +1431,7 @@ class Conservative:
     def one_pass(self, world: SiteWorld) -> None:
         for row in [row for row in self.plan if row not in world.waiting]:
             del self.plan[row]
-        queue = world.order(None if self.rules.key == "fcfs" else KEYS[self.rules.key])
+        queue = world.order(self.rules.order)
         held, broken = world.held_by_running(), []
         for row in queue:
             if row in self.plan:
@@ -1566,8 +1587,8 @@ def divide(world: SiteWorld, classes: Classes) -> None:
             raise NowhereError(job.id)
 
 
-def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
-    """Go from instant to instant until nothing is left to happen."""
+def simulate(workload: Any, site: Any, rules: Rules, *, until: int = FOREVER) -> SiteWorld:
+    """Go from instant to instant until nothing is left to happen, or until an instant."""
     w = workload
     asks = w.requests
     jobs = [
@@ -1638,7 +1659,7 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             times += [plan.start for row, plan in kept.plan.items() if row in world.waiting]
         if timer is not None:
             times.append(timer)
-        times = [t for t in times if world.now < t < FOREVER]
+        times = [t for t in times if world.now < t < min(until, FOREVER)]
         if not times or not (coming or world.pending or world.waiting or world.running):
             break
         world.now = now = min(times)
@@ -1717,10 +1738,13 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             world.priority.before_pass()
         if kept is not None:
             kept.one_pass(world)
-        elif rules.backfill == "venture":
+        elif rules.sunny or rules.backfill == "venture":
             pv_easy(world, rules)
         else:
             one_pass(world, rules)
+        world.passes += 1
+        for row in world.promised.keys() - world.promised_at.keys():
+            world.promised_at[row] = now
         if world.priority is not None:
             world.priority.after_pass()
         if world.own is not None:

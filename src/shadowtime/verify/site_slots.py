@@ -1,37 +1,16 @@
 """The slow reference for functions in slots on a site, from docs/guides/your-own-policy.md alone.
 
 A function gets the guide's job record, and the memory of the job's user. The
-passes of naive/site.py ask here wherever a policy may bring a function.
+passes of site.py ask here wherever a policy may bring a function.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from shadowtime.verify.slots import Predictions
-
-Function = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Functions:
-    """What a policy brings; None where it brings nothing."""
-
-    order: Function | None = None
-    key: Function | None = None
-    test: Function | None = None
-    reserve: Function | None = None
-    plan: Function | None = None
-    predict: Function | None = None
-    victim: Function | None = None
-    learn: dict[str, Any] = field(default_factory=dict)
-    """By submit, start, end: a function; by timer: (seconds, function)."""
-    shared: bool = False
-    """One row of memory for all jobs together."""
+from shadowtime.verify.slots import Function, Functions, Predictions
 
 
 class Asked:

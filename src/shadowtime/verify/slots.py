@@ -8,24 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from shadowtime.verify.pool import (
-    BACKFILLED,
-    Estimates,
-    Held,
-    Job,
-    Result,
-    Running,
-    Vector,
-    World,
-    earliest,
-    fits_during,
-    held_by_running,
-    make_world,
-    replay,
-)
+from shadowtime.verify.world import Estimates, Job
 
 
 @dataclass(frozen=True)
@@ -45,8 +31,21 @@ class Seen:
 Function = Callable[..., Any]
 
 
-def first_come(now: int, job: Seen, user: Any) -> float:
-    return 0.0
+@dataclass(frozen=True)
+class Functions:
+    """What a policy brings; None where it brings nothing."""
+
+    order: Function | None = None
+    key: Function | None = None
+    test: Function | None = None
+    reserve: Function | None = None
+    plan: Function | None = None
+    predict: Function | None = None
+    victim: Function | None = None
+    learn: dict[str, Any] = field(default_factory=dict)
+    """By submit, start, end: a function; by timer: (seconds, function)."""
+    shared: bool = False
+    """One row of memory for all jobs together."""
 
 
 class Predictions(Estimates):
@@ -59,120 +58,6 @@ class Predictions(Estimates):
 
     def _of(self, job: Job) -> int:
         return self.guess.get(job.id, job.request)
-
-
-def frame(
-    jobs: list[Job],
-    capacity: Vector,
-    *,
-    order: Function = first_come,
-    reserve: Function | None = None,
-    plan: Function | None = None,
-    key: Function | None = None,
-    test: Function | None = None,
-    depth: int = 1,
-    predict: Function | None = None,
-    learn: dict[str, Any] | None = None,
-) -> Result:
-    """A pass in order; the first ``depth`` blocked jobs (or the chosen ones) hold a reservation."""
-    learned = learn or {}
-    memory: dict[int, list[float]] = {}
-    world = make_world(jobs, capacity, "requested")
-    world.estimates = Predictions(predict, world.jobs)
-    guess = world.estimates.guess
-
-    def seen(world: World, job: Job, ran: int = 0) -> Seen:
-        return Seen(
-            submit=job.submit,
-            wait=world.now - job.submit,
-            request=job.request,
-            estimate=world.estimate(job),
-            procs=job.need[0],
-            user=job.user,
-            ran=ran,
-            promised=world.promised.get(job.id, -1),
-        )
-
-    def call(function: Function, world: World, job: Job, *more: Any, ran: int = 0) -> Any:
-        row = memory.setdefault(job.user, [0.0] * 4)
-        return function(world.now, seen(world, job, ran), row, *more)
-
-    upto = -1  # timers went off until then
-
-    def tick(until: int) -> None:
-        nonlocal upto
-        every, function = learned.get("timer", (1 << 40, None))
-        if upto < 0:  # the first instant
-            upto = world.now
-        for when in range((upto // every + 1) * every, until + 1, every):
-            for user in {job.user for job in world.jobs}:
-                function(when, memory.setdefault(user, [0.0] * 4))
-        upto = max(upto, until)
-
-    def arrived(world: World, job: Job) -> None:
-        if predict is not None:
-            number = math.floor(call(predict, world, job) + 0.5)
-            guess[job.id] = int(max(1, min(job.request, number)))
-        if "submit" in learned:
-            call(learned["submit"], world, job)
-
-    def after_ends(world: World, ended: list[Running]) -> None:
-        tick(world.now - 1)
-        for run in ended:
-            if "end" in learned:
-                call(learned["end"], world, run.job, ran=world.now - run.start)
-
-    def one_pass(world: World) -> None:
-        tick(world.now)
-        before = len(world.starts)
-        keys = {job.id: call(order, world, job) for job in world.waiting}
-        queue = sorted(world.waiting, key=lambda job: (-keys[job.id], job.priority))
-        reserved: list[Held] = []
-        blocked = False
-
-        def fits_now(job: Job) -> bool:
-            held = held_by_running(world) + reserved
-            return fits_during(world.capacity, held, job.need, world.now, world.estimate(job))
-
-        def may_overtake(job: Job) -> bool:
-            return test is None or bool(call(test, world, job))
-
-        while queue:
-            if blocked and key is not None and len(reserved) == depth:
-                break
-            job = queue.pop(0)
-            if fits_now(job) and not blocked:
-                world.start_first(job)
-            elif fits_now(job):
-                if may_overtake(job):
-                    world.start(job, BACKFILLED)
-            else:
-                chosen = len(reserved) < depth if reserve is None else call(reserve, world, job)
-                start = -1
-                if chosen:
-                    length = world.estimate(job)
-                    held = held_by_running(world) + reserved
-                    start = earliest(world.capacity, held, job.need, length, world.now)
-                    at = start
-                    if plan is not None:
-                        at = max(start, int(call(plan, world, job, float(start))))
-                    reserved.append(Held(at, at + length, job.need))
-                if not blocked:
-                    world.block(job, promised=start)
-                    if reserve is not None and start >= 0:
-                        world.promised.setdefault(job.id, start)
-                blocked = True
-        if key is not None:
-            keys = {job.id: call(key, world, job) for job in queue}
-            queue.sort(key=lambda job: (-keys[job.id], job.priority))
-        for job in queue:
-            if may_overtake(job) and fits_now(job):
-                world.start(job, BACKFILLED)
-        if "start" in learned:
-            for run in world.starts[before:]:
-                call(learned["start"], world, run.job)
-
-    return replay(world, one_pass, arrived=arrived, after_ends=after_ends).result()
 
 
 # ----------------------------------------------------------------------- the papers' formulas
@@ -221,31 +106,39 @@ def relax(factor: float) -> Function:
     return plan
 
 
-TWINS: dict[str, Callable[[list[Job], Vector], Result]] = {
-    "wfp3": lambda jobs, cap: frame(jobs, cap, order=wfp3),
-    "unicef": lambda jobs, cap: frame(jobs, cap, order=unicef),
-    "f1": lambda jobs, cap: frame(jobs, cap, order=learned(lambda r, n: math.log10(r) * n, 870.0)),
-    "f1(weight=2)": lambda jobs, cap: frame(
-        jobs, cap, order=learned(lambda r, n: math.log10(r) * n, 2.0)
-    ),
-    "f2": lambda jobs, cap: frame(jobs, cap, order=learned(lambda r, n: math.sqrt(r) * n, 25600.0)),
-    "f3": lambda jobs, cap: frame(jobs, cap, order=learned(lambda r, n: r * n, 6.86e6)),
-    "f4": lambda jobs, cap: frame(jobs, cap, order=learned(lambda r, n: r * math.sqrt(n), 5.3e5)),
-    "saf": lambda jobs, cap: frame(jobs, cap, order=saf),
-    "spt": lambda jobs, cap: frame(jobs, cap, order=lambda now, job, user: -job.estimate),
-    "sqf": lambda jobs, cap: frame(jobs, cap, order=lambda now, job, user: -job.procs),
-    "saf-wait(hours=0.002)": lambda jobs, cap: frame(jobs, cap, order=saf_wait(0.002)),
-    "easy-saf": lambda jobs, cap: frame(jobs, cap, key=saf),
-    "easy-saf(reserve=2)": lambda jobs, cap: frame(jobs, cap, key=saf, depth=2),
-    "relaxed": lambda jobs, cap: frame(jobs, cap, plan=relax(0.5)),
-    "relaxed(factor=2, order=lxf)": lambda jobs, cap: frame(
-        jobs, cap, plan=relax(2), order=expansion
-    ),
-    "selective": lambda jobs, cap: frame(
-        jobs, cap, order=expansion, reserve=lambda now, job, user: expansion(now, job, user) > 2
-    ),
-    "selective(threshold=1.3, order=fcfs)": lambda jobs, cap: frame(
-        jobs, cap, reserve=lambda now, job, user: expansion(now, job, user) > 1.3
-    ),
-    "dynamic-conservative": lambda jobs, cap: frame(jobs, cap, depth=99),
+def adaptive(first: float) -> Function:
+    """A reservation from the mean slowdown of the jobs that ended on; ``first`` while none has."""
+
+    def reserve(now: int, job: Seen, user: Any) -> bool:
+        mean = user[1] / user[0] if user[0] > 0 else first
+        return expansion(now, job, user) > mean
+
+    return reserve
+
+
+def add_slowdown(now: int, job: Seen, user: Any) -> None:
+    """A job that ended, for ``adaptive``."""
+    user[0] += 1
+    user[1] += (now - job.submit) / max(1, job.ran)
+
+
+def selective(threshold: float) -> Function:
+    """A reservation from an expansion factor on."""
+    return lambda now, job, user: expansion(now, job, user) > threshold
+
+
+FORMULAS: dict[str, Callable[..., Function]] = {
+    "wfp3": lambda: wfp3,
+    "unicef": lambda: unicef,
+    "f1": lambda weight: learned(lambda r, n: math.log10(r) * n, weight),
+    "f2": lambda weight: learned(lambda r, n: math.sqrt(r) * n, weight),
+    "f3": lambda weight: learned(lambda r, n: r * n, weight),
+    "f4": lambda weight: learned(lambda r, n: r * math.sqrt(n), weight),
+    "saf": lambda: saf,
+    "sqf": lambda: lambda now, job, user: -float(job.procs),
+    "saf-wait": lambda hours: saf_wait(hours),
+    "relaxed": lambda factor: relax(factor),
+    "selective": lambda threshold: selective(threshold),
+    "adaptive": lambda first: adaptive(first),
 }
+"""The catalogue's functions by name, made from their parameters."""

@@ -17,19 +17,22 @@ from shadowtime.engine.claims import claims_of
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.simulate import simulate
 from shadowtime.errors import UsageError
-from shadowtime.policy import parse_policy
+from shadowtime.policy import Policy, parse_policy
 from shadowtime.schedule import read
-from shadowtime.schedule.check import check
+from shadowtime.schedule.check import Report, check
+from shadowtime.verify.proof import follows
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
-    from shadowtime.schedule.check import Report
     from shadowtime.schedule.check.rules import Rules
     from shadowtime.workload import Workload
 
 STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not proved": ("?", "yellow")}
 PROMISES_KEPT = "promises-kept"
+FOLLOWED, PLANNED, ON_SITE = 3_000, 500, 100
+"""Jobs that are followed pass by pass unless --follow says otherwise, seconds' work: under most
+policies, under those that plan for every waiting job, and on a site."""
 
 
 def check_schedule(
@@ -40,6 +43,7 @@ def check_schedule(
     claims: tuple[str, ...],
     policy: str | None,
     recompute: bool,
+    follow: str | None,
     strict: bool,
     columns: tuple[str, ...],
     as_json: bool,
@@ -51,13 +55,23 @@ def check_schedule(
     workload, machine = load(trace, cluster, Cleaning(**cleaning))
     if recompute and policy is None:
         raise UsageError("--recompute runs a policy again: name it with -p")
-    known = _known(policy, workload, machine, again=recompute or strict)
+    known = _known(policy, workload, machine, again=recompute)
     held = (*claims, *known.claims)
     if policy is None and not claims and plan.promised is not None:
         held = (PROMISES_KEPT,)
     report = check(
         plan, workload, machine, claims=held or None, rules=known.rules, again=known.again
     )
+    if policy is not None:
+        proof = follows(
+            plan,
+            workload,
+            machine,
+            known.policy,
+            name=policy,
+            jobs=_most(follow, machine, known.policy),
+        )
+        report = Report((*report.proofs, proof))
     good = report.ok and not (strict and report.open)
     if as_json:
         options.print_json(_as_object(schedule, report, good))
@@ -72,6 +86,7 @@ def check_schedule(
 class _Known:
     """What follows from the policy; nothing if none is named."""
 
+    policy: Any = None
     claims: tuple[str, ...] = ()
     rules: Rules | None = None
     again: Schedule | None = None
@@ -94,11 +109,29 @@ def _known(
 
         whole = hasattr(policy, "simulate")
         claims = () if whole else site_claims(policy, workload, machine)
-        return _Known(claims, rules_of(policy, workload, machine), made)
+        return _Known(policy, claims, rules_of(policy, workload, machine), made)
     contended = machine.shape == "nodes"
     whole = hasattr(policy, "simulate")  # a separate scheduler, which claims nothing
     claims = () if whole else claims_of(policy, workload, contended=contended)
-    return _Known(claims, rules_of(policy, workload, machine), made)
+    return _Known(policy, claims, rules_of(policy, workload, machine), made)
+
+
+def _most(asked: str | None, machine: Cluster | Site, policy: Any) -> int | None:
+    """How many jobs are followed; None: all."""
+    if asked is None:
+        if isinstance(machine, Site):
+            return ON_SITE
+        plans = isinstance(policy, Policy) and (
+            policy.reserve.kept
+            or policy.backfill.selects
+            or policy.reserve.depth(FOLLOWED) >= FOLLOWED
+        )
+        return PLANNED if plans else FOLLOWED
+    if asked == "all":
+        return None
+    if not asked.isdecimal():
+        raise UsageError(f"--follow takes a number of jobs or all, not {asked!r}")
+    return int(asked)
 
 
 def _broken(report: Report) -> bool:

@@ -126,7 +126,17 @@ def as_asked(case: SiteCase) -> Proof:
         places = sorted(case.shapes.index[node] for node, _ in nodes)
         if shape.in_a_row and places[-1] - places[0] != len(places) - 1:
             return violated(name, f"{case.case.name(row)} asks for neighbours and ran on others")
-        if shape.exclusive or any(cpus is None for _, cpus in nodes):
+        if any(cpus is None for _, cpus in nodes):
+            continue
+        if shape.exclusive:
+            for node, cpus in nodes:
+                whole = case.site.nodes[case.shapes.index[node]].amounts[0]
+                if cpus != whole:
+                    return violated(
+                        name,
+                        f"{case.case.name(row)} has node {node} for itself, that is {whole} cpus, "
+                        f"and its place says {cpus}",
+                    )
             continue
         each = [int(cpus or 0) for _, cpus in nodes]
         most = shape.cpus(shape.per_node)

@@ -13,7 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shadowtime.verify.pool import Job
+    from shadowtime.verify.world import Job
 
 SUBMISSION, TERMINATION, START = 1, 2, 3
 

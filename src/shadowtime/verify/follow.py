@@ -1,0 +1,268 @@
+"""follow(workload, machine, policy): what the policy makes of the jobs, by the verifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shadowtime.cluster.site import Node, Site
+from shadowtime.policy.policy import Policy
+from shadowtime.verify import balance, parts, pool, select
+from shadowtime.verify.general import EVERY, General, general
+from shadowtime.verify.hosts import HostWorld, Partitioned, Rules, SingleClass, make_host_world
+from shadowtime.verify.parts import NotFollowedError
+from shadowtime.verify.pv_easy import pv_easy
+from shadowtime.verify.world import NEVER, Job, World
+from shadowtime.workload.request import Gres, Request, Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy.partition import ByClass
+    from shadowtime.workload import Workload
+
+NO_BOUND = 1 << 60
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A row of the schedule as the policy gives it."""
+
+    job_id: int
+    start: int = -1
+    end: int = -1
+    reason: int = 0
+    kills: int = 0
+    killed: int = 0
+    promised: int = -1
+    blocked_at: int = -1
+    place: tuple[tuple[str, int], ...] | None = None
+    """Nodes or hosts with the processors on each; None on a pool."""
+    promised_at: int = -1
+    """The pass that gave the promise."""
+
+
+class Attempt(NamedTuple):
+    """A run of a job that was stopped at least once."""
+
+    job_id: int
+    start: int
+    end: int
+    killed: int
+    overhead: int = 0
+    """Seconds that went into starting again."""
+    kept: int | None = 0
+    """Seconds of work that were not lost; None where a failure ended the job for good."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What a policy makes of a workload until an instant: rows in (submit, id) order."""
+
+    rows: tuple[Expected, ...]
+    attempts: tuple[Attempt, ...]
+    """The runs of jobs that were stopped at least once."""
+    passes: int
+    until: int = NEVER
+    """Passes from then on were not made."""
+
+
+def follow(
+    workload: Workload, machine: Cluster | Site, policy: Policy | Any, *, until: int = NEVER
+) -> Followed:
+    """Carry out a policy pass by pass, slowly and obviously, sharing nothing with the engine.
+
+    Raises NotFollowedError where a part of the policy has no second implementation.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> [row.start for row in follow(jobs, Cluster.pool(4), parse_policy("easy")).rows]
+    [0, 9, 2]
+    """
+    if not isinstance(policy, Policy):
+        raise NotFollowedError("it is a scheduler of its own, not made of parts")
+    if int(workload.effective_run.min(initial=1)) < 1:
+        raise NotFollowedError("some jobs run for no time")
+    if isinstance(machine, Site):
+        from shadowtime.verify.on_site import follow_site
+
+        return follow_site(workload, machine, policy, until)
+    if machine.shape == "nodes":
+        raise NotFollowedError("jobs slow each other down on nodes that share bandwidth")
+    leaving = workload.extra.get("cancel_at")
+    if leaving is not None and bool((leaving >= 0).any()):
+        from shadowtime.verify.on_site import follow_site
+
+        asked, site = as_site(workload, machine)
+        return follow_site(asked, site, policy, until, places=False)
+    if policy.order.by_event:
+        raise NotFollowedError(f"order={policy.order} has no second implementation")
+    return on_cluster(workload, machine, policy, until)
+
+
+def jobs_of(workload: Workload, cluster: Cluster) -> list[Job]:
+    """The jobs with what they take of each of the cluster's resources."""
+    have = {name: k for k, name in enumerate(workload.resources)}
+    columns = [have.get(name) for name in cluster.resources]
+    return [
+        Job(
+            id=int(workload.job_id[i]),
+            submit=int(workload.submit[i]),
+            need=tuple(0 if k is None else int(workload.demand[i, k]) for k in columns),
+            request=max(1, int(workload.request[i])),
+            run=int(workload.run[i]),
+            limit=int(workload.limit[i]),
+            user=int(workload.user[i]),
+        )
+        for i in range(len(workload))
+    ]
+
+
+def on_cluster(workload: Workload, cluster: Cluster, policy: Policy, until: int) -> Followed:
+    """On a pool, which is one host, or on hosts."""
+    policy.refuse_nonsense(cluster.shape)
+    capacities = [tuple(host.capacity) for host in cluster.hosts]
+    dedicated = None
+    limits = cluster.options.get("dedicated", {})
+    if cluster.shape == "hosts" and limits and cluster.options.get("dedicated_exclusive", True):
+        dedicated = tuple(int(limits.get(name, NO_BOUND)) for name in cluster.resources)
+    jobs, estimate = jobs_of(workload, cluster), parts.estimate_of(policy, workload)
+    world = make_host_world(jobs, capacities, dedicated, estimate)
+    world.until = until
+    carry_out(world, policy, workload, cluster)
+    names = None if cluster.shape == "pool" else [host.name for host in cluster.hosts]
+    result = world.result()
+    need = {job.id: job.need[0] for job in world.jobs}
+    rows = {
+        row.id: Expected(
+            job_id=row.id,
+            start=row.start,
+            end=row.end,
+            reason=row.reason,
+            kills=row.kills,
+            killed=row.killed,
+            place=None if names is None else ((names[world.place[row.id]], need[row.id]),),
+            promised=row.promised,
+            blocked_at=row.blocked_at,
+            promised_at=world.promised_at.get(row.id, -1),
+        )
+        for row in result.rows
+    }
+    for job in world.jobs:
+        if job.id not in rows:
+            promised, blocked = world.promised.get(job.id, -1), world.blocks.get(job.id, -1)
+            rows[job.id] = Expected(job_id=job.id, promised=promised, blocked_at=blocked)
+    ordered = tuple(rows[job.id] for job in world.jobs)
+    return Followed(ordered, tuple(sorted(attempts_of(world))), result.passes, until)
+
+
+def attempts_of(world: World) -> Iterator[Attempt]:
+    """The runs of stopped jobs: those that were stopped, and the last."""
+    for job, lost in world.lost.items():
+        for (start, end), (overhead, kept) in zip(lost, world.worked[job], strict=True):
+            yield Attempt(job, start, end, 1, overhead, kept)
+        run = world.last[job]
+        if run.preempted_at is None:
+            kept = run.job.effective_run - run.saved
+            yield Attempt(job, run.start, run.end, 0, run.restart, kept)
+
+
+def carry_out(world: HostWorld, policy: Policy, workload: Workload, cluster: Cluster) -> World:
+    """The reference of a policy's parts."""
+    part, reserve = policy.backfill, policy.reserve
+    if part.selects:
+        return choose(world, policy)
+    if reserve.kept:
+        return pool.conservative(world, compress=reserve.compresses)
+    if reserve.sunny:
+        parts.functions_of(policy)
+        world.every, world.restart = policy.preempt.save_every, policy.preempt.restart_s
+        return pv_easy(
+            world,
+            backfills=bool(part.phases),
+            venture=parts.ventures(policy),
+            preempt=policy.preempt.stops,
+            prune=policy.preempt.spares,
+        )
+    if policy.preempt.stops:
+        raise NotFollowedError(f"preempt={policy.preempt} without reserve=sunny")
+    if part.weighs:
+        if not policy.order.by_arrival or reserve.first != 1:
+            raise NotFollowedError(f"backfill={part} with another order or depth")
+        name, options = parts.weighing_of(policy)
+        return getattr(balance, name)(world, **options)  # type: ignore[no-any-return]
+    if not part.exact or reserve.fixed != "no":
+        backfill = parts.backfill_of(policy)
+        return pool.easy(
+            world, backfill=backfill, extra_update=part.exact, fixed_reservation=reserve.fixed
+        )
+    hosts: Rules = SingleClass(list(range(len(cluster.hosts))))
+    depth = reserve.depth(EVERY)
+    if policy.partition.classes is not None:
+        hosts, depth = classes_of(policy.partition.classes, workload, cluster), EVERY
+    return general(
+        world,
+        hosts,
+        General(
+            order=parts.key_of(policy),
+            depth=depth,
+            backfill=parts.backfill_of(policy),
+            own=parts.functions_of(policy),
+        ),
+    )
+
+
+def choose(world: World, policy: Policy) -> World:
+    """The policies that choose from the whole queue."""
+    part = policy.backfill
+    name = str(part).partition("(")[0]
+    known = {"los": select.los, "slack": select.slack, "promise-all": select.priority_conservative}
+    if name not in known or not part.bundled:  # type: ignore[attr-defined]
+        raise NotFollowedError(f"backfill={part} is a function of your own")
+    if policy.order.written:
+        raise NotFollowedError(f"order={policy.order} with backfill={part}")
+    return known[name](world, key=parts.key_of(policy), **part.settings())
+
+
+def classes_of(part: ByClass, workload: Workload, cluster: Cluster) -> Partitioned:
+    """Class partitioning: class one is the widest hosts."""
+    sizes = [host.capacity for host in cluster.hosts]
+    widest = sorted(range(len(sizes)), key=lambda host: ([-size for size in sizes[host]], host))
+    one = sorted(widest[: part.hosts])
+    if part.by == "procs":
+        measure = workload.procs
+    elif part.by == "memory":
+        measure = workload.demand[:, workload.resources.index("memory")]
+    else:
+        measure = getattr(workload, part.by)
+    ids = workload.job_id.tolist()
+    large = {job for job, value in zip(ids, measure.tolist(), strict=True) if value > part.above}
+    asked = zip(ids, workload.request.tolist(), strict=True)
+    short = {job for job, request in asked if request <= part.hours * 3600}
+    return Partitioned(
+        one,
+        [host for host in range(len(sizes)) if host not in one],
+        lambda job: job.id in large,
+        lambda job: job.id in short,
+        part.large == "anywhere",
+        part.times,
+        part.reservations,
+    )
+
+
+def as_site(workload: Workload, cluster: Cluster) -> tuple[Workload, Site]:
+    """A pool whose jobs may leave the queue, as a site of one node."""
+    node = Node(name=cluster.name or "pool", amounts=cluster.hosts[0].capacity)
+    site = Site(nodes=(node,), resources=("cpus", *cluster.resources[1:]), name=cluster.name)
+    each = []
+    for job in jobs_of(workload, cluster):
+        amounts = dict(zip(cluster.resources[1:], job.need[1:], strict=True))
+        memory = amounts.pop("memory", 0) or None
+        gres = tuple(Gres(name=name, count=count) for name, count in amounts.items() if count)
+        each.append(Request(tasks=job.need[0], max_nodes=1, memory=memory, gres=gres))
+    return workload.replace(requests=Requests.of_jobs(each)), site
