@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shadowtime.api.inputs import inputs_of
 from shadowtime.study.tune import Parts, Space
 from shadowtime.study.tune import tune as search
+from shadowtime.study.tune.parts import PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ def tune(
     seed: int = 1,
     copies: int = 10,
     baseline: str = "easy",
+    rivals: Sequence[str] | None = None,
+    periods: int = PERIODS,
     report_on: Any = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tuned:
@@ -34,20 +37,27 @@ def tune(
     Rules
     -----
     ``over`` are texts such as ``"expansion=0..1"``, ``"wait=0.001..1 log"``, ``"reserve=1..8"`` or
-    ``"order=fcfs,sjf"``. ``report_on`` is another log to report on; it must not contain jobs used
-    for tuning.
+    ``"order=fcfs,sjf"``. The same is done at ``periods`` cuts of the log, and what was tuned is
+    compared with the template as it is, the ``rivals`` (by default the catalogue's policies that
+    differ from it only in what is tuned) and the baseline: ``found.verdict`` is the answer whether
+    tuning is worth it, ``found.rivals`` the table. ``report_on`` is another log to report on; it
+    must not contain jobs used for tuning.
 
     Examples
     --------
     >>> import shadowtime as st
-    >>> found = st.tune(st.demo(), "pool:256", "easy", over=["reserve=1..3"], trials=3, copies=2)
-    >>> found.chosen.startswith("easy(reserve="), found.jobs[2] > 0, len(found.report)
-    (True, True, 1)
+    >>> found = st.tune(st.demo(), "pool:256", "easy", over=["reserve=1..3"], trials=3, copies=2,
+    ...                 rivals=["lxf"])
+    >>> found.chosen.startswith("easy(reserve="), found.verdict.answer
+    (True, 'do not tune')
+    >>> sorted(one.name for one in found.rivals)
+    ['easy', 'lxf', 'tuned']
     """
     space = Space.of(policy, over)
     workload, machine = inputs_of(jobs, cluster)
     other = None if report_on is None else inputs_of(report_on, machine)[0]
     return search(
-        Parts.of(workload, report_on=other), machine, space, objectives, method=method,
-        trials=trials, seed=seed, copies=copies, baseline=baseline, progress=progress,
+        Parts.cuts(workload, periods=periods, report_on=other), machine, space, objectives,
+        method=method, trials=trials, seed=seed, copies=copies, baseline=baseline, rivals=rivals,
+        progress=progress,
     )  # fmt: skip

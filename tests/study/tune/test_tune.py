@@ -10,8 +10,11 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError, UsageError
+from shadowtime.metrics import measure
 from shadowtime.study.tune import Parts, Space, search, tune
+from shadowtime.study.tune.rivals import Rival, same_kind, verdict
 from shadowtime.study.tune.space import front, order
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
@@ -89,7 +92,7 @@ def test_a_users_function_is_tuned(tmp_path, capsys) -> None:
     )
     write_swf(JOBS, tmp_path / "log.swf")
     words = ["tune", str(tmp_path / "log.swf"), "-c", "pool:256", "--trials", "3", "--copies", "2"]
-    words += ["-p", f"{tmp_path / 'ideas.py'}:linear", "--json"]
+    words += ["-p", f"{tmp_path / 'ideas.py'}:linear", "--json", "--rival", "lxf"]
     assert run([*words, "--over", "w=0.1..10", "--over", "steps=1..3"]) == 0
     found = json.loads(capsys.readouterr().out)
     settings = found["front"][0]["settings"]
@@ -124,8 +127,9 @@ def test_tune_is_repeatable_and_complete(method) -> None:
 
     def once():
         return tune(
-            Parts.of(JOBS), POOL, space, objectives, method=method, trials=6, copies=3
-        ).as_dict()
+            Parts.cuts(JOBS, periods=2), POOL, space, objectives, method=method, trials=6,
+            copies=3, rivals=["lxf"],
+        ).as_dict()  # fmt: skip
 
     found = once()
     assert found == once()
@@ -140,19 +144,138 @@ def test_tune_is_repeatable_and_complete(method) -> None:
 def test_tuning_easy_against_itself_gains_nothing() -> None:
     """A candidate that is the baseline has no gain and no difference."""
     space = Space.of("easy", ["reserve=1,01"])
-    found = tune(Parts.of(JOBS), POOL, space, ["bsld_mean"], method="random", trials=2, copies=2)
+    found = tune(
+        Parts.cuts(JOBS), POOL, space, ["bsld_mean"], method="random", trials=2, copies=2,
+        rivals=[],
+    )  # fmt: skip
     row = found.report[0]
+    assert found.verdict.answer == "do not tune" and found.verdict.instead == "easy"
     assert row.value == row.baseline and row.gain == (0.0, 0.0, 0.0) and row.difference.mean == 0
+
+
+def test_cuts_report_on_every_job_once() -> None:
+    """Each cut is the log up to where the next one's last part begins; the last is the log."""
+    cuts = Parts.cuts(JOBS, periods=3)
+    lasts = [one.report_part() for one in cuts]
+    ids = np.concatenate([one.job_id for one in lasts])
+    assert len(set(ids.tolist())) == len(ids) and ids.tolist() == JOBS.job_id[-len(ids) :].tolist()
+    for parts, last in zip(cuts, lasts, strict=True):
+        assert parts.select.submit[-1] <= last.submit[0]
+    assert [len(cuts[-1].tune), len(lasts[-1])] == [360, 120]
+    assert len(Parts.cuts(JOBS, periods=50)) == 4  # then the parts are too short
+    later = demo_workload().take(np.arange(1000, 1200))
+    pieces = [one.report_part() for one in Parts.cuts(JOBS, periods=3, report_on=later)]
+    assert np.concatenate([one.job_id for one in pieces]).tolist() == later.job_id.tolist()
+
+
+def test_rivals_of_the_same_kind() -> None:
+    """The catalogue's policies that share all but what is tuned, and only those."""
+    orders = same_kind(Space.of("easy(order=weighted)", ["expansion=0..1"]))
+    assert {"easy", "lxf", "sjf", "f1", "wfp3"} <= set(orders)
+    assert not {"conservative", "easy-sjbf", "fcfs"} & set(orders)
+    depths = same_kind(Space.of("lxf", ["reserve=1..4"]))
+    assert "lxf" in depths and "easy" not in depths
+
+
+def test_an_untuned_template_that_is_as_good_is_the_answer() -> None:
+    """A search that cannot find more than the template has gains nothing on it: do not tune."""
+    space = Space.of("easy(order=lxf)", ["reserve=1,01"])
+    found = tune(
+        Parts.cuts(JOBS), POOL, space, ["bsld_mean"], method="random", trials=2, copies=2,
+        rivals=[],
+    )  # fmt: skip
+    rows = {one.kind: one for one in found.rivals}
+    assert rows["template"].values == rows["tuned"].values
+    assert rows["template"].gains["bsld_mean"] == (0.0,) * len(found.periods)
+    assert found.verdict.answer == "do not tune" and found.verdict.instead == "easy(order=lxf)"
+
+
+def test_every_trial_is_counted() -> None:
+    """Also those that halving leaves out, that the engine rejects and that are drawn again."""
+    space = Space.of("easy(order=weighted)", ["expansion=0..1"])
+    found = tune(
+        [Parts.of(JOBS)], POOL, space, ["bsld_mean"], trials=12, copies=2, rivals=["lxf"]
+    )  # fmt: skip
+    one = found.trials
+    assert (one.asked, one.different, one.failed) == (12, 12, 0) and one.pruned > 0
+    assert found.verdict.answer == "undecided"  # one period tells nothing
+    few = Space.of("easy", ["reserve=1..2"])
+    again = tune([Parts.of(JOBS)], POOL, few, ["bsld_mean"], trials=9, copies=2, rivals=[])
+    assert (again.trials.asked, again.trials.different) == (9, 2)
+
+
+def test_the_second_part_selects_with_one_objective_too() -> None:
+    """The best of the second part is chosen among several, not the best of the first alone."""
+    space = Space.of("easy(order=weighted)", ["expansion=0..1", "wait=0.001..1 log"])
+    parts = Parts.of(JOBS)
+    found = tune(
+        [parts], POOL, space, ["bsld_mean"], method="random", trials=8, copies=2, rivals=[]
+    )  # fmt: skip
+    rng = np.random.default_rng([1, 1])
+    drawn = [space.policy(space.draw(rng)) for _ in range(8)]
+    values = [
+        measure(simulate(parts.select, POOL, one), parts.select, POOL)["bsld_mean"] for one in drawn
+    ]
+    assert found.front[0].selected["bsld_mean"] == min(values)
+
+
+@pytest.mark.parametrize(
+    ("gains", "answer", "instead"),
+    [
+        ({"easy": (0.4, 0.41, 0.42), "lxf": (0.1, 0.11, 0.12)}, "tune", None),
+        ({"easy": (0.4, 0.41, 0.42), "lxf": (0.3, -0.3, 0.1)}, "do not tune", "lxf"),
+        ({"easy": (0.4, 0.41, 0.42), "lxf": (-0.3, -0.31, -0.32)}, "do not tune", "lxf"),
+        ({"easy": (0.9, -0.1, 0.2), "lxf": (0.1, 0.11, 0.12)}, "do not tune", "easy"),
+        ({"easy": (0.4,), "lxf": (0.3,)}, "undecided", None),
+    ],
+)
+def test_the_answer(gains, answer, instead) -> None:
+    """Tune only if each rival is beaten beyond chance over the periods."""
+    rivals = [
+        Rival(name=name, kind="catalogue", values={"m": (1.0,) * len(of)}, gains={"m": of})
+        for name, of in gains.items()
+    ]
+    found = verdict(rivals, "m")
+    assert (found.answer, found.instead) == (answer, instead)
+    assert found.sentence.lower().startswith(answer)
+
+
+def test_a_policy_that_starts_fewer_jobs_is_no_rival() -> None:
+    """The metrics of the jobs that it starts do not count; nor do those of a tuned one."""
+
+    def of(name, kind, unstarted):
+        gains = {"m": (-0.5, -0.5, -0.5) if name == "bad" else (0.3, 0.3, 0.3)}
+        values = {"m": (1.0,) * 3}
+        return Rival(name=name, kind=kind, values=values, gains=gains, unstarted=unstarted)
+
+    none, some = (0.0, 0.0, 0.0), (0.0, 2.0, 0.0)
+    rivals = [
+        of("tuned", "tuned", none),
+        of("easy", "baseline", none),
+        of("bad", "catalogue", some),
+    ]
+    assert verdict(rivals, "m").answer == "tune"
+    rivals[0] = of("tuned", "tuned", some)
+    assert verdict(rivals, "m").instead == "easy"
+    assert verdict([of("tuned", "tuned", none), rivals[2]], "m").answer == "tune"
 
 
 def test_the_command(tmp_path, capsys) -> None:
     """A table by default, one object with --json, one sentence for wrong input."""
     write_swf(JOBS, tmp_path / "log.swf")
     words = ["tune", str(tmp_path / "log.swf"), "-c", "pool:256", "-p", "easy", "--trials", "3"]
-    assert run([*words, "--over", "reserve=1..3", "--copies", "2"]) == 0
-    assert "reported on 120" in capsys.readouterr().out
-    assert run([*words, "--over", "reserve=1..3", "--copies", "2", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["jobs"]["report"] == 120
+    words += ["--rival", "lxf"]
+    page = tmp_path / "page.html"
+    more = ["--over", "reserve=1..3", "--copies", "2", "--report", str(page)]
+    assert run([*words, *more]) == 0
+    printed = capsys.readouterr().out
+    assert "reported on 120" in printed and "best of 3 candidates" in printed
+    assert run([*words, *more, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["jobs"]["report"] == 120 and found["trials"]["asked"] == 3
+    sentence = found["verdict"]["sentence"]
+    assert sentence in " ".join(printed.split()) and sentence in page.read_text()
+    assert {one["policy"] for one in found["rivals"]} == {"tuned", "easy", "lxf"}
     assert run([*words, "--over", "reserve=3..1"]) == 2
     assert "LOW..HIGH" in capsys.readouterr().err
     assert run([*words, "--over", "reserve=1..3", "--objective", "jobs"]) == 2

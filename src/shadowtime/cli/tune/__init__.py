@@ -56,17 +56,36 @@ from shadowtime.cli.common import options
     "--baseline", default="easy", show_default=True, metavar="P", help="The policy to compare with."
 )
 @click.option(
+    "--rival",
+    "rivals",
+    multiple=True,
+    metavar="P",
+    help="A policy that needs no tuning, to compare with; repeatable. [default: the catalogue's "
+    "policies that differ from the template only in what is tuned]",
+)
+@click.option(
+    "--periods",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Cuts of the log over which tuning is evaluated; fewer where the log is short.",
+)
+@click.option(
     "--report-on",
     metavar="LOG2",
     help="Report on another log; then 75 % of LOG are used for tuning and 25 % for selection.",
 )
+@options.report
 @options.cleaning
 @options.as_json
 def command(**given: Any) -> None:
     """Tune a policy on 60 % of LOG, select on the next 20 %, report on the last 20 % once.
 
-    Prints the Pareto front, how much of the gain was optimism, and the paired interval against the
-    baseline on jobs that were not used in the search.
+    The same is done at earlier cuts of LOG. Prints whether tuning is worth it: the tuned policies
+    beside the template as it is, the catalogue's policies of its kind and the baseline, on jobs
+    that were not used in the search, with intervals over the cuts; then what was chosen last, and
+    how much of its gain was optimism.
 
     \b
     shadowtime tune log.swf.gz -p 'easy(order=weighted)' --over expansion=0..1 --over wait=0..1

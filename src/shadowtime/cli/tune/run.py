@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -9,14 +10,19 @@ from rich.text import Text
 from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load
+from shadowtime.cli.common.outputs import check_outputs, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import plain_table
+from shadowtime.private import write_result
 from shadowtime.report.numbers import number
+from shadowtime.report.tuning import rivals_table, trials_in_words, tuning_page
+from shadowtime.result.write import versions
 from shadowtime.study.tune import Parts, Space, tune
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from shadowtime.report.tuning import TextTable
     from shadowtime.study.tune import Tuned
 
 
@@ -32,11 +38,15 @@ def tune_policy(
     seed: int,
     copies: int,
     baseline: str,
+    rivals: tuple[str, ...],
+    periods: int,
     report_on: str | None,
+    report: str | None,
     as_json: bool,
     **cleaning: Any,
 ) -> None:
     """Search on the first jobs, select on the next and evaluate once on the last."""
+    check_outputs(report=report)
     space = Space.of(policy, over)
     rules = Cleaning(**cleaning)
     jobs, machine = load(log, cluster, rules)
@@ -44,9 +54,17 @@ def tune_policy(
     names = [name.strip() for name in objectives.split(",") if name.strip()]
     with working("tuning") as advance:
         found = tune(
-            Parts.of(jobs, report_on=other), machine, space, names, method=method, trials=trials,
-            seed=seed, copies=copies, baseline=baseline, progress=advance,
+            Parts.cuts(jobs, periods=periods, report_on=other), machine, space, names,
+            method=method, trials=trials, seed=seed, copies=copies, baseline=baseline,
+            rivals=rivals or None, progress=advance,
         )  # fmt: skip
+    if report:
+        title = f"{policy} tuned on {jobs.name}"
+        page = tuning_page(
+            found, title=title, versions=versions(), command=options.command_line()
+        )  # fmt: skip
+        write_result(Path(report), page)
+        wrote(report)
     if as_json:
         options.print_json(found.as_dict())
     else:
@@ -54,17 +72,16 @@ def tune_policy(
 
 
 def parts_of(found: Tuned) -> list[RenderableType]:
-    """The front, the choice, and the report on the last part."""
+    """The answer, the rivals over all periods, and the last period: choice and report."""
     tune, select, report = (f"{n:,}" for n in found.jobs)
-    head = Text.assemble((found.chosen, "bold"), f": best of {found.trials} candidates")
+    head = Text.assemble((found.verdict.sentence, "bold"), f"\n{found.chosen}: best of ")
+    head.append(trials_in_words(found))
     head.append(f"\ntuned on {tune} jobs, selected on the next {select}, reported on {report}")
-    if found.failed:
-        head.append(f"\n{found.failed} candidates were rejected by the engine")
     if any(found.unstarted):
         mine, theirs = (number(count) for count in found.unstarted)
         head.append(f"\non the last part it never starts {mine} jobs, {found.baseline} {theirs}")
     columns = [f"{name} ({part})" for name in found.objectives for part in ("tune", "select")]
-    front = plain_table("Pareto front on the second part", *columns)
+    front = plain_table("best on the second part", *columns)
     for one in found.front:
         values = [
             number(part.get(name))
@@ -84,4 +101,15 @@ def parts_of(found: Tuned) -> list[RenderableType]:
         last.add_row(row.metric, number(row.value), number(row.baseline), span, *shares)
     copies = f"over {found.copies} shaken copies of the last part, paired; ? may be chance"
     legend = f"difference: {copies}; gain: share by which {found.baseline} is improved"
-    return [head, Text(), front, Text(), last, Text(legend, "dim")]
+    rivals = rivals_table(found)
+    return [
+        head, Text(), _table(rivals), Text(rivals.legend, "dim"), Text(), front, Text(), last,
+        Text(legend, "dim"),
+    ]  # fmt: skip
+
+
+def _table(content: TextTable) -> RenderableType:
+    table = plain_table(*content.headings)
+    for row in content.rows:
+        table.add_row(*row)
+    return table

@@ -1,18 +1,18 @@
-"""Tune a policy's parameters on past jobs, select on later ones, report on the last ones once."""
+"""Tuning as an experiment: search on past jobs, select on later ones, report on the next, over
+several cuts of a log, beside what needs no tuning."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
-from shadowtime.errors import MissingExtra, PolicyError, UsageError, near
+from shadowtime.errors import PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, measure
 from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
@@ -21,19 +21,33 @@ from shadowtime.study.loads import AS_RECORDED
 from shadowtime.study.ranking import NEVER
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.tune.parts import Parts
+from shadowtime.study.tune.rivals import (
+    TUNED,
+    Kind,
+    Rival,
+    Verdict,
+    advantage,
+    gain,
+    same_kind,
+    verdict,
+)
+from shadowtime.study.tune.search import Method, Values, search
 from shadowtime.study.tune.space import Space, front, order
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from shadowtime.cluster import Cluster
     from shadowtime.study.tune.space import Candidate
     from shadowtime.workload import Workload
 
 
-__all__ = ["Parts", "Space", "Tuned", "tune"]
+__all__ = ["Parts", "Space", "Tuned", "search", "tune"]
 
 
-MOST_SELECTED = 20
-"""Candidates of the first part's front that go on to the second."""
+SELECTED, MOST_SELECTED = 8, 20
+"""Candidates that go on to the second part: the best eight of the first, with several objectives
+its whole front up to twenty."""
 COPIES = 10
 
 
@@ -48,8 +62,45 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Every candidate of a search, whatever became of it."""
+
+    asked: int
+    different: int
+    """Without those that were drawn again."""
+    pruned: int
+    """Left out before they had run on all jobs."""
+    failed: int
+    """Rejected by the engine."""
+
+    def as_dict(self) -> dict[str, int]:
+        """For ``--json``."""
+        return {
+            "asked": self.asked, "different": self.different, "pruned": self.pruned,
+            "failed": self.failed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """One cut of the log: what was chosen before it, and on how many jobs."""
+
+    chosen: str
+    jobs: tuple[int, int, int]
+    """To tune, to select and to report on."""
+    trials: Trials
+    front: tuple[Entry, ...]
+    """Unbeaten on the second part; best first by the first objective."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        jobs = dict(zip(("tune", "select", "report"), self.jobs, strict=True))
+        return {"policy": self.chosen, "jobs": jobs, "trials": self.trials.as_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
-    """One objective of the chosen policy and the baseline, on the last part."""
+    """One objective of the chosen policy and the baseline, in the last period."""
 
     metric: str
     value: float
@@ -67,34 +118,55 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """What tuning found."""
+    """What tuning found, and whether it was worth it."""
 
     space: Space
     objectives: tuple[str, ...]
     method: str
-    trials: int
-    failed: int
-    front: tuple[Entry, ...]
-    """Unbeaten on the second part; best first by the first objective."""
-    chosen: str
+    periods: tuple[Period, ...]
+    """The cuts of the log, the latest last: what it chose is the tuned policy."""
+    rivals: tuple[Rival, ...]
+    """The tuned policies of all periods as one, the template, the catalogue's and the baseline."""
+    verdict: Verdict
     baseline: str
     report: tuple[Report, ...]
     unstarted: tuple[float, float]
     """Jobs of the last part that the chosen policy and the baseline never start."""
-    jobs: tuple[int, int, int]
     copies: int
+
+    @property
+    def chosen(self) -> str:
+        """The tuned policy, that of the last period."""
+        return self.periods[-1].chosen
+
+    @property
+    def front(self) -> tuple[Entry, ...]:
+        """The candidates unbeaten on the second part of the last period."""
+        return self.periods[-1].front
+
+    @property
+    def trials(self) -> Trials:
+        """The candidates of the last period."""
+        return self.periods[-1].trials
+
+    @property
+    def jobs(self) -> tuple[int, int, int]:
+        """Of the last period: to tune, to select and to report on."""
+        return self.periods[-1].jobs
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
         return {
             "policy": self.chosen,
+            "verdict": self.verdict.as_dict(),
             "baseline": self.baseline,
             "objectives": list(self.objectives),
             "method": self.method,
-            "trials": self.trials,
-            "failed": self.failed,
+            "trials": self.trials.as_dict(),
             "unstarted": dict(zip(("chosen", "baseline"), self.unstarted, strict=True)),
             "jobs": dict(zip(("tune", "select", "report"), self.jobs, strict=True)),
+            "rivals": [one.as_dict() for one in self.rivals],
+            "periods": [one.as_dict() for one in self.periods],
             "front": [
                 {"policy": one.policy, "settings": one.settings, "tune": one.tuned,
                  "select": one.selected}
@@ -113,7 +185,7 @@ class Tuned:
 
 
 def tune(
-    parts: Parts,
+    cuts: Sequence[Parts],
     cluster: Cluster,
     space: Space,
     objectives: Sequence[str],
@@ -123,98 +195,204 @@ def tune(
     seed: int = 1,
     copies: int = COPIES,
     baseline: str = "easy",
+    rivals: Sequence[str] | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tuned:
-    """Search, select and report, each on different jobs.
+    """Search, select and report in every cut of a log, each on different jobs.
 
-    The candidates unbeaten on the first part are run on the second; the best of these by
-    the first objective is chosen. It and the baseline are then run on the last part and on shaken
-    copies of it. A candidate that the engine rejects is counted and dropped.
+    Rules
+    -----
+    In each cut, the best candidates of the first part are run on the second; the best of these by
+    the first objective is chosen and run on the last part. So are, in every cut, the template as it
+    is, the ``rivals`` (by default the catalogue's policies that differ from it only in what is
+    tuned) and the baseline. Intervals are over the cuts; on the last one they are also over shaken
+    copies. A candidate that the engine rejects is counted and dropped, and so is a rival.
     """
     signs = [_sign(name) for name in objectives]
     if not objectives:
         raise UsageError("there is no objective: name a metric, such as --objective bsld_mean")
     if trials < 2:
         raise UsageError(f"{trials} trial is not a search: give at least 2")
-    easy = parse_policy(baseline)
-    _load(space, easy, parts.tune, cluster)
-    weeks = _sampled(parts.weeks(), seed)
-    failed: set[Candidate] = set()
-    fewest: dict[int | None, float] = {}
-    """Jobs that the baseline never starts: a candidate that starts fewer is no improvement."""
-
-    def values(candidates: Sequence[Candidate], rung: int | None) -> list[Values]:
-        inputs = [parts.tune] if rung is None else weeks[:rung]
-        tasks = [
-            partial(_measured, _policy(space, one), inputs, cluster, objectives)
-            for one in candidates
-        ]
-        found = fan_out(tasks)
-        progress(f"{len(candidates)} candidates on {'all jobs' if rung is None else 'weeks'}")
-        failed.update(one for one, m in zip(candidates, found, strict=True) if m is None)
-        if rung not in fewest:
-            fewest[rung] = (_measured(easy, inputs, cluster, objectives) or {}).get(NEVER, 0.0)
-        return [_signed(m, objectives, signs, fewest[rung]) for m in found]
-
-    searched = search(space, method, trials=trials, seed=seed, weeks=len(weeks), evaluate=values)
-    possible = [one for one, value in searched.items() if all(map(math.isfinite, value))]
-    if not possible:
-        raise UsageError(
-            "no candidate can be run: the engine rejects each of them, or it starts fewer jobs "
-            f"than {baseline}"
-        )
-    first = [searched[one] for one in possible]
-    best = [possible[at] for at in order(first) if at in set(front(first))][:MOST_SELECTED]
-    progress(f"{len(best)} candidates on the jobs to select on")
-    tasks = [partial(_measured, space.policy(one), [parts.select], cluster, objectives)
-             for one in best]  # fmt: skip
-    chosen_on = [found or {} for found in fan_out(tasks)]
+    table = _others(space, baseline, rivals)
+    _load(space, [policy for _, policy in table.values()], cuts[-1].tune, cluster)
+    easy = table[baseline][1]
+    task = _Task(cluster, space, objectives, signs, easy, method, trials, seed, progress)
+    periods: list[Period] = []
+    lasts: list[Workload] = []
+    for number, parts in enumerate(cuts, 1):
+        progress(f"period {number} of {len(cuts)}")
+        repeated = number > 1 and parts.tune is cuts[number - 2].tune
+        found = (periods[-1].chosen, periods[-1].trials, periods[-1].front) if repeated else (
+            task.choose(parts))  # fmt: skip
+        lasts.append(parts.report_part())
+        jobs = (len(parts.tune), len(parts.select), len(lasts[-1]))
+        periods.append(Period(chosen=found[0], jobs=jobs, trials=found[1], front=found[2]))
+    progress("the last parts, once")
+    shown = _rivals(task, table, periods, lasts)
+    entry = periods[-1].front[0]
     base = [
-        _measured(easy, [part], cluster, objectives) or {} for part in (parts.tune, parts.select)
+        _measured(easy, [part], cluster, objectives) or {}
+        for part in (cuts[-1].tune, cuts[-1].select)
     ]
-    second = [_signed(one, objectives, signs, base[1].get(NEVER, 0.0)) for one in chosen_on]
-    entries = []
-    for at in sorted(front(second), key=lambda at: second[at]):
-        tuned = dict(zip(objectives, _unsigned(searched[best[at]], signs), strict=True))
-        entries.append(
-            Entry(
-                policy=space.policy(best[at]).name, settings=dict(best[at]), tuned=tuned,
-                selected=chosen_on[at],
-            )
-        )  # fmt: skip
-    if not entries:
-        raise UsageError("no candidate can be run on the jobs to select on")
-    winner = space.policy(tuple(entries[0].settings.items()))
-    last = parts.report_part()
-    progress("the last part, once")
-    rows, never = _report(
-        winner, easy, entries[0], base, last, cluster, objectives, signs, seed, copies
-    )
+    rows, never = _report(task, entry, base, lasts[-1], copies)
     return Tuned(
-        space=space, objectives=tuple(objectives), method=method, trials=len(searched),
-        failed=len(failed), front=tuple(entries), chosen=entries[0].policy, baseline=baseline,
-        report=rows, unstarted=never, jobs=(len(parts.tune), len(parts.select), len(last)),
-        copies=copies,
+        space=space, objectives=tuple(objectives), method=method, periods=tuple(periods),
+        rivals=shown, verdict=verdict(shown, objectives[0]), baseline=baseline, report=rows,
+        unstarted=never, copies=copies,
     )  # fmt: skip
 
 
-def _report(
-    winner: Any, easy: Any, entry: Entry, base: list[dict[str, float]], last: Workload,
-    cluster: Cluster, objectives: Sequence[str], signs: Sequence[int], seed: int, copies: int,
-) -> tuple[tuple[Report, ...], tuple[float, float]]:  # fmt: skip
-    replicas = Replicas.of(shake=copies, seed=seed)
-    inputs = [replicas.make(last, cluster, AS_RECORDED, k) for k in range(copies + 1)]
+def _others(
+    space: Space, baseline: str, rivals: Sequence[str] | None
+) -> dict[str, tuple[Kind, Any]]:
+    """What needs no tuning, by name; a policy with two roles has the first one."""
+    named = same_kind(space) if rivals is None else rivals
+    found: dict[str, tuple[Kind, Any]] = {baseline: ("baseline", parse_policy(baseline))}
+    found.setdefault(space.base, ("template", parse_policy(space.base)))
+    for name in named:
+        found.setdefault(name, ("catalogue", parse_policy(name)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is the same in every period."""
+
+    cluster: Cluster
+    space: Space
+    objectives: Sequence[str]
+    signs: Sequence[int]
+    easy: Any
+    """The baseline: a candidate that starts fewer jobs is no improvement."""
+    method: Method
+    trials: int
+    seed: int
+    progress: Callable[[str], None]
+
+    def choose(self, parts: Parts) -> tuple[str, Trials, tuple[Entry, ...]]:
+        """Search on the first part, select on the second."""
+        space, objectives, signs = self.space, self.objectives, self.signs
+        weeks = _sampled(parts.weeks(), self.seed)
+        tried: dict[Candidate, bool] = {}
+        fewest: dict[int | None, float] = {}
+
+        def values(candidates: Sequence[Candidate], rung: int | None) -> list[Values]:
+            inputs = [parts.tune] if rung is None else weeks[:rung]
+            tasks = [
+                partial(_measured, _policy(space, one), inputs, self.cluster, objectives)
+                for one in candidates
+            ]
+            found = fan_out(tasks)
+            where = "all jobs" if rung is None else "weeks"
+            self.progress(f"{len(candidates)} candidates on {where}")
+            tried.update((one, m is not None) for one, m in zip(candidates, found, strict=True))
+            if rung not in fewest:
+                fewest[rung] = self.never(inputs)
+            return [_signed(m, objectives, signs, fewest[rung]) for m in found]
+
+        searched = search(
+            space, self.method, trials=self.trials, seed=self.seed, weeks=len(weeks),
+            evaluate=values,
+        )  # fmt: skip
+        possible = [one for one, value in searched.items() if all(map(math.isfinite, value))]
+        if not possible:
+            raise UsageError(
+                "no candidate can be run: the engine rejects each of them, or it starts fewer jobs "
+                "than the baseline"
+            )
+        first = [searched[one] for one in possible]
+        count = max(SELECTED, min(MOST_SELECTED, len(front(first))))
+        best = [possible[at] for at in order(first)[:count]]
+        self.progress(f"{len(best)} candidates on the jobs to select on")
+        tasks = [
+            partial(_measured, space.policy(one), [parts.select], self.cluster, objectives)
+            for one in best
+        ]
+        chosen_on = [found or {} for found in fan_out(tasks)]
+        most = self.never([parts.select])
+        second = [_signed(found, objectives, signs, most) for found in chosen_on]
+        entries = [
+            Entry(
+                policy=space.policy(best[at]).name, settings=dict(best[at]),
+                tuned=dict(zip(objectives, _unsigned(searched[best[at]], signs), strict=True)),
+                selected=chosen_on[at],
+            )
+            for at in sorted(front(second), key=lambda at: second[at])
+        ]  # fmt: skip
+        if not entries:
+            raise UsageError("no candidate can be run on the jobs to select on")
+        failed = sum(not ran for ran in tried.values())
+        counted = Trials(
+            asked=self.trials, different=len(tried), failed=failed,
+            pruned=sum(ran and one not in searched for one, ran in tried.items()),
+        )  # fmt: skip
+        return entries[0].policy, counted, tuple(entries)
+
+    def never(self, inputs: Sequence[Workload]) -> float:
+        """Jobs that the baseline never starts."""
+        found = _measured(self.easy, inputs, self.cluster, self.objectives)
+        return (found or {}).get(NEVER, 0.0)
+
+    def policy(self, entry: Entry) -> Any:
+        """The policy of a candidate."""
+        return self.space.policy(tuple(entry.settings.items()))
+
+
+def _rivals(
+    task: _Task,
+    table: dict[str, tuple[Kind, Any]],
+    periods: Sequence[Period],
+    lasts: Sequence[Workload],
+) -> tuple[Rival, ...]:
+    """The tuned policies and all others, on the last part of every period; best first."""
+    runs = [[task.policy(one.front[0]) for one in periods]]
+    runs += [[policy] * len(periods) for _, policy in table.values()]
     tasks = [
-        partial(_measured, policy, [jobs], cluster, objectives)
-        for policy in (winner, easy)
+        partial(_measured, policy, [jobs], task.cluster, task.objectives)
+        for row in runs
+        for policy, jobs in zip(row, lasts, strict=True)
+    ]
+    found = iter(fan_out(tasks))
+    rows = [[next(found) for _ in periods] for _ in runs]
+    kinds: list[tuple[str, Kind]] = [(TUNED, "tuned")]
+    kinds += [(name, kind) for name, (kind, _) in table.items()]
+    shown = []
+    for (name, kind), row in zip(kinds, rows, strict=True):
+        values = {
+            metric: tuple((one or {}).get(metric, math.nan) for one in row)
+            for metric in task.objectives
+        }
+        if kind == "catalogue" and not all(map(math.isfinite, values[task.objectives[0]])):
+            continue  # not defined on this machine
+        gains = {
+            metric: tuple(
+                advantage((mine or {}).get(metric, math.nan), value, sign)
+                for mine, value in zip(rows[0], values[metric], strict=True)
+            )
+            for metric, sign in zip(task.objectives, task.signs, strict=True)
+        }
+        never = tuple((one or {}).get(NEVER, 0.0) for one in row)
+        shown.append(Rival(name=name, kind=kind, values=values, gains=gains, unstarted=never))
+    by = task.objectives[0]
+    return tuple(sorted(shown, key=lambda one: task.signs[0] * one.mean(by)))
+
+
+def _report(
+    task: _Task, entry: Entry, base: list[dict[str, float]], last: Workload, copies: int
+) -> tuple[tuple[Report, ...], tuple[float, float]]:
+    replicas = Replicas.of(shake=copies, seed=task.seed)
+    inputs = [replicas.make(last, task.cluster, AS_RECORDED, k) for k in range(copies + 1)]
+    tasks = [
+        partial(_measured, policy, [jobs], task.cluster, task.objectives)
+        for policy in (task.policy(entry), task.easy)
         for jobs in inputs
     ]
     found = [one or {} for one in fan_out(tasks)]
     mine, theirs = found[: copies + 1], found[copies + 1 :]
     rows = []
-    for name, sign in zip(objectives, signs, strict=True):
+    for name, sign in zip(task.objectives, task.signs, strict=True):
         pairs = [(entry.tuned, base[0]), (entry.selected, base[1]), (mine[0], theirs[0])]
-        gains = [_gain(a.get(name, math.nan), b.get(name, math.nan), sign) for a, b in pairs]
+        gains = [gain(a.get(name, math.nan), b.get(name, math.nan), sign) for a, b in pairs]
         columns = [[one.get(name, math.nan) for one in side[1:]] for side in (mine, theirs)]
         rows.append(
             Report(
@@ -224,17 +402,6 @@ def _report(
             )
         )  # fmt: skip
     return tuple(rows), (mine[0].get(NEVER, 0.0), theirs[0].get(NEVER, 0.0))
-
-
-def _gain(value: float, base: float, sign: int) -> float:
-    """The share by which a value improves on the baseline's.
-
-    Examples
-    --------
-    >>> _gain(8.0, 10.0, 1), _gain(0.9, 0.75, -1)
-    (0.2, 0.2)
-    """
-    return round(sign * (base - value) / abs(base), 12) if base else 0.0
 
 
 def _sign(metric: str) -> int:
@@ -292,94 +459,11 @@ def _sampled(weeks: list[Workload], seed: int) -> list[Workload]:
     return [weeks[at] for at in places.tolist()]
 
 
-def _load(space: Space, easy: Any, jobs: Workload, cluster: Cluster) -> None:
-    """Compile and load what the search needs, before several threads need it at once."""
+def _load(space: Space, others: Sequence[Any], jobs: Workload, cluster: Cluster) -> None:
+    """Compile and load what is needed, before several threads need it at once."""
     rng = np.random.default_rng(0)
-    chosen = [easy, *(_policy(space, space.draw(rng)) for _ in range(4))]
+    chosen = [*others, *(_policy(space, space.draw(rng)) for _ in range(4))]
     found = [one for one in chosen if one is not None]
     warm(found, cluster, cores=cores())
     for one in found:
         _measured(one, [jobs.take(np.arange(1))], cluster, ())
-
-
-Method = Literal["random", "halving", "optuna"]
-Values = tuple[float, ...]
-Evaluate = Callable[[Sequence["Candidate"], int | None], list[Values]]
-"""Objectives (smaller is better) of candidates, on a number of sampled weeks or all jobs (None)."""
-BATCH = 8
-"""Candidates requested from Optuna at a time."""
-
-
-def search(
-    space: Space, method: Method, *, trials: int, seed: int, weeks: int, evaluate: Evaluate
-) -> dict[Candidate, Values]:
-    """Candidates with their objectives on all of the first part.
-
-    Rules
-    -----
-    random: ``trials`` draws, each on all jobs. halving: ``trials`` draws on one week, the better
-    half on two, and so on; the remaining ones run on all jobs (with several objectives, front by
-    front). optuna: its default sampler, in batches of eight. The same seed gives the same
-    candidates.
-    """
-    rng = np.random.default_rng([seed, 1])
-    if method == "optuna":
-        return _optuna(space, trials, seed, evaluate)
-    drawn = list(dict.fromkeys(space.draw(rng) for _ in range(trials)))
-    if method == "halving":
-        rung = 1
-        while len(drawn) > 4 and rung <= weeks:
-            values = evaluate(drawn, rung)
-            keep = max(4, math.ceil(len(drawn) / 2))
-            drawn = [drawn[at] for at in sorted(order(values)[:keep])]
-            rung *= 2
-    return dict(zip(drawn, evaluate(drawn, None), strict=True))
-
-
-def _optuna(space: Space, trials: int, seed: int, evaluate: Evaluate) -> dict[Candidate, Values]:
-    try:
-        import optuna
-    except ImportError:
-        purpose = "search with --method optuna"
-        raise MissingExtra("optuna", extra="tune", purpose=purpose) from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    found: dict[Candidate, Values] = {}
-    study: Any = None
-    asked = 0
-    while asked < trials:
-        count = min(BATCH, trials - asked)
-        if study is None:  # the number of objectives is known from the first answer
-            rng = np.random.default_rng([seed, 1])
-            first = space.draw(rng)
-            found[first] = evaluate([first], None)[0]
-            asked += 1
-            study = optuna.create_study(
-                sampler=optuna.samplers.TPESampler(seed=seed),
-                directions=["minimize"] * len(found[first]),
-            )
-            continue
-        batch = [study.ask() for _ in range(count)]
-        candidates = [_suggest(space, trial) for trial in batch]
-        new = [one for one in dict.fromkeys(candidates) if one not in found]
-        found.update(zip(new, evaluate(new, None), strict=True))
-        for trial, candidate in zip(batch, candidates, strict=True):
-            values = found[candidate]
-            if all(map(math.isfinite, values)):
-                study.tell(trial, values)
-            else:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        asked += count
-    return found
-
-
-def _suggest(space: Space, trial: Any) -> Candidate:
-    values = []
-    for axis in space.axes:
-        if axis.kind == "choice":
-            values.append(trial.suggest_categorical(axis.name, list(axis.choices)))
-        elif axis.kind == "whole":
-            values.append(str(trial.suggest_int(axis.name, int(axis.low), int(axis.high))))
-        else:
-            drawn = trial.suggest_float(axis.name, axis.low, axis.high, log=axis.log)
-            values.append(f"{drawn:.6g}")
-    return tuple((axis.name, value) for axis, value in zip(space.axes, values, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ SHARES = (0.6, 0.2, 0.2)
 LEAST = 50
 """Jobs that each part must have for meaningful means."""
 WEEK = 7 * 24 * 3600
+PERIODS = 5
+"""Cuts of a log over which tuning is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,33 @@ class Parts:
                 )
         parts.refuse_overlap()
         return parts
+
+    @staticmethod
+    def cuts(
+        workload: Workload, *, periods: int = PERIODS, report_on: Workload | None = None
+    ) -> list[Parts]:
+        """The parts of a log at several times, the latest last; no job is reported on twice.
+
+        The last cut is the whole log; the one before ends where its last part begins, and so on,
+        while the parts have enough jobs. With ``report_on`` that log is cut into equal pieces, and
+        all of them are reported on with what was tuned on the first log.
+        """
+        if periods < 1:
+            raise UsageError(f"{periods} periods are none: give at least 1")
+        if report_on is not None:
+            whole = Parts.of(workload, report_on=report_on)
+            count = max(1, min(periods, len(report_on) // LEAST))
+            ends = [len(report_on) * k // count for k in range(count + 1)]
+            pieces = (job_range(report_on, *pair) for pair in itertools.pairwise(ends))
+            return [Parts(whole.tune, whole.select, piece) for piece in pieces]
+        found = [Parts.of(workload)]
+        end = len(workload)
+        while len(found) < periods:
+            end = round((SHARES[0] + SHARES[1]) * end)
+            if round(SHARES[2] * end) < LEAST:
+                break
+            found.append(Parts.of(job_range(workload, 0, end)))
+        return found[::-1]
 
     def refuse_overlap(self) -> None:
         """Reject a last part that contains jobs of the others."""
