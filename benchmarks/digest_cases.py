@@ -214,11 +214,13 @@ def passed(name: str, workload: Workload, site: Site) -> Case:
 
 def on_recordings(jobs: int | None) -> Iterator[Case]:
     """Recorded Slurms: their sites under every policy, and each of their own passes."""
-    for folder in recordings():
-        name = f"recording {folder.parent.name}/{folder.name}"
-        site, work = read_site(folder)
+    folders = {f"recording {folder.parent.name}/{folder.name}": folder for folder in recordings()}
+    read = {name: read_site(folder) for name, folder in folders.items()}
+    for name, folder in folders.items():
+        made = partial(checked, folder)
+        yield Case(f"{name} / passes", len(read[name][1]), ("check",), made)
+    for name, (site, work) in read.items():
         yield simulated(f"{name} / site", work, site, ON_RECORDED)
-        yield Case(f"{name} / passes", len(work), ("check",), partial(checked, folder))
 
 
 def checked(folder: Path, text: str) -> Iterator[bytes]:

@@ -65,10 +65,10 @@ def main(words: Sequence[str] | None = None) -> int:
             flush=True,
         )
         found |= made
-    if given.write:
-        before = json.loads(given.write.read_text()) if given.write.is_file() else {}
-        text = json.dumps(before | found, indent=0, sort_keys=True)
-        given.write.write_text(text + "\n", encoding="utf-8")
+        if given.write:  # after every case: a run may be broken off
+            before = json.loads(given.write.read_text()) if given.write.is_file() else {}
+            text = json.dumps(before | found, indent=0, sort_keys=True)
+            given.write.write_text(text + "\n", encoding="utf-8")
     if known is not None:
         return compare(known, found, whole=not given.only)
     if not given.write:

@@ -58,6 +58,14 @@ ADDED = {
     "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
 }
 """Examples of additions: a pattern, and the packages in which it is searched."""
+SLURM_TEXT = re.compile(
+    r"slurmtext/(?!__init__)\w+"
+    r"|cluster/(hostlist|units|sacctmgr\w*|slurm\w*|site_folder)"
+    r"|trace/(sacct\w*|slurm_\w+|sbatch_line|submit_options|site_(commands|fit|folder)|pulled_days)"
+    r"|live/slurm/(text|details|asks|beyond|configuration|dependency|marks|pull|relabelled)"
+    r"|slurm/recording/(folder|holdings|log|options)|testing/slurm_(accounting|recording)"
+)
+"""Files that read what Slurm's commands print and its files contain, by their paths."""
 
 
 def figures(package: Path) -> dict[str, float]:
@@ -312,9 +320,20 @@ def _libraries(module: str, at_once: dict[str, set[str]]) -> set[str]:
     return roots - set(sys.stdlib_module_names) - {"shadowtime"}
 
 
+def slurm_text(package: Path) -> str:
+    """Files that read Slurm's text, and their lines."""
+    found = [
+        len(file.read_text().splitlines())
+        for file in package.rglob("*.py")
+        if SLURM_TEXT.fullmatch(file.relative_to(package).with_suffix("").as_posix())
+    ]
+    return f"{len(found)}, {sum(found):,}"
+
+
 def shape(package: Path) -> dict[str, str]:
     """All rows of a column."""
     counts = {row: f"{value:,.0f}" for row, value in figures(package).items()}
+    counts["files that read Slurm's text, lines"] = slurm_text(package)
     counts["references to the specification that resolve to nothing"] = (
         f"{len(unresolved(package.parents[1])):,}"
     )
