@@ -10,7 +10,7 @@ from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.run import run_slurm
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Request, Requests
+from shadowtime.workload.request import Gres, Request, Requests
 
 SITE = Site(
     nodes=tuple(Node(name=name, amounts=(4,)) for name in ("a", "b")),
@@ -62,3 +62,24 @@ def test_tasks_that_are_preempted_start_again() -> None:
     assert [row for row, _, _ in made.lost] == [0]
     assert min(made.start) >= 0
     assert made.start[0] > 120  # the lost task waits for its credential
+
+
+def test_a_job_without_its_gpus_in_a_partition_fails_it_not() -> None:
+    """The partition of a higher tier has no GPUs: jobs behind still get its nodes."""
+    nodes = tuple(
+        Node(name=name, amounts=(4, gpus)) for name, gpus in (("a", 0), ("b", 0), ("c", 2))
+    )
+    parts = (
+        Partition(name="batch", nodes=("a", "b", "c"), default=True, tier=1),
+        Partition(name="fast", nodes=("a", "b"), tier=5),
+    )
+    state = state_of(Site(resources=("cpus", "gpu"), nodes=nodes, partitions=parts))
+    whole = ask_of(Request(nodes=1, max_nodes=1, tasks=1, exclusive=True), state.machine)
+    gpus = ask_of(Request(tasks=1, gres=(Gres(name="gpu", count=4),)), state.machine)
+    state.waiting = [Job(id=1, ask=whole, limit=600, user="u", partitions=("fast",), priority=9)]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b001]
+    wants = Job(id=2, ask=gpus, limit=600, user="u", partitions=("fast", "batch"), priority=8)
+    plain = Job(id=3, ask=whole, limit=600, user="u", partitions=("batch",), priority=7)
+    wants.record, plain.record = 1, 2
+    state.waiting = [wants, plain]
+    assert [(one.job, one.nodes) for one in main_pass(state, 20).starts] == [(3, 0b010)]

@@ -158,6 +158,9 @@ def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tal
             held |= other.nodes
     if ask.exclusive:
         held = ~state.usage.idle
+    if ask.gpus:  # nodes without GPUs would not serve it empty either
+        have = (at for at, node in enumerate(state.machine.nodes) if node.gpus >= ask.node_gpus)
+        held &= sum(1 << at for at in have)
     if nodes & held:
         return Tally(cpu=ask.min_cpus, node=ask.min_nodes)
     return None

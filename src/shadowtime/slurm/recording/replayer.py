@@ -138,7 +138,8 @@ class Replayer:
         if number in self.pending or number in self.running:
             return False
         ids = self.tasks_of.get(number, {number})
-        if any(one in self.running for one in ids):
+        # Tasks that were requeued wait with ids of their own.
+        if any(one in self.running or one in self.pending or one in self.leaving for one in ids):
             return False
         ends = [self.ended[one] for one in ids if one in self.ended]
         if kind == "afterany":
