@@ -130,7 +130,7 @@ def test_a_leaderboard_ranks_by_the_jobs_that_start_first() -> None:
         ("a", log): Place(value=9.0, **common),
         ("b", log): Place(value=1.0, unstarted=3, **common),
     }
-    assert _ranks(places, ["a", "b"], [log], 1) == {"a": 1.0, "b": 2.0}
+    assert _ranks(places, ["a", "b"], [log], 1) == {("a", log): 1, ("b", log): 2}
 
 
 def test_tuning_chooses_no_candidate_that_starts_fewer_jobs(
@@ -148,8 +148,8 @@ def test_tuning_chooses_no_candidate_that_starts_fewer_jobs(
     jobs = first_jobs(demo_workload(), 300)
     space = tuning.Space.of("easy", ["reserve=2,4"])
     found = tuning.tune(
-        tuning.Parts.of(jobs), Cluster.pool(256), space, ["bsld_mean"], method="random", trials=4,
-        seed=1, copies=2, baseline="easy",
+        [tuning.Parts.of(jobs)], Cluster.pool(256), space, ["bsld_mean"], method="random",
+        trials=4, seed=1, copies=2, baseline="easy", rivals=[],
     )  # fmt: skip
     assert found.chosen == "easy(reserve=4)"
     assert found.as_dict()["unstarted"] == {"chosen": 0.0, "baseline": 0.0}
