@@ -102,3 +102,12 @@ def test_the_keyboard_alone_reaches_everything(opened):
     assert browser.run("return document.getElementById('card').hidden") is False
     browser.act(key("\ue00c"))  # Escape
     assert browser.run("return document.getElementById('card').hidden") is True
+
+
+def test_regions_have_names_of_their_own(opened):
+    """A list of landmarks that reads the same word twice helps nobody (axe: landmark-unique)."""
+    browser = opened(site(60))
+    names = browser.run(
+        "return [...document.querySelectorAll('[role=region]')].map(e => e.ariaLabel)"
+    )
+    assert names and sorted(set(names)) == sorted(names)
