@@ -179,6 +179,19 @@ def test_the_schedule_says_so_and_check_reads_it(files: tuple[str, str], tmp_pat
     assert found is not None and "was promised 40 s and never started" in found.detail
 
 
+@pytest.mark.parametrize("policy", ["easy(place=slurm)", "conservative(place=slurm)"])
+def test_check_follows_a_policy_that_never_starts_a_job(
+    files: tuple[str, str], tmp_path: Path, policy: str
+) -> None:
+    """The verifier of ``check -p`` gives such a job the same reason."""
+    path = tmp_path / "s.csv"
+    st.simulate(*files, policy).write(path)
+    asked = ["check", str(path), "--trace", files[0], "--cluster", files[1], "-p", policy]
+    assert run(asked) == 0
+    path.write_text(path.read_text().replace("unstarted", "recorded"))
+    assert run(asked) != 0
+
+
 def test_simulate_and_compare_print_them(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

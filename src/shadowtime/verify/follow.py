@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.cluster.site import Node, Site
 from shadowtime.policy.policy import Policy
+from shadowtime.types import Reason
 from shadowtime.verify import balance, parts, pool, select
 from shadowtime.verify.general import EVERY, General, general
 from shadowtime.verify.hosts import HostWorld, Partitioned, Rules, SingleClass, make_host_world
@@ -32,7 +33,7 @@ class Expected:
     job_id: int
     start: int = -1
     end: int = -1
-    reason: int = 0
+    reason: int = Reason.UNSTARTED
     kills: int = 0
     killed: int = 0
     promised: int = -1
