@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from shadowtime.cli import run
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.rules import CHANGES, NEWEST, Rules
+from shadowtime.study.site.keys import PARAMETERS
 from shadowtime.workload import Workload
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "slurm.md"
@@ -50,6 +53,17 @@ def test_the_version_comes_from_the_site_and_is_overridden() -> None:
     assert Parameters.of_config({"slurm_version": "23.02.7"}).rules.whole_tasks
     with pytest.raises(PolicyError, match=r"version must be like 24\.11"):
         parse_policy("slurm(version=new)")
+
+
+def test_the_rules_are_no_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of the policy names the version; a what-if does not offer the rules."""
+    assert run(["policies", "slurm", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["parameters"]["version"] == "22.05.8"
+    assert "rules" not in shown["parameters"]
+    assert "rules" not in PARAMETERS
+    with pytest.raises(PolicyError, match="no parameter 'rules'"):
+        parse_policy("slurm(rules=1)")
 
 
 def test_a_newer_version_is_modelled_as_the_newest_and_says_so() -> None:

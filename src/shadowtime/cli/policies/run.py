@@ -65,7 +65,10 @@ def show_policies(*, name: str | None, parts: bool, as_json: bool) -> None:
 
 def _scheduler_object(policy: Any) -> dict[str, Any]:
     about = {"name": policy.name, "summary": policy.summary, "paper": policy.paper}
-    return {**about, "slots": {}, "parameters": asdict(policy.parameters_on({}))}
+    parameters = policy.parameters_on({})
+    shown = {"version": parameters.rules.version, **asdict(parameters)}
+    del shown["rules"]
+    return {**about, "slots": {}, "parameters": shown}
 
 
 def _show_scheduler(policy: Any, *, as_json: bool) -> None:
@@ -79,7 +82,10 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
         table.add_row(key, str(value))
     name = (policy.name, "bold cyan")
     head = Text.assemble(name, f": {policy.summary}\n", (f"{policy.paper}\n", "dim"))
-    note = "\nA site's own SchedulerParameters override these defaults. Times are in seconds."
+    note = (
+        "\nA site's own version and SchedulerParameters override these defaults. "
+        "Times are in seconds."
+    )
     show(head, table, Text(note, "dim"))
 
 

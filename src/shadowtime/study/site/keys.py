@@ -11,7 +11,7 @@ from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PARAMETERS = tuple(one.name for one in fields(Parameters) if one.name not in NO_EFFECT)
+PARAMETERS = tuple(one.name for one in fields(Parameters) if one.name not in {*NO_EFFECT, "rules"})
 """SchedulerParameters that the model knows."""
 
 NUMBERS = (
