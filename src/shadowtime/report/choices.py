@@ -9,7 +9,7 @@ from shadowtime.report.contest import Contest, clearly, complete
 from shadowtime.report.numbers import short, span, with_unit
 from shadowtime.report.payers import KINDS, class_named, classes_of
 from shadowtime.report.tradeoff import lower
-from shadowtime.study.losers import LEAST, METRIC, SHARE
+from shadowtime.study.losers import LEAST, METRIC, SHARE, WORSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def choices(
     -----
     Fairest: the shortest mean wait of the class of jobs (by size, run time, user; at least 30 jobs
     and half a per cent of all) that waits longest under it. Safest: the shortest longest wait.
-    Among equals the leader is chosen.
+    Another policy than the leader is named only if it is more than 5 % better there.
     """
     leader = decided.winner
     assert leader is not None
@@ -70,6 +70,8 @@ def _fairest(runs: Sequence[PolicyRun], leader: int, report: ReportInput) -> lis
     if leader not in known:
         return []
     place = min(known, key=lambda i: (known[i].metrics[METRIC], i != leader, i))
+    if known[leader].metrics[METRIC] <= (1 + WORSE) * known[place].metrics[METRIC]:
+        place = leader
     row = known[place]
     text = (
         f"Fairest: {short(runs[place].name)}, where the class that waits longest "
@@ -91,6 +93,9 @@ def _waits_longest(report: ReportInput, run: PolicyRun) -> ClassRow | None:
 
 def _safest(runs: Sequence[PolicyRun], leader: int, longest: Contest) -> list[Choice]:
     place = leader if leader in longest.winners else longest.winners[0]
+    mine, best = longest.values[leader], longest.values[place]
+    if mine is not None and best is not None and mine <= (1 + WORSE) * best:
+        place = leader
     text = f"Safest: {short(runs[place].name)}, longest wait {span(longest.values[place])}"
     if place != leader:
         text += f", under {short(runs[leader].name)} {span(longest.values[leader])}"

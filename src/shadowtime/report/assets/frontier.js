@@ -95,6 +95,11 @@ function drawFrontier(world) {
 function pointsOf(world, { x, y, across, up, shown, best, letter }) {
   const taken = shown.map((i) => ({ left: across.place(x.values[i]) - 7, right: across.place(x.values[i]) + 7,
     top: up.place(y.values[i]) - 7, bottom: up.place(y.values[i]) + 7 }));
+  for (const i of shown) { // no name on the line of an interval
+    const px = across.place(x.values[i]), py = up.place(y.values[i]);
+    if (x.low[i] !== null) taken.push({ left: across.place(x.low[i]), right: across.place(x.high[i]), top: py - 2, bottom: py + 2 });
+    if (y.low[i] !== null) taken.push({ left: px - 2, right: px + 2, top: up.place(y.high[i]), bottom: up.place(y.low[i]) });
+  }
   const clash = (box) => taken.some((one) => box.left < one.right && box.right > one.left && box.top < one.bottom && box.bottom > one.top);
   const order = [...shown].sort((a, b) => best.includes(b) - best.includes(a));
   return order.map((i) => {
