@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from collections import Counter
@@ -35,7 +36,7 @@ def shim(slurm: SlurmCluster, folder: Path, fault: str) -> tuple[Commands, Path]
     # scontrol's sessions count, its questions do not: those hang nowhere here.
     script.write_text(
         f"""#!/bin/sh
-real=/usr/bin/{name}
+real={shutil.which(name, path=slurm.env["PATH"])}
 if [ {name} = scontrol ] && [ $# -gt 0 ]; then exec "$real" "$@"; fi
 echo >> {calls}
 [ $(($(wc -l < {calls}) % 3)) = 1 ] || exec "$real" "$@"
