@@ -426,8 +426,9 @@ class SiteWorld:
             if shape.all_memory:
                 k = self.site.resources.index("memory")
                 amounts[k] = max(amounts[k], self.capacity(node)[k])
-            if all(a <= f for a, f in zip(amounts, free, strict=True)):
-                most = tasks
+            if not all(a <= f for a, f in zip(amounts, free, strict=True)):
+                break  # more tasks take no less
+            most = tasks
         return most
 
     def held_by_running(self) -> list[Held]:
@@ -824,7 +825,7 @@ class SiteWorld:
         def allowed(tasks: Tasks) -> bool:
             return self.within(row, shape, tasks, bare=bare)
 
-        if self.rule == "slurm":
+        if self.rule == "slurm" or not self.scopes(row, shape):
             return True
         room = self.narrow(self.room_when_empty(shape), allowed)
         if not shape.wanted <= set(room):
