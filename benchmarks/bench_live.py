@@ -296,8 +296,12 @@ def slurm_texts(state: Snapshot) -> tuple[str, str]:
         who = {"JobArrayID": one.id, "SubmitTime": one.submit, "UserName": one.user}
         return line((empty | size | who | more).values())
 
+    from shadowtime.live.slurm.gate import LEASE, lease_end
+
+    end = lease_end(state.now, LEASE)
     queue = [
-        job(one, State="PENDING", Reason="JobHeldUser", PriorityLong=0) for one in state.waiting
+        job(one, State="PENDING", Reason="BeginTime", PriorityLong=9, EligibleTime=end)
+        for one in state.waiting
     ]
     for one in state.running:
         nodes = ",".join(host for host, _ in one.place)

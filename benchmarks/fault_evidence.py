@@ -132,6 +132,25 @@ def was_stopped_as_it_ended(ended: float, stops: Iterable[float]) -> bool:
     return any(-1 <= ended - when <= AT_ONCE for when in stops)
 
 
+DELAY = 121
+"""Seconds for which Slurm does not start a requeued job."""
+
+
+def delayed_until(job: str, log: str) -> float:
+    """Until when Slurm would not start a job that it has requeued, by slurmctld's log; 0: never.
+
+    At the gate a lease has replaced that begin time, and the loop keeps to it.
+
+    Examples
+    --------
+    >>> log = "[2026-11-16T09:55:38.051] Requeuing JobId=27\\n"
+    >>> delayed_until("27", log) - seconds_of("2026-11-16T09:55:38"), delayed_until("2", log)
+    (121.0, 0.0)
+    """
+    found = re.findall(rf"^\[(\S+?)\.\d+\] Requeuing {label(job)}", log, re.MULTILINE)
+    return seconds_of(found[-1]) + DELAY if found else 0.0
+
+
 def is_delayed_by_slurm(eligible: float, now: float, stops: Iterable[float]) -> bool:
     """Whether Slurm does not start a job before a time ahead, and that is not the loop's doing.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.fault_evidence import (
+    delayed_until,
     is_delayed_by_slurm,
     is_unchangeable,
     lost_at_launch,
@@ -25,6 +26,7 @@ from benchmarks.fault_evidence import (
 )
 
 from shadowtime.errors import UsageError
+from shadowtime.live.slurm.gate import leased
 
 if TYPE_CHECKING:
     import random
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from shadowtime.testing.slurm import SlurmCluster
 
-HELD, ADMIN = "held", "JobHeldAdmin"
+HELD, ADMIN, GATE = "held", "JobHeldAdmin", "at the gate"
 """The last word of Slurm's own hold after a failed launch; how it calls an operator's."""
 NOT_YET = ("Dependency", "BeginTime", HELD)
 """Last words of the reasons of jobs that may not start: they wait for another one or a time, or
@@ -170,10 +172,7 @@ class World:
         free = [
             job
             for job in self.jobs.values()
-            if waits.get(job.id) == "JobHeldUser"
-            and not job.odd
-            and not job.only
-            and self.ties(job)
+            if waits.get(job.id) == GATE and not job.odd and not job.only and self.ties(job)
         ]
         if not free:
             return None
@@ -200,14 +199,15 @@ class World:
     def pending(self) -> dict[str, str]:
         """Waiting jobs with Slurm's reason; raises where the controller does not answer.
 
-        Of a job that is held and waits for another one, or for a time, too Slurm tells the hold
-        alone.
+        Of a job at the gate that waits for another one, too, Slurm tells that alone.
         """
         listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E %r")
         found = {}
         for line in listed.splitlines():
             job, *rest = line.split()
             found[job] = "Dependency" if "unfulfilled" in " ".join(rest[:-1]) else rest[-1]
+            if found[job] == "BeginTime":  # that of a lease, unless Slurm delays it
+                found[job] = GATE
         found |= dict.fromkeys(self.delayed() & found.keys(), "BeginTime")
         return {
             job: HELD if why == ADMIN and self.requeued(job) else why for job, why in found.items()
@@ -222,6 +222,8 @@ class World:
             job, *rest = line.split()
             with contextlib.suppress(ValueError, IndexError):  # N/A
                 eligible = seconds_of(rest[0])
+                if leased(int(eligible), now):
+                    eligible = delayed_until(job, self.controller_log())
                 if eligible > now and is_delayed_by_slurm(
                     eligible, now, stops_of(job, self.loop_log())
                 ):

@@ -38,8 +38,8 @@ class Timed:
         finally:
             self.calls.append((argv[0], began, time.perf_counter()))
             for line in text.splitlines():
-                if line.startswith("release "):
-                    self.released[line.split()[1]] = time.time()
+                if " StartTime=now" in line:
+                    self.released[line.split()[1].removeprefix("JobId=")] = time.time()
 
     @property
     def concurrent(self) -> bool:

@@ -121,7 +121,7 @@ def squeue_line(rng: random.Random) -> str:
         return queue_line(job, State="COMPLETED", NodeList="n1", **given).rstrip("\n")
     given = {"NumCPUs": rng.randint(1, 40), "SubmitTime": rng.randrange(999)}
     if rng.random() < 0.2:
-        given |= {"PriorityLong": 5, "ReqNodes": "n[1-2]", "Reason": "Resources"}
+        given |= {"EligibleTime": 999, "ReqNodes": "n[1-2]", "Reason": "Resources"}
     return queue_line(rng.choice([job, f"{job}_3"]), **given).rstrip("\n")
 
 

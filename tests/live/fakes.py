@@ -68,11 +68,15 @@ class FakeSlurm:
         return Done(0, "", "")
 
 
+LEASED = 3637
+"""The end of a lease: at the gate's second of a minute."""
+
+
 def queue_line(job: str, **given: object) -> str:
     """A line of squeue: a job at the gate by default."""
     values = {
-        "JobArrayID": job, "State": "PENDING", "Reason": "JobHeldUser", "PriorityLong": 0,
-        "tres-alloc": "cpu=1", "TimeLimit": "1:00:00", "SubmitTime": 900, "EligibleTime": "N/A",
+        "JobArrayID": job, "State": "PENDING", "Reason": "BeginTime", "PriorityLong": 5,
+        "tres-alloc": "cpu=1", "TimeLimit": "1:00:00", "SubmitTime": 900, "EligibleTime": LEASED,
         "StartTime": "N/A", "EndTime": "N/A", "UserName": "ann", "Partition": "batch",
         "NodeList": "", "ReqNodes": "", "Dependency": "(null)", "OverSubscribe": "OK",
         "NumNodes": 1, "NumCPUs": 4, "Reservation": "(null)", "cpus-per-task": 1, "NTPerNode": 0,

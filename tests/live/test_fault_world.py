@@ -40,7 +40,7 @@ def a_world(tmp_path: Path) -> Any:
 
 def waits(world: Any, *jobs: Job) -> None:
     world.jobs = {job.id: job for job in jobs}
-    world.cluster.queue = "".join(f"{job.id} JobHeldUser\n" for job in jobs)
+    world.cluster.queue = "".join(f"{job.id} BeginTime\n" for job in jobs)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_pat
         if name != "squeue" or "R" in words:
             return ""
         lines = {
-            "%i %E %r": ("27 (null) JobHeldAdmin", "28 afterany:27(unfulfilled) JobHeldUser",
+            "%i %E %r": ("27 (null) JobHeldAdmin", "28 afterany:27(unfulfilled) Dependency",
                          "29 (null) JobHeldAdmin"),
             "%i %E": ("27 (null)", "28 afterany:27(unfulfilled)", "29 (null)"),
             "JobArrayID:40,EligibleTime:40": (),
@@ -282,7 +282,7 @@ def test_a_held_task_is_released_where_a_job_depends_on_its_array(tmp_path: Path
     (tmp_path / "5_1").write_text("begin 1\nend 2\n")
     lines = {
         "%i %E %r": "5_1 (null) launch failed requeued held\n"
-        "6 afterany:5_*(unfulfilled) JobHeldUser\n",
+        "6 afterany:5_*(unfulfilled) Dependency\n",
         "%i %E": "5_1 (null)\n6 afterany:5_*(unfulfilled)\n",
     }
     world.cluster.run = lambda name, *words, **more: lines.get(words[-1], "")

@@ -56,6 +56,7 @@ class Self:
 
 def waits(job: str, cpus: int, **given: object) -> str:
     known = {"PriorityLong": 100, "Reason": "Resources", "NumCPUs": cpus, "NumTasks": cpus}
+    known |= {"EligibleTime": 900}
     return queue_line(job, **{**known, "TimeLimit": "10:00", **given})
 
 

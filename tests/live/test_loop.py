@@ -18,6 +18,7 @@ from shadowtime.live.record import read_passes
 from shadowtime.live.reports import described
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.gate import begin_words
 from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
@@ -30,11 +31,11 @@ def a_loop(fake: FakeSlurm, clock: FakeClock, store: object = None, **more: obje
 
 
 def obedient(fake: FakeSlurm) -> None:
-    """Let a release show in the queue."""
+    """Let a start show in the queue."""
 
     def tell(line: str) -> None:
-        if line.startswith("release"):
-            job = line.split()[1]
+        if "StartTime=now" in line:
+            job = line.split()[1].removeprefix("JobId=")
             lines = fake.queue.splitlines(keepends=True)
             fake.queue = "".join(
                 running_line(job, "n1", 4) if row.startswith(f"{job}\x1f") else row for row in lines
@@ -43,18 +44,18 @@ def obedient(fake: FakeSlurm) -> None:
     fake.on_tell = tell
 
 
-def test_a_start_is_a_node_list_and_a_release() -> None:
+def test_a_start_is_a_node_list_and_the_end_of_a_lease() -> None:
     """What was done is counted, and forgotten once it is seen."""
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     obedient(fake)
     loop = a_loop(fake, clock)
     step = loop.step()
-    assert fake.sent == ["update JobId=7 ReqNodeList=n1", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1 StartTime=now"]
     assert [outcome.done for outcome in step.outcomes] == [True]
     assert set(loop.kept.intents) == {"7"}
     loop.step()
     assert (loop.kept.intents, loop.kept.counters) == ({}, {"started": 1})
-    assert len(fake.sent) == 2
+    assert len(fake.sent) == 1
 
 
 def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
@@ -203,7 +204,7 @@ def test_the_controller_dies_between_decision_and_act(tmp_path: Path) -> None:
     again = a_loop(fake, clock, StateFile(path))
     again.step()
     assert again.kept.intents == {}
-    assert fake.sent == ["update JobId=7 ReqNodeList=n1"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1 StartTime=now"]
 
 
 def test_a_job_let_through_in_vain_is_taken_back() -> None:
@@ -211,11 +212,11 @@ def test_a_job_let_through_in_vain_is_taken_back() -> None:
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     loop = a_loop(fake, clock)
     loop.step()
-    fake.queue = queue_line("7", PriorityLong=5, ReqNodes="n1", Reason="ReqNodeNotAvail")
+    fake.queue = queue_line("7", EligibleTime=1000, ReqNodes="n1", Reason="ReqNodeNotAvail")
     loop.step()
     clock.sleep(31)
     loop.step()
-    assert fake.sent[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+    assert fake.sent[-1] == f"update JobId=7 {begin_words(1957)} ReqNodeList="
 
 
 def test_a_start_waits_for_a_node_that_cleans_up() -> None:
@@ -223,15 +224,15 @@ def test_a_start_waits_for_a_node_that_cleans_up() -> None:
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     loop = a_loop(fake, clock)
     loop.step()
-    let = queue_line("7", PriorityLong=5, ReqNodes="n1", Reason="Resources")
+    let = queue_line("7", EligibleTime=1000, ReqNodes="n1", Reason="Resources")
     fake.queue = let + running_line("6", "n1", 4, State="COMPLETING", EndTime=1000)
     for _ in range(2):
         loop.step()
         clock.sleep(6)
-    assert not any(line.startswith("uhold") for line in fake.sent)
+    assert len(fake.sent) == 1
     clock.sleep(6)  # then it counts as occupied
     loop.step()
-    assert fake.sent[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+    assert fake.sent[-1] == f"update JobId=7 {begin_words(1957)} ReqNodeList="
 
 
 TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
@@ -362,7 +363,10 @@ class Jumping(FakeClock):
 
 def test_a_clock_that_is_set_makes_no_long_pause() -> None:
     """Forward while the scheduler answers, back while the loop rests: once it slept for an hour."""
-    fake, clock = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES), Jumping()
+    fake, clock = (
+        FakeSlurm(queue_line("7", PriorityLong=0, Reason="JobHeldAdmin"), NODES),
+        Jumping(),
+    )
 
     def ahead(name: str) -> None:
         clock.offset += 3600 if name == "sinfo" else 0

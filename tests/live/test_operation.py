@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from shadowtime.live.operation import Operation
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.release import FAR, plan_release
+from shadowtime.live.slurm.gate import FAR, begin_words, lease_end
+from shadowtime.live.slurm.release import plan_release
 from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import VERSION, InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
@@ -51,7 +53,7 @@ def test_metrics_count_what_a_loop_in_charge_did() -> None:
     """Starts that took effect, refusals by their source, the queue by reason, failed polls."""
     wide = queue_line("8", NumCPUs=640, NumTasks=640)
     fake = FakeSlurm(
-        queue_line("7") + wide + queue_line("9", Reason="JobHeldAdmin"), NODES
+        queue_line("7") + wide + queue_line("9", PriorityLong=0, Reason="JobHeldAdmin"), NODES
     )  # Slurm does not obey: the start of 7 is refused
     loop = a_loop(fake, act=True)
     metrics = Metrics({}, now=lambda: 77.0)
@@ -62,7 +64,7 @@ def test_metrics_count_what_a_loop_in_charge_did() -> None:
     assert found['waiting_jobs{reason="held"}'] == found['waiting_jobs{reason="room"}'] == 1
     assert (found["processors"], found["last_look_timestamp_seconds"]) == (64, 77)
     fake.on_tell = lambda line: (
-        line == "release 7" and setattr(fake, "queue", running_line("7", "n1", 4))
+        line.endswith("StartTime=now") and setattr(fake, "queue", running_line("7", "n1", 4))
     )
     found = counted(loop, metrics, 1)
     assert found['decisions_total{kind="start"}'] == 1
@@ -148,7 +150,7 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And leaves log and metrics behind, and Slurm untouched."""
-    fake = FakeSlurm(queue_line("7"), NODES)
+    fake = FakeSlurm(queue_line("7", EligibleTime=lease_end(time.time(), 900)), NODES)
     monkeypatch.setattr(drive, "commands", lambda where: fake)
     words = ["live", "slurm", "--policy", "fcfs", "--for", "1s", "--every", "0.05"]
     words += ["--log", str(tmp_path / "l"), "--metrics-file", str(tmp_path / "m")]
@@ -213,16 +215,17 @@ def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> No
 
 
 def test_the_queue_is_given_back_as_users_wrote_it() -> None:
-    """All jobs at the gate are released; those held by a user or an operator stay held."""
+    """No begin time of ours stays, whatever the job's priority; holds stay what they are."""
     lines = [
         queue_line("1"),
         queue_line("2", ReqNodes="n1"),
-        queue_line("3", EligibleTime=FAR),
-        queue_line("4", Reason="JobHeldAdmin"),
-        queue_line("5", PriorityLong=1, Reason="Resources"),
-        queue_line("6", PriorityLong=9, ReqNodes="n2", Reason="Resources"),
-        queue_line("7", PriorityLong=9, Reason="Resources"),
-        queue_line("8", Reason="job requeued in held state"),
+        queue_line("3", PriorityLong=0, EligibleTime=FAR, Reason="JobHeldUser"),
+        queue_line("4", PriorityLong=0, EligibleTime=900, Reason="JobHeldAdmin"),
+        queue_line("5", PriorityLong=1, EligibleTime=900, Reason="Resources"),
+        queue_line("6", EligibleTime=900, ReqNodes="n2", Reason="Resources"),
+        queue_line("7", EligibleTime=900, Reason="Resources"),
+        queue_line("8", EligibleTime=FAR),
+        queue_line("12"),
         queue_line("9", Partition="other"),
         queue_line("10", Dependency="afterok:1(unfulfilled)"),
         running_line("11", "n3", 4),
@@ -230,17 +233,18 @@ def test_the_queue_is_given_back_as_users_wrote_it() -> None:
     rows = {row.id: row for row in parse_queue("".join(lines))}
     mark = Touched("n1", "n[1-3]", 3600, "OK", "N/A", "TimeLimit=60")
     touched = {"2": mark, "6": mark._replace(pin="n2", wanted="", words="")}
-    plan = plan_release(rows, touched, "batch")
+    plan = plan_release(rows, touched, "batch", now=1000, begins={"12": 1015, "1": 950})
     assert plan.lines == {
-        "1": ["release 1"],
-        "2": ["update JobId=2 ReqNodeList=n[1-3] TimeLimit=60", "release 2"],
+        "1": ["update JobId=1 StartTime=now"],
+        "2": ["update JobId=2 StartTime=now ReqNodeList=n[1-3] TimeLimit=60"],
         "3": ["update JobId=3 StartTime=now"],
         "5": ["hold 5", "release 5"],
         "6": ["update JobId=6 ReqNodeList="],
-        "8": ["update JobId=8 StartTime=now", "release 8"],
-        "10": ["release 10"],
+        "8": ["update JobId=8 StartTime=now"],
+        "10": ["update JobId=10 StartTime=now"],
+        "12": [f"update JobId=12 {begin_words(1015)}"],
     }
-    assert plan.stay == {"3": "its user holds it", "4": "it is held (JobHeldAdmin)"}
+    assert plan.stay == {"3": "it is held (JobHeldUser)", "4": "it is held (JobHeldAdmin)"}
 
 
 def test_release_takes_the_lock_and_reports_what_stays_held(
@@ -250,7 +254,8 @@ def test_release_takes_the_lock_and_reports_what_stays_held(
     from shadowtime.live import lock
 
     monkeypatch.setattr(lock, "RUN", tmp_path)
-    fake = FakeSlurm(queue_line("7") + queue_line("8"), NODES)
+    leased = {"EligibleTime": lease_end(time.time(), 900)}
+    fake = FakeSlurm(queue_line("7", **leased) + queue_line("8", **leased), NODES)
     monkeypatch.setattr(drive, "commands", lambda where: fake)
     words = ["live", "slurm", "release", "--state", str(tmp_path / "s.json")]
     what = "partition batch of test"
@@ -259,17 +264,18 @@ def test_release_takes_the_lock_and_reports_what_stays_held(
         assert "another loop already drives" in capsys.readouterr().err
         assert fake.sent == []
         assert run([*words, "--print"]) == 0
-        assert capsys.readouterr().out == "release 7\nrelease 8\n"
+        lines = [f"update JobId={job} StartTime=now" for job in (7, 8)]
+        assert capsys.readouterr().out.splitlines() == lines
 
     def obey(line: str) -> None:
-        if line == "release 7":
-            fake.queue = queue_line("7", PriorityLong=5, Reason="None") + queue_line("8")
+        if line == lines[0]:
+            fake.queue = queue_line("7", EligibleTime=900) + queue_line("8", **leased)
 
     fake.on_tell = obey
     assert run(words) == 1
     printed = capsys.readouterr().out
     assert "jobs now scheduled by Slurm: 1 (partition batch)" in printed
-    assert "8 stays held: Slurm left it held (JobHeldUser)" in printed
+    assert "8 stays held: Slurm did not accept the change" in printed
 
 
 def test_a_port_error_is_an_event() -> None:

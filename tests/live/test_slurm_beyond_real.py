@@ -22,6 +22,7 @@ from shadowtime.cli import run
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Start
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.gate import SECOND
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
@@ -80,6 +81,12 @@ def turn(loop: Loop, until: object, seconds: float = 600.0) -> None:
     assert until(), f"it did not come to that in time: {loop.kept.aside} {listed}"
 
 
+def at_the_gate(slurm: SlurmCluster, job: str) -> bool:
+    """Whether a job waits, and its begin time is the end of a lease."""
+    begin = field_of(slurm, job, "EligibleTime")
+    return field_of(slurm, job, "State") == "PENDING" and begin.endswith(f":{SECOND}")
+
+
 def field_of(slurm: SlurmCluster, job: str, name: str) -> str:
     return slurm.run("squeue", "-h", "-t", "all", "-j", job, "-O", f"{name}:40").strip()
 
@@ -99,7 +106,8 @@ def test_a_job_that_fits_nowhere_stops_no_other(
     """A drained node and a job of all nodes; every node excluded; and `status` shows why."""
     site.run("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=test")
     wide = site.sbatch("--nodes=4", "--time=1")
-    barred = site.sbatch("--ntasks=1", "--exclude=n[1-4]", "--time=1")
+    barred = site.sbatch("--ntasks=1", "--time=1")
+    site.run("scontrol", "update", f"JobId={barred}", "ExcNodeList=n[1-4]")
     fits = [site.sbatch("--ntasks=4", "--time=1"), site.sbatch("--nodes=3", "--time=1")]
     loop = loop_over(site, policy, tmp_path)
     turn(loop, lambda: done(site, *fits))
@@ -203,7 +211,7 @@ def test_memory_by_node_and_by_processor(site: SlurmCluster, tmp_path: Path) -> 
     turn(loop, lambda: field_of(site, by_node, "State") == "RUNNING" and done(site, by_cpu))
     (held,) = (run for run in loop.port.snapshot().running if run.id == by_node)
     assert {host: amounts[1] for host, amounts in held.held} == {"n1": 5000 * mb, "n2": 5000 * mb}
-    assert field_of(site, beside, "PriorityLong") == "0", "n2 has 3,000 MB left"
+    assert at_the_gate(site, beside), "n2 has 3,000 MB left"
 
 
 def test_a_node_that_still_cleans_up_is_not_free(site: SlurmCluster, tmp_path: Path) -> None:
@@ -229,7 +237,7 @@ def test_a_node_that_still_cleans_up_is_not_free(site: SlurmCluster, tmp_path: P
         second = site.sbatch("--nodelist=n1", "--ntasks=4", "--time=1")
         third = site.sbatch("--ntasks=16", "--time=1")
         loop.step()
-        assert {field_of(site, job, "PriorityLong") for job in (second, third)} == {"0"}
+        assert at_the_gate(site, second) and at_the_gate(site, third)
         flag.unlink()
         turn(loop, lambda: done(site, second))
     finally:
@@ -263,23 +271,23 @@ def test_no_job_passes_the_gate(
         here = (f"--chdir={queue.folder}", "--ntasks=1", "--time=1")
         mine = queue.sbatch("--partition=aside", *here, as_user="nobody")
         out = queue.sbatch(*here, as_user="nobody")
+        loop = loop_over(queue, "easy", tmp_path)
+        loop.port.snapshot()
         queue.run(*AS_NOBODY, "scontrol", "update", f"JobId={mine}", "Partition=batch")
         queue.run(*AS_NOBODY, "scontrol", "update", f"JobId={out}", "Partition=aside")
-        assert field_of(queue, mine, "Reason") == "JobHeldUser"
-        assert int(field_of(queue, out, "PriorityLong")) > 0
+        assert at_the_gate(queue, mine)
         busy = queue.sbatch("--partition=aside", "--ntasks=1", "--time=30", script="sleep 1800")
         queue.run("scontrol", "update", "PartitionName=aside", "State=UP")
         wait_for(lambda: field_of(queue, busy, "State") == "RUNNING", "the other partition")
         past = queue.sbatch("--partition=aside", *here, "--exclusive", "--nodes=8")
         queue.run("scontrol", "update", f"JobId={past}", "Partition=batch")
         let_go = queue.sbatch("--nodes=8", "--exclusive", "--time=1")
-        loop = loop_over(queue, "easy", tmp_path)
         loop.step()
-        assert field_of(queue, past, "Reason") == "JobHeldUser"
-        queue.run("scontrol", "release", let_go)
+        assert at_the_gate(queue, past) and not at_the_gate(queue, out)
+        queue.run("scontrol", "update", f"JobId={let_go}", "StartTime=now")
         for _ in range(3):
             loop.step()
-        assert int(field_of(queue, let_go, "PriorityLong")) > 0
+        assert not at_the_gate(queue, let_go)
         assert loop.port.sorted.ineligible[let_go] == "Slurm schedules it"
     finally:
         queue.clear()

@@ -19,6 +19,7 @@ from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
 from shadowtime.live.slurm.details import COMMENTS_EVERY, MANY
+from shadowtime.live.slurm.gate import begin_words
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.status import status_of
 from shadowtime.live.store import InMemory
@@ -68,10 +69,8 @@ def test_demand_declared_in_the_comment_is_sent_to_slurm() -> None:
     assert (eight.need, eight.bandwidth) == ((4, 20000), 5000)
     loop.step()
     assert fake.sent == [
-        "update JobId=7 ReqNodeList=n1,n2 TresPerTask=gres:membw:9000",
-        "release 7",
-        "update JobId=8 ReqNodeList=n1,n2",
-        "release 8",
+        "update JobId=7 ReqNodeList=n1,n2 StartTime=now TresPerTask=gres:membw:9000",
+        "update JobId=8 ReqNodeList=n1,n2 StartTime=now",
     ]
 
 
@@ -88,7 +87,9 @@ def test_slurm_gets_the_exact_figure(each: int, cpus: int, policy: str, tmp_path
         open_store(path).add([Record(tag="cg", bandwidth=each)])
         policy = f"hperf(store={path})"
     looking(fake, policy)[1].step()
-    assert fake.sent[:1] == [f"update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:{each}"]
+    assert fake.sent[:1] == [
+        f"update JobId=7 ReqNodeList=n1 StartTime=now TresPerTask=gres:membw:{each}"
+    ]
 
 
 def test_a_comment_that_changes_is_read_now_and_then() -> None:
@@ -160,7 +161,7 @@ def test_consres_runs_no_scontrol_and_sends_nothing() -> None:
     port, loop = looking(fake, "consres")
     assert port.snapshot().waiting[0].need == (4,)
     loop.step()
-    assert fake.sent == ["update JobId=7 ReqNodeList=n1", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1 StartTime=now"]
 
 
 def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
@@ -169,9 +170,9 @@ def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
     fake.comments = {"7": "tag=cg.D,bw=1", "8": "no tag"}
     _, loop = looking(fake, "hperf")
     loop.step()
-    assert fake.sent[::2] == [
-        "update JobId=7 ReqNodeList=n1 OverSubscribe=NO",
-        "update JobId=8 ReqNodeList=n2 OverSubscribe=NO",
+    assert fake.sent == [
+        "update JobId=7 ReqNodeList=n1 StartTime=now OverSubscribe=NO",
+        "update JobId=8 ReqNodeList=n2 StartTime=now OverSubscribe=NO",
     ]
 
 
@@ -198,18 +199,18 @@ def test_a_start_in_vain_leaves_no_trace(
     loop.step()
     assert fake.sent[0].endswith(f" {message}")
     pinned = fake.sent[0].split("ReqNodeList=")[1].split()[0]
-    through = {"PriorityLong": 5, "ReqNodes": pinned, "Reason": "Resources"}
+    through = {"EligibleTime": 1000, "ReqNodes": pinned, "Reason": "Resources"}
     fake.queue = queue_line("7", **(more | later | through))
     loop.step()
     port.clock.sleep(31)
     loop.step()
-    assert fake.sent[2:] == ["uhold 7", f"update JobId=7 ReqNodeList= {undo}"]
+    assert fake.sent[1:] == [f"update JobId=7 {begin_words(1957)} ReqNodeList= {undo}"]
     fake.sent.clear()
     fake.queue = queue_line("7", **more)
     loop.step()  # a start that Slurm does not carry out
     fake.queue = queue_line("7", **(more | later))
     loop.step()
-    assert fake.sent[2] == f"update JobId=7 {undo}"
+    assert fake.sent[1] == f"update JobId=7 {undo}"
     assert port.memory()["touched"]["7"][1] == ""
 
 
@@ -222,7 +223,7 @@ def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
     port, loop = looking(fake, f"hperf(store={path})")
     assert port.snapshot().waiting[0].bandwidth == 3000
     loop.step()
-    assert fake.sent[0] == "update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:3000"
+    assert fake.sent[0] == "update JobId=7 ReqNodeList=n1 StartTime=now TresPerTask=gres:membw:3000"
     clock = FakeClock()
     known = ByStore(path, clock)
     (job,) = port.snapshot().waiting
@@ -311,7 +312,7 @@ def test_what_a_tag_draws_counts_where_the_pass_names_no_nodes(tmp_path: Path) -
         fake.comments = {"7": "tag=cg"}
         _, loop = looking(fake, f"hperf(store={path})")
         loop.step()
-        line = f"update JobId=7 ReqNodeList={reported} TresPerTask=gres:membw:3000"
+        line = f"update JobId=7 ReqNodeList={reported} StartTime=now TresPerTask=gres:membw:3000"
         assert fake.sent[:1] == ([line] if reported else [])
 
 
@@ -348,7 +349,7 @@ def test_a_node_without_memory_is_not_insisted_on(policy: str) -> None:
     first, second = NODES.splitlines(keepends=True)[:2]
     fake = WithMemory(hungry + job, first + second)
     looking(fake, policy)[1].step()
-    assert fake.sent == ["update JobId=7 ReqNodeList=n2", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n2 StartTime=now"]
     fake = WithMemory(hungry + job, first)
     _, loop = looking(fake, policy)
     loop.step()
@@ -377,4 +378,4 @@ def test_nodes_of_its_own_are_as_many_as_it_asks_for(policy: str) -> None:
     found = status_of(parse_policy(policy), port.snapshot(), loop.kept, shape="nodes")
     assert [row.job for row in found.waiting] == ["7"]
     loop.step()
-    assert fake.sent[:1] == ["update JobId=7 ReqNodeList=n1,n2,n3,n4,n5"]
+    assert fake.sent[:1] == ["update JobId=7 ReqNodeList=n1,n2,n3,n4,n5 StartTime=now"]

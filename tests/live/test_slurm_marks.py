@@ -12,6 +12,7 @@ from live.test_slurm_real import finish, loop_over, runner, submit
 from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.gate import begin_words
 from shadowtime.live.slurm.marks import LONGEST, MARKS, mark_words, parse_mark, parse_marks
 from shadowtime.live.slurm.port import TRIES
 from shadowtime.live.slurm.touched import Touched
@@ -33,7 +34,7 @@ def marked() -> FakeSlurm:
     start = Start(job="7", place=(("n3", 4), ("n4", 4)))
     port.prepare([start])
     port.apply([start])
-    assert fake.sent[0] == "update JobId=7 ReqNodeList=n3,n4"
+    assert fake.sent[0] == "update JobId=7 ReqNodeList=n3,n4 StartTime=now"
     assert fake.marks["7"].startswith("shadowtime?pin=n[3-4]&wanted=n[1-2]&")
     fake.sent.clear()
     return fake
@@ -53,13 +54,13 @@ def test_a_loop_without_memory_restores_the_users_node_list() -> None:
 def test_a_start_in_vain_is_taken_back_without_memory() -> None:
     """Slurm does not find its nodes free: no job stays there because the loop does not know it."""
     fake, clock = marked(), FakeClock()
-    fake.queue = pinned(PriorityLong=5, Reason="Resources")
+    fake.queue = pinned(EligibleTime=1000, Reason="Resources")
     loop = a_loop(fake, clock, act=True)
     loop.step()
     assert fake.sent == []
     clock.sleep(6)
     loop.step()
-    assert fake.sent[:2] == ["uhold 7", "update JobId=7 ReqNodeList=n[1-2]"]
+    assert fake.sent[0] == f"update JobId=7 {begin_words(1957)} ReqNodeList=n[1-2]"
 
 
 def test_a_state_file_older_than_the_start_does_not_count() -> None:
@@ -72,21 +73,8 @@ def test_a_state_file_older_than_the_start_does_not_count() -> None:
     assert port.touched["7"].wanted == "n[1-2]"
 
 
-def test_the_rest_of_an_array_waits_though_the_memory_is_lost() -> None:
-    """Slurm calls its hold an operator's once a task was let through, which that task says."""
-    rest = queue_line("8_2", Reason="JobHeldAdmin")
-    fake = FakeSlurm(running_line("8_1", "n1", 4) + rest, NODES)
-    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
-    port.recall({})
-    assert not port.snapshot().waiting  # nothing shows that it was let through: an operator's hold
-    fake.marks["8_1"] = "shadowtime?pin=n1&limit=60"
-    port.recall({})
-    assert [job.id for job in port.snapshot().waiting] == ["8_2"]
-
-
-@pytest.mark.parametrize("reason", ["job requeued in held state", "JobHeldAdmin"])
-def test_a_stopped_job_says_so_to_a_loop_without_memory(reason: str) -> None:
-    """Slurm's hold after a requeue looks like an operator's, and is sometimes relabelled as one."""
+def test_a_stopped_job_says_so_to_a_loop_without_memory() -> None:
+    """A requeue of ours looks like that of Slurm, which keeps a delay."""
     fake, clock = marked(), FakeClock()
     stopping = drive.make_port(drive.Where(), run=fake, clock=clock)
     fake.queue = running_line("7", "n[3-4]", 8)
@@ -94,24 +82,24 @@ def test_a_stopped_job_says_so_to_a_loop_without_memory(reason: str) -> None:
     stopping.snapshot()
     stopping.prepare([Stop(job="7")])
     stopping.apply([Stop(job="7")])
-    assert fake.sent[-1] == "requeuehold Incomplete 7"
+    assert fake.sent[-1] == "requeue Incomplete 7"
     assert fake.marks["7"].endswith("&stopped=1")
     fake.sent.clear()
-    fake.queue = pinned(Reason=reason, PriorityLong=0, RestartCnt=1)
+    fake.queue = pinned(EligibleTime=1100, RestartCnt=1)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     port.recall({})
     assert [job.id for job in port.snapshot().waiting] == ["7"]
     fake.marks["7"] = fake.marks["7"].removesuffix("&stopped=1")
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     port.recall({})
-    assert not port.snapshot().waiting  # without a stop of ours it is an operator's hold
+    assert not port.snapshot().waiting  # without a stop of ours its delay is not ours to skip
 
 
 def test_the_mark_of_a_stopped_job_stays_up_to_the_gate() -> None:
-    """It is taken away once the gate holds the job, whose request is then its user's again."""
+    """It is taken away once the job has a lease; its request is then its user's again."""
     fake = marked()
     fake.marks["7"] += "&stopped=1"
-    fake.queue = pinned(Reason="job requeued in held state", PriorityLong=0, RestartCnt=1)
+    fake.queue = pinned(EligibleTime=1100, RestartCnt=1)
     loop = a_loop(fake, FakeClock(), act=True)
     assert loop.port.snapshot().waiting
     loop.port.tidy()

@@ -25,6 +25,7 @@ from shadowtime.live.replay import LogPort, follow
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.configuration import refuse_strangers
+from shadowtime.live.slurm.gate import SECOND
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
 from shadowtime.slurmtext.hostlist import expand
@@ -177,8 +178,10 @@ def test_a_loop_without_memory_finds_a_job_that_was_stopped(
     stopped = ids[2]
 
     def at_the_gate() -> bool:
-        listed = queue.run("squeue", "-h", "-j", stopped, "-O", "RestartCnt:9,Reason:40").split()
-        return listed == ["1", "JobHeldUser"] or time.monotonic() > until
+        wanted = "RestartCnt:9,EligibleTime:40"
+        restarts, begin = queue.run("squeue", "-h", "-j", stopped, "-O", wanted).split()
+        leased = begin.endswith(f":{SECOND}")
+        return (restarts == "1" and leased) or time.monotonic() > until
 
     loop.run(stopped=at_the_gate)
     go.touch()
@@ -209,7 +212,7 @@ def test_the_queue_is_given_back_to_slurm(
     assert run(["live", "slurm", "release", "--state", str(tmp_path / "state.json")]) == 0
     printed = capsys.readouterr().out
     assert "jobs now scheduled by Slurm: " in printed and "(partition batch)" in printed
-    assert f"{held} stays held: its user holds it" in printed
+    assert f"{held} stays held: it is held (JobHeldUser)" in printed
     wanted = {plain, named, after, handed, f"{array}_1", f"{array}_2"}
 
     def done() -> bool:
@@ -255,7 +258,7 @@ def test_shadow_mode_touches_nothing(queue: SlurmCluster, tmp_path: Path) -> Non
     loop = loop_over(queue, "easy", tmp_path, act=False)
     step = loop.step()
     assert [decision.job for decision in step.decisions] == [job]
-    assert queue.run("squeue", "-h", "-o", "%i %T %r").split() == [job, "PENDING", "JobHeldUser"]
+    assert queue.run("squeue", "-h", "-o", "%i %T %r").split() == [job, "PENDING", "BeginTime"]
 
 
 def test_eta_and_status_of_waiting_jobs(
@@ -305,7 +308,7 @@ def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> N
     assert done() == wanted
     assert most <= 2
     assert queue.run("squeue", "-h", "-t", "PD", "-o", "%i").split() == [held]
-    assert "time has not come" in loop.port.sorted.ineligible[held]
+    assert "it is held (JobHeldUser)" in loop.port.sorted.ineligible[held]
 
 
 def test_users_hold_and_release_at_the_gate(queue: SlurmCluster, tmp_path: Path) -> None:
@@ -332,8 +335,8 @@ def test_only_slurmuser_or_root_may_act(queue: SlurmCluster) -> None:
         return
     job = queue.sbatch("--ntasks=1")
     as_nobody = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
-    queue.run(*as_nobody, "scontrol", "release", job, check=False)
-    assert queue.run("squeue", "-h", "-o", "%T %Q").split() == ["PENDING", "0"]
+    queue.run(*as_nobody, "scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
+    assert queue.run("squeue", "-h", "-o", "%T %r").split() == ["PENDING", "BeginTime"]
 
 
 def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None:

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_loop import a_loop, obedient
-from live.test_slurm_real import finish, lasting_until, loop_over
+from live.test_slurm_real import lasting_until, loop_over
+from shadowtime.live.slurm.gate import begin_words
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 
 def sent_at(fake: FakeSlurm, clock: FakeClock) -> list[float]:
-    """When each release is sent."""
+    """When each start is sent."""
     found: list[float] = []
     obeys = fake.on_tell
 
     def on_tell(line: str) -> None:
         obeys(line)
-        if line.startswith("release"):
+        if line.endswith("StartTime=now"):
             found.append(clock.now())
 
     fake.on_tell = on_tell
@@ -61,23 +62,24 @@ def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
     obedient(fake)
     loop = a_loop(fake, clock)
     loop.step()
-    assert fake.sent[-1] == "release 7"
+    assert fake.sent[-1] == "update JobId=7 ReqNodeList=n1,n2,n3,n4 StartTime=now"
     clock.sleep(5)
     pinned = {"ReqNodes": "n[1-4]", "NumCPUs": 64, "RestartCnt": 1, "EligibleTime": 1120}
     fake.queue = queue_line("7", Reason="BeginTime", PriorityLong=99, **pinned)
     fake.queue += queue_line("8", NumCPUs=64)
     del fake.sent[:]
-    gate, obeys = queue_line("7", NumCPUs=64, RestartCnt=1, EligibleTime=1120), fake.on_tell
+    gate, obeys = queue_line("7", NumCPUs=64, RestartCnt=1), fake.on_tell
+    back = f"update JobId=7 {begin_words(1957)} ReqNodeList="
 
     def on_tell(line: str) -> None:
-        if line == "uhold 7":
+        if line == back:
             fake.queue = gate + queue_line("8", NumCPUs=64)
         else:
             obeys(line)
 
     fake.on_tell = on_tell
     step = loop.step()
-    assert "uhold 7" in fake.sent
+    assert back in fake.sent
     assert [outcome.decision.job for outcome in step.outcomes if outcome.done] == ["8"]
     assert "Slurm does not start it before" in loop.port.ineligible["7"]
     clock.sleep(60)  # longer than the patience with jobs that do not start
@@ -87,13 +89,13 @@ def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
     assert fake.sent == []
     clock.sleep(60)  # its time has come
     loop.step()
-    assert fake.sent[-1] == "release 7"
+    assert fake.sent[-1].startswith("update JobId=7 ReqNodeList=n1,n2,n3,n4 StartTime=now")
 
 
 def test_on_a_real_slurm_a_failed_node_delays_its_job_and_nobody_else(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
-    """Slurm does not start it earlier when it is released; an operator may end the delay."""
+    """It waits at the gate for Slurm's two minutes; an operator may let it through earlier."""
     log, go = queue.folder / "runs-failed.log", tmp_path / "go"
     log.touch()
     log.chmod(0o666)
@@ -113,14 +115,11 @@ def test_on_a_real_slurm_a_failed_node_delays_its_job_and_nobody_else(
     finally:
         queue.run("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
     shown = queue.run("scontrol", "--oneliner", "show", "job", first)
-    assert "Reason=JobHeldUser" in shown
+    assert "Reason=BeginTime" in shown
     assert "ReqNodeList=(null)" in shown  # it asks for what its user asked for again
     go.touch()
     wait_for(lambda: not queue.run("squeue", "-h", "-t", "R,CG").strip(), "the second job to end")
-    queue.run("scontrol", "release", first)
-    time.sleep(3)
-    assert queue.run("squeue", "-h", "-o", "%i %r").split() == [first, "BeginTime"]
-    queue.run("scontrol", "uhold", first)
     queue.run("scontrol", "update", f"JobId={first}", "StartTime=now")
-    finish(loop)
+    loop.step()
+    wait_for(lambda: len(log.read_text().split()) == 3, "Slurm to start it")
     assert log.read_text().split() == [first, second, first]

@@ -95,39 +95,86 @@ def test_a_partition_that_is_not_there_is_refused(
     assert "it has batch, debug" in capsys.readouterr().err
 
 
-def test_the_gate_is_lua_and_does_what_it_says(tmp_path: Path) -> None:
-    """Held at submission; a user's hold and release move the begin time; masters may release."""
-    lua = program("lua5.1", component="lua")
-    site = tmp_path / "site.lua"
-    site.write_text("function slurm_job_submit(j) j.seen = true; return 0 end\n")
-    script = gate_script(["batch"], default=True, masters=[0], site=str(site))
-    test = f"""
-slurm = {{SUCCESS = 0, NO_VAL = 4294967294}}
-local chunk = loadstring([==[{script}]==])
+LUA = """
+slurm = {SUCCESS = 0, NO_VAL = 4294967294}
+local chunk = loadstring([==[%SCRIPT%]==])
 chunk()
-local job = {{priority = slurm.NO_VAL}}
-slurm_job_submit(job, {{}}, 7)
-print(job.priority, job.begin_time, job.seen)
-job = {{priority = 0, partition = "x,batch"}}
-slurm_job_submit(job, {{}}, 7)
-print(job.priority, job.begin_time)
-job = {{priority = 5, partition = "debug"}}
-slurm_job_submit(job, {{}}, 7)
-print(job.priority)
-local rec = {{partition = "batch"}}
-job = {{priority = 0}}
-slurm_job_modify(job, rec, {{}}, 7)
-print(job.priority, job.begin_time)
-job = {{priority = 4294967295}}
-slurm_job_modify(job, rec, {{}}, 7)
-print(job.priority, job.begin_time <= os.time())
-job = {{priority = 4294967295}}
-slurm_job_modify(job, rec, {{}}, 0)
-print(job.priority, job.begin_time)
+local now = os.time()
+local function ahead(job) -- L: a lease, N: now, else the seconds until the begin time
+  local t = job.begin_time
+  if t == nil then return "nil" end
+  if t > now + 890 and t <= now + 970 and t % 60 == 37 then return "L" end
+  if t <= os.time() then return "N" end
+  return tostring(t - now)
+end
+local function submit(job)
+  slurm_job_submit(job, {}, 7)
+  print(job.priority, ahead(job))
+end
+local function modify(job, record, uid)
+  if job.priority == nil then job.priority = slurm.NO_VAL end
+  slurm_job_modify(job, record, {}, uid or 7)
+  print(ahead(job))
+end
+local mine = now + 3600
+if mine % 60 == 37 then mine = mine + 1 end
+local clash = now + 3600 + (37 - now - 3600) % 60
+local leased = now + 900 + (37 - now - 900) % 60
 """
-    done = subprocess.run([lua, "-"], input=test, capture_output=True, text=True, timeout=20)
+
+
+def lua(script: str, body: str) -> list[str]:
+    """What the gate does with some submissions and changes."""
+    interpreter = program("lua5.1", component="lua")
+    done = subprocess.run(
+        [interpreter, "-"],
+        input=LUA.replace("%SCRIPT%", script) + body,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
     assert done.stderr == ""
-    assert done.stdout.split() == [
-        "0", "nil", "true", "0", "4000000000", "5", "0", "4000000000",
-        "4294967294", "true", "4294967295", "nil",
-    ]  # fmt: skip
+    return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+
+def test_the_gate_leases_jobs_of_its_partitions(tmp_path: Path) -> None:
+    """Holds and priorities stay; a user's begin time stays, but never looks like a lease."""
+    site = tmp_path / "site.lua"
+    site.write_text("function slurm_job_submit(j) io.write('site '); return 0 end\n")
+    script = gate_script(["batch"], default=True, masters=[0], site=str(site))
+    body = """
+submit({priority = 5})
+submit({priority = 0, partition = "x,batch", begin_time = 0})
+submit({priority = 5, partition = "debug"})
+submit({priority = 5, begin_time = mine})
+print("site", 5, mine - now)
+submit({priority = 5, begin_time = clash})
+print("site", 5, clash + 1 - now)
+"""
+    found = lua(script, body)
+    assert found[:3] == ["site 5 L", "site 0 L", "site 5 nil"]
+    assert (found[3], found[5]) == (found[4], found[6])
+
+
+def test_what_users_change_at_the_gate() -> None:
+    """In: a lease; out: none; StartTime=now and a release: a lease again; masters: as they say."""
+    script = gate_script(["batch"], default=False, masters=[0], site="/nowhere.lua")
+    body = """
+modify({begin_time = now}, {partition = "batch", priority = 5, begin_time = leased})
+modify({begin_time = mine}, {partition = "batch", priority = 5, begin_time = leased})
+modify({partition = "batch"}, {partition = "debug", priority = 5, begin_time = 0})
+modify({partition = "debug"}, {partition = "batch", priority = 5, begin_time = leased})
+modify({partition = "debug"}, {partition = "batch", priority = 5, begin_time = mine})
+modify({priority = 4294967295}, {partition = "batch", priority = 0, begin_time = now - 9})
+modify({priority = 4294967295}, {partition = "batch", priority = 0, begin_time = leased})
+modify({priority = 0}, {partition = "batch", priority = 5, begin_time = leased})
+modify({begin_time = now}, {partition = "batch", priority = 5, begin_time = leased}, 0)
+modify({}, {partition = "batch", priority = 5, begin_time = leased})
+modify({partition = "batch"}, {partition = "debug", priority = 5})
+modify({partition = "debug"}, {partition = "batch", priority = 5})
+modify({priority = 4294967295}, {partition = "batch", priority = 0})
+"""
+    found = lua(script, body)
+    unknown = ["L", "nil", "nil"]  # a Slurm that does not tell the begin time of a job
+    assert found == ["L", found[1], "L", "N", "nil", "L", "nil", "nil", "N", "nil", *unknown]
+    assert int(found[1]) in (3600, 3601)

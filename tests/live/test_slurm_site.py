@@ -129,8 +129,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     step = loop.step()
     assert [(d.partition, d.place) for d in step.decisions] == [("cpu", (("n1", 4), ("n2", 4)))]
     assert fake.sent == [
-        "update JobId=7 ReqNodeList=n1,n2 Partition=cpu NumNodes=2-2",
-        "release 7",
+        "update JobId=7 ReqNodeList=n1,n2 Partition=cpu NumNodes=2-2 StartTime=now",
     ]
     mark = loop.port.touched["7"]
     assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3 AdminComment="
@@ -145,7 +144,7 @@ def test_a_stopped_job_is_put_back_before_it_is_sent_elsewhere() -> None:
     loop.step()
     fake.sent.clear()
     loop.port.prepare([Stop(job="7")])
-    back = {"Reason": "job requeued in held state", "RestartCnt": 1, "ReqNodes": "n[1-2]"}
+    back = {"EligibleTime": 1100, "RestartCnt": 1, "ReqNodes": "n[1-2]"}
     fake.queue = queue_line("7", Partition="cpu", **words, **back)
     loop.port.snapshot()
     start = Start(
@@ -159,7 +158,6 @@ def test_a_stopped_job_is_put_back_before_it_is_sent_elsewhere() -> None:
     assert fake.sent == [
         "update JobId=7 ReqNodeList= Partition=cpu,all NumNodes=2-3",
         "update JobId=7 ReqNodeList=n1,n2,n3 Partition=all StartTime=now",
-        "release 7",
     ]
     assert loop.port.touched["7"].undo == "ReqNodeList= Partition=cpu,all AdminComment="
 
@@ -171,12 +169,12 @@ def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
     fake = FakeSite(two + one, {"7": "NumNodes=2-2"})
     step = a_loop(fake).step()
     assert [len(decision.place) for decision in step.decisions] == [2, 1]
-    assert [line for line in fake.sent if line.startswith("release")] == ["release 8", "release 7"]
+    assert [line.split()[1] for line in fake.sent] == ["JobId=8", "JobId=7"]
 
 
 def test_reservations_are_read_often_while_jobs_wait() -> None:
     """A start on a node that was reserved meanwhile would fail."""
-    fake = FakeSite(queue_line("7", Partition="cpu", Reason="JobHeldUser", NumCPUs=640))
+    fake = FakeSite(queue_line("7", Partition="cpu", NumCPUs=640))
     loop = a_loop(fake)
     for _ in range(3):
         loop.step()
@@ -223,7 +221,8 @@ def test_jobs_beyond_the_model_are_handed_over_with_the_reason() -> None:
     assert list(why) == ["1", "2", "3", "4", "5", "6"]
     assert why["1"] == "it may also run in other, which the loop does not drive"
     assert "reservation course" in why["6"]
-    assert "release 1" in fake.sent and "update JobId=1 Priority=1" in fake.sent
+    lines = ["update JobId=1 Priority=1", "update JobId=1 StartTime=now"]
+    assert [line for line in fake.sent if "JobId=1 " in line] == lines
 
 
 def test_a_job_that_fits_nowhere_blocks_no_other() -> None:
@@ -319,7 +318,7 @@ def test_features_with_counts_stay_with_slurm_and_the_reason_is_shown() -> None:
     why = "its constraint is more than features of a node (small*2&big*1)"
     assert lines[0] == f"handed 7 to Slurm: {why}"
     assert loop.port.sorted.ineligible == {"7": f"it is Slurm's to start: {why}"}
-    fake.queue = queue_line("7", **wish, PriorityLong=1, Reason="Resources")
+    fake.queue = queue_line("7", **wish, PriorityLong=1, EligibleTime=1000, Reason="Resources")
     loop.step()
     shown = {"7": f"it was handed to Slurm, which reports Resources: {why}"}
     assert loop.port.sorted.ineligible == shown

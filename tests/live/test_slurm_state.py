@@ -7,6 +7,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.gate import begin_words, lease_end
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Scope, sort_jobs
@@ -32,12 +33,12 @@ def test_a_job_at_the_gate_waits() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"Reason": "JobHeldAdmin"}, "held"),
+        ({"Reason": "JobHeldAdmin", "PriorityLong": 0}, "held"),
         ({"EligibleTime": 4000000000}, "time has not come"),
         ({"Dependency": "afterok:3(unfulfilled)"}, "depends"),
         ({"Reservation": "maint"}, "reservation"),
-        ({"PriorityLong": 99}, "Slurm schedules it"),
-        ({"Reason": "job requeued in held state"}, "held"),
+        ({"EligibleTime": 950}, "past the gate"),
+        ({"Reason": "job requeued in held state", "PriorityLong": 0}, "held"),
     ],
 )
 def test_what_is_left_alone(given: dict[str, object], why: str) -> None:
@@ -47,51 +48,126 @@ def test_what_is_left_alone(given: dict[str, object], why: str) -> None:
     assert why in found.ineligible["7"]
 
 
-def test_a_hold_that_slurm_calls_impossible_is_the_gates_where_the_job_was_never_let_go() -> None:
-    """One that was let go, and has been eligible, is Slurm's verdict."""
-    found = look(queue_line("7", Reason="BadConstraints"))
+def test_a_hold_is_never_the_gates() -> None:
+    """Whoever holds a job, before there was a gate or since: the loop does not start it."""
+    for reason in ("JobHeldUser", "JobHeldAdmin", "job requeued in held state"):
+        found = look(queue_line("7", PriorityLong=0, Reason=reason), stopped=lambda job: True)
+        assert (found.state.waiting, found.slipped) == ((), ())
+
+
+def test_a_job_at_the_gate_that_slurm_calls_impossible_waits() -> None:
+    """It was never let through, so that is no verdict; of one that was let through it is."""
+    bad = {"PriorityLong": 0, "Reason": "BadConstraints"}
+    found = look(queue_line("7", **bad))
     assert ([job.id for job in found.state.waiting], found.mislabelled) == (["7"], ("7",))
-    found = look(queue_line("7", Reason="BadConstraints", EligibleTime=950))
+    found = look(queue_line("7", **bad, EligibleTime=950))
     assert (found.state.waiting, found.mislabelled) == ((), ())
     assert "cannot run it anywhere" in found.ineligible["7"]
 
 
+def test_a_begin_time_of_a_user_is_not_a_lease() -> None:
+    """Until it is near: then a lease replaces it, and the job waits when it is reached."""
+    found = look(queue_line("7", EligibleTime=1500))
+    assert (found.state.waiting, found.delayed) == ((), ())
+    found = look(queue_line("7", EligibleTime=1015))
+    assert (found.state.waiting, found.delayed) == ((), ("7",))
+    fake, clock = FakeSlurm(queue_line("7", EligibleTime=1015), NODES), FakeClock()
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    port.snapshot()
+    port.tidy()
+    assert fake.sent == [f"update JobId=7 {begin_words(1957)}"]
+    fake.queue = queue_line("7", EligibleTime=1957)
+    assert port.snapshot().waiting == ()
+    clock.sleep(15)
+    assert [(job.id, job.submit) for job in port.snapshot().waiting] == [("7", 1015)]
+    later = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    later.recall(port.memory())
+    assert later.snapshot().waiting == ()  # a restarted loop knows, too
+
+
+def test_a_lease_that_has_ended_is_taken_up_again() -> None:
+    """The loop was away; tasks of an array are brought back together."""
+    queue = queue_line("7", EligibleTime=937) + queue_line("8_1", EligibleTime=937)
+    fake = FakeSlurm(queue + queue_line("8_2", EligibleTime=937), NODES)
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    assert port.snapshot().waiting == ()
+    assert "past the gate" in port.ineligible["7"]
+    port.tidy()
+    begin = begin_words(1957)
+    assert fake.sent == [f"update JobId=7 {begin}", f"update JobId=8_[1-2] {begin}"]
+
+
+def test_a_lease_that_an_operator_ends_is_slurms() -> None:
+    """It had not ended by itself: the loop does not bring the job back, nor does the next one."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    assert port.snapshot().waiting
+    clock.sleep(5)
+    fake.queue = queue_line("7", EligibleTime=1004, Reason="Resources")
+    for one in (port, drive.make_port(drive.Where(), run=fake, clock=clock)):
+        one.recall(port.memory())
+        assert one.snapshot().waiting == ()
+        one.tidy()
+        assert (fake.sent, one.ineligible["7"]) == ([], "Slurm schedules it")
+
+
+def test_leases_are_renewed_in_time_and_an_array_at_once() -> None:
+    """When a third has passed, whether or not the job may start, and however long it is held."""
+    rows = (("7", {}), ("8_1", {}), ("8_2", {}), ("9", {"Dependency": "afterok:3(unfulfilled)"}))
+    queue = "".join(queue_line(job, EligibleTime=1957, **more) for job, more in rows)
+    queue += queue_line("10", EligibleTime=937, PriorityLong=0, Reason="JobHeldUser")
+    queue += queue_line("11", EligibleTime=900, PriorityLong=0, Reason="JobHeldUser")
+    fake, clock = FakeSlurm(queue, NODES), FakeClock()
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    port.snapshot()
+    port.tidy()
+    assert fake.sent == [f"update JobId=10 {begin_words(1957)}"]  # it was held meanwhile
+    fake.queue = queue.replace("\x1f937\x1f", "\x1f1957\x1f")
+    fake.sent.clear()
+    clock.sleep(360)
+    port.snapshot()
+    port.tidy()
+    begin = begin_words(lease_end(1360, 900))
+    assert fake.sent == [f"update JobId={job} {begin}" for job in ("10", "7", "8_[1-2]", "9")]
+
+
+def test_a_job_that_leaves_the_partition_leaves_its_lease() -> None:
+    """Slurm 22.05 does not tell the gate; the lease of another loop's job is not touched."""
+    fake = FakeSlurm(queue_line("7") + queue_line("8", Partition="other"), NODES)
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    port.snapshot()
+    fake.queue = fake.queue.replace("\x1fbatch\x1f", "\x1fother\x1f")
+    port.snapshot()
+    port.tidy()
+    assert fake.sent == ["update JobId=7 StartTime=now"]
+
+
 def test_a_job_the_loop_stopped_waits_again() -> None:
-    """Its own two minutes of grace are skipped; a requeue by others is not ours."""
-    row = queue_line("7", Reason="job requeued in held state", EligibleTime=1100)
+    """Slurm's two minutes are skipped; a job that others requeue keeps them."""
+    row = queue_line("7", EligibleTime=1100, RestartCnt=1)
     assert [job.id for job in look(row, stopped=lambda job: True).state.waiting] == ["7"]
-    row = queue_line("7", State="COMPLETING", Reason="job requeued in held state", NodeList="n1")
+    assert look(row).state.waiting == ()
+    row = queue_line("7", State="COMPLETING", EndTime=4600, NodeList="n1", RestartCnt=1)
     found = look(row, stopped=lambda job: True).state
     assert (found.waiting, found.ended, found.running[0].settled) == ((), (), False)
 
 
 def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
-    """A loop that has lost its memory finds it there; in Slurm's own hold it would stay forever."""
-    fake = FakeSlurm(
-        queue_line("7", Reason="job requeued in held state", EligibleTime=1100, RestartCnt=1), NODES
-    )
+    """A loop that has lost its memory finds it there, at its place in the queue."""
+    fake = FakeSlurm(queue_line("7", EligibleTime=1100, RestartCnt=1), NODES)
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
     port.stopped = lambda job: True
     port.snapshot()
     port.tidy()
-    assert fake.sent == ["release 7", "uhold 7", "update JobId=7 StartTime=now"]
-    row = queue_line("7", EligibleTime=1000, RestartCnt=1)
-    (job,) = look(row).state.waiting
-    assert (job.id, job.submit) == ("7", 900)  # its place in the queue is that of its submission
-    row = queue_line("7", EligibleTime=4000000000, RestartCnt=1)  # its user holds it meanwhile
-    assert look(row, stopped=lambda job: True).state.waiting == ()
-
-
-def test_a_job_that_will_start_in_a_moment_is_not_let_go() -> None:
-    """Released for an instant it could start; it comes to the gate some other way."""
-    row = queue_line("7", Reason="job requeued in held state", EligibleTime=1003, RestartCnt=1)
-    assert look(row, stopped=lambda job: True).stopped == ()
+    assert fake.sent == [f"update JobId=7 {begin_words(1957)}"]
+    (job,) = look(queue_line("7", RestartCnt=1)).state.waiting
+    assert (job.id, job.submit) == ("7", 900)
 
 
 def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
     """Slurm then shows the processors of its tasks, and no range of nodes."""
     row = queue_line(
-        "7", Reason="job requeued in held state", EligibleTime=1100, NumNodes=2, NumCPUs=2,
+        "7", RestartCnt=1, EligibleTime=1100, NumNodes=2, NumCPUs=2,
         OverSubscribe="NO", ReqNodes="n[1-2]", **{"tres-alloc": "cpu=2,mem=62.50G,node=2"},
     )  # fmt: skip
     mark = Touched(pin="n1,n2", wanted="", limit=3600, sharing="NO", gres_per_task="N/A", words="")
@@ -127,7 +203,7 @@ def test_reservations_close_nodes_now_and_bar_long_jobs_before() -> None:
 
 def test_a_new_reservation_holds_for_jobs_seen_before() -> None:
     """What is remembered of a job was understood without it."""
-    seen, line = Remembered(), queue_line("1", EligibleTime=900)
+    seen, line = Remembered(), queue_line("1")
     assert [job.only for job in look(line, remembered=seen).state.waiting] == [()]
     soon = [Window(1500, 9000, ("n1", "n2", "n3"))]
     for _ in range(2):
@@ -162,7 +238,9 @@ def test_shapes_of_jobs() -> None:
 
 def test_a_job_let_through_counts_as_if_it_ran() -> None:
     """No other job is put on its hosts, and it cannot be stopped before it runs."""
-    found = look(queue_line("7", PriorityLong=5, ReqNodes="n[1-2]", Reason="None", NumCPUs=20))
+    line = queue_line("7", EligibleTime=999, ReqNodes="n[1-2]", Reason="None", NumCPUs=20)
+    mark = Touched(pin="n1,n2", wanted="", limit=3600, sharing="NO", gres_per_task="N/A", words="")
+    found = look(line, touched={"7": mark})
     (job,) = found.state.running
     assert (job.place, job.settled, job.ours) == ((("n1", 10), ("n2", 10)), False, True)
 
@@ -205,7 +283,9 @@ def test_a_job_that_squeue_lists_twice_is_one_job() -> None:
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
     loop = drive.make_loop(port, parse_policy("easy"), InMemory(), act=True)
     loop.step()
-    assert [line for line in fake.sent if "release" in line] == ["release 8"]
+    assert [line for line in fake.sent if "now" in line] == [
+        "update JobId=8 ReqNodeList=n1 StartTime=now"
+    ]
 
 
 @pytest.mark.parametrize("cpus", ["0/16/0/169999999999999999999", "0/16", "a/b/c/d"])

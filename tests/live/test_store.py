@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from shadowtime.live.loop import Loop
 from shadowtime.live.record import read_passes
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.gate import lease_end
 from shadowtime.live.slurm.unit import unit_text
 from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
@@ -86,7 +88,7 @@ def test_without_a_state_that_can_be_read_the_memory_is_empty(tmp_path: Path) ->
     fake = FakeSlurm(queue_line("7"), NODES)
     loop = a_loop(fake, StateFile(path, tell=reported.append), reported)
     loop.step()
-    assert "release 7" in fake.sent
+    assert "update JobId=7 ReqNodeList=n1 StartTime=now" in fake.sent
     assert "empty memory" in reported[1]
     assert StateFile(path).load().policy == loop.kept.policy
 
@@ -111,7 +113,8 @@ def test_a_full_disk_stops_no_start(tmp_path: Path) -> None:
         loop.step()
         fake.queue = queue_line("8")
         loop.step()
-    assert [line for line in fake.sent if "release" in line] == ["release 7", "release 8"]
+    started = [line.split()[1] for line in fake.sent if line.endswith("StartTime=now")]
+    assert started == ["JobId=7", "JobId=8"]
     assert len([line for line in reported if "state file" in line]) == 1
     assert len([line for line in reported if "recording" in line]) == 1
     assert not path.exists() and passes.read_bytes() == b""
@@ -255,7 +258,7 @@ def test_control_characters_are_printed_as_escapes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A job, a user or a node with an escape sequence in its name writes nothing to a terminal."""
-    fake = FakeSlurm(queue_line("7\x1b[2J"), NODES)
+    fake = FakeSlurm(queue_line("7\x1b[2J", EligibleTime=lease_end(time.time(), 900)), NODES)
     monkeypatch.setattr(drive, "commands", lambda where: fake)
     monkeypatch.setattr(drive, "refuse_strangers", lambda run: None)
     words = ["live", "slurm", "--policy", "fcfs", "--state", str(tmp_path / "s.json")]

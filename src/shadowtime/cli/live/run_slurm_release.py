@@ -32,8 +32,8 @@ def release_queue(
         kept = store.load()
         port.recall(kept.port)
         rows = port.look()
-        port.look_at_holds(list(rows.values()))
-        plan = plan_release(rows, port.touched, name, relabelled=port.relabelled)
+        now = port.clock.now()
+        plan = plan_release(rows, port.touched, name, now=now, begins=port.begins)
         if show_only:
             for lines in plan.lines.values():
                 print(*map(printable, lines), sep="\n")

@@ -21,6 +21,7 @@ def print_setup(
     folder: str | None,
     partition: str,
     master: tuple[int, ...],
+    lease: int,
 ) -> None:
     """Print the settings and commands for a partition."""
     if unit:
@@ -32,7 +33,9 @@ def print_setup(
     else:
         names, default = _partitions(where, partition)
         masters = sorted({0, *_slurm_user(where), *master})
-        changes = setup.plan_setup(where, partitions=names, default=default, masters=masters)
+        changes = setup.plan_setup(
+            where, partitions=names, default=default, masters=masters, lease=lease
+        )
     for change in changes:
         print(change.diff(), end="")
     if show_only:
@@ -43,11 +46,12 @@ def print_setup(
         setup.carry_out(changes, where)
     print(f"{len(changes)} files changed in {where}; restart slurmctld to apply the changes")
     if undo_it:
-        print("jobs still at the gate stay held: release them with scontrol release")
+        print("jobs still at the gate: Slurm starts them when their leases end, or at once after")
+        print("`shadowtime live slurm release`")
     else:
         print(
-            "Slurm schedules the jobs that wait now until the loop runs with --apply, which holds "
-            "them at the gate"
+            "Slurm schedules the jobs that wait now until the loop runs with --apply, which brings "
+            "them to the gate"
         )
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from shadowtime.cli.common.amounts import Span
 from shadowtime.cli.live import options as live
+from shadowtime.live.slurm.gate import LEASE
 
 
 @click.command("setup")
@@ -28,8 +30,17 @@ from shadowtime.cli.live import options as live
     multiple=True,
     help="A user id that may release jobs besides root and SlurmUser.",
 )
+@click.option(
+    "--lease",
+    metavar="TIME",
+    type=Span(),
+    default=LEASE,
+    help="If no loop runs for this time, Slurm schedules the jobs by itself. [default: 15m]",
+)
 def command(**given: Any) -> None:
-    """Hold every job of the partitions at a gate until the loop releases it.
+    """Let every job of the partitions wait at a gate until the loop releases it.
+
+    The gate is a lease: if no loop runs for a while (--lease), Slurm schedules the jobs by itself.
 
     Two files in the folder of slurm.conf change: slurm.conf itself and job_submit.lua; an existing
     script is kept and called first. Slurm reads them after `systemctl restart slurmctld`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.live.port import Outcome, Start
+from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.squeue import NONE
@@ -12,7 +13,7 @@ from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.live.port import Decision
     from shadowtime.slurmtext.squeue import QueueRow
@@ -21,24 +22,22 @@ if TYPE_CHECKING:
 def start_lines(
     decision: Start,
     *,
-    restarted: bool = False,
     row: QueueRow | None = None,
     gres: str = "",
     nodes: Range = (0, 0),
     mark: str = "",
 ) -> list[str]:
-    """Name the hosts, then open the gate.
+    """Name the hosts and open the gate, which is one command: done as a whole or not at all.
 
-    A job that was stopped waits two minutes unless its begin time is set to now. What the policy
-    counts and the job in ``row`` does not request is added to it: exclusive nodes, and the
-    bandwidth of a task under the name ``gres``. A job that requests a range of ``nodes`` gets
-    exactly the number of these: Slurm would add others to them. ``mark`` goes into the same
+    What the policy counts and the job in ``row`` does not request is added to it: exclusive nodes,
+    and the bandwidth of a task under the name ``gres``. A job that requests a range of ``nodes``
+    gets exactly the number of these: Slurm would add others to them. ``mark`` goes into the same
     command.
 
     Examples
     --------
-    >>> start_lines(Start(job="3_1", place=(("n1", 4), ("n2", 4))), restarted=True)
-    ['update JobId=3_1 ReqNodeList=n1,n2 StartTime=now', 'release 3_1']
+    >>> start_lines(Start(job="3_1", place=(("n1", 4), ("n2", 4))))
+    ['update JobId=3_1 ReqNodeList=n1,n2 StartTime=now']
     """
     hosts = ",".join(host for host, _ in decision.place)
     words = [f"update JobId={decision.job}", f"ReqNodeList={hosts}"]
@@ -46,8 +45,7 @@ def start_lines(
         words.append(f"Partition={decision.partition}")
     if adds_nodes(decision, nodes):
         words.append(f"NumNodes={len(decision.place)}-{len(decision.place)}")
-    if restarted:
-        words.append("StartTime=now")
+    words.append("StartTime=now")
     if decision.limit > 0:
         words.append(f"TimeLimit={-(-decision.limit // 60)}")
     if row is not None and decision.alone and row.sharing != "NO":
@@ -62,7 +60,7 @@ def start_lines(
         most = max(-(-procs // max(1, row.per_task)) for _, procs in decision.place)
         words.append(f"TasksPerNode={most}")
     words += [mark] if mark else []
-    return [" ".join(words), f"release {decision.job}"]
+    return [" ".join(words)]
 
 
 def shares_nodes(decision: Decision) -> bool:
@@ -124,7 +122,7 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
 
 
 def stop_lines(job: str, mark: str = "") -> list[str]:
-    """Back into the queue, at the gate, if it still runs.
+    """Back into the queue, if it still runs; Slurm does not start it again for two minutes.
 
     ``Incomplete`` makes slurmctld check the state atomically: a job that has just ended is not
     touched, and would be run again without it. Suspending first is not safe: nodes may carry out a
@@ -135,24 +133,46 @@ def stop_lines(job: str, mark: str = "") -> list[str]:
     Examples
     --------
     >>> stop_lines("7")
-    ['requeuehold Incomplete 7']
+    ['requeue Incomplete 7']
     """
     noted = [f"update JobId={job} {mark}"] if mark else []
-    return [*noted, f"requeuehold Incomplete {job}"]
+    return [*noted, f"requeue Incomplete {job}"]
 
 
-def to_the_gate_lines(job: str) -> list[str]:
-    """A stopped job from Slurm's hold after a requeue to that of the gate, where loops find it.
-
-    Slurm does not replace one hold with the other. In between the job cannot start: its delay of
-    two minutes ends once it is held again.
+def gate_lines(job: str, begin: str, undo: str = "") -> list[str]:
+    """To the gate, as it was before its start: ``begin`` is the end of its lease.
 
     Examples
     --------
-    >>> to_the_gate_lines("7")
-    ['release 7', 'uhold 7', 'update JobId=7 StartTime=now']
+    >>> gate_lines("7", "StartTime=2026-01-01T10:15:37", "ReqNodeList=n[1-2]")
+    ['update JobId=7 StartTime=2026-01-01T10:15:37 ReqNodeList=n[1-2]']
     """
-    return [f"release {job}", f"uhold {job}", f"update JobId={job} StartTime=now"]
+    return [" ".join(filter(None, (f"update JobId={job}", begin, undo)))]
+
+
+def together(jobs: Iterable[str]) -> list[str]:
+    """Jobs as scontrol's arguments: the tasks of an array in one, else Slurm would split them off.
+
+    Examples
+    --------
+    >>> together(["8_4", "7", "8_2", "8_3", "8_7"])
+    ['8_[2-4,7]', '7']
+    """
+    tasks: dict[str, list[int]] = {}
+    for job in jobs:
+        array, _, task = job.partition("_")
+        tasks.setdefault(array, []).extend([int(task)] if task.isdigit() else [])
+    return [f"{array}_[{_ranges(sorted(own))}]" if own else array for array, own in tasks.items()]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
 
 
 def asks_for(row: QueueRow, gres: str) -> bool:
@@ -160,36 +180,32 @@ def asks_for(row: QueueRow, gres: str) -> bool:
     return gres in row.gres_names
 
 
-def take_back_lines(job: str, undo: str = "") -> list[str]:
-    """Back to the gate, as it was before its start.
-
-    Examples
-    --------
-    >>> take_back_lines("7", "ReqNodeList=n[1-2]")
-    ['uhold 7', 'update JobId=7 ReqNodeList=n[1-2]']
-    """
-    return [f"uhold {job}", *undo_lines(job, undo)]
-
-
 def undo_lines(job: str, undo: str) -> list[str]:
     """As it was before its start, if a start has changed it."""
     return [f"update JobId={job} {undo}"] if undo else []
 
 
-def hand_over_lines(job: str, undo: str = "") -> list[str]:
-    """Released with its user's own request, behind every job that the loop releases.
+def hand_over_lines(job: str, undo: str = "", *, held: bool = False) -> list[str]:
+    """Given to Slurm with its user's own request, behind every job that the loop releases.
 
-    Slurm accepts a priority only for released jobs.
+    The priority comes first, so that Slurm never sees the job with another one. ``held``: whether
+    Slurm holds it, as it does with a job that it could not run; it accepts a priority only without.
 
     Examples
     --------
     >>> hand_over_lines("7")
-    ['release 7', 'update JobId=7 Priority=1']
+    ['update JobId=7 Priority=1', 'update JobId=7 StartTime=now']
     """
-    return [*undo_lines(job, undo), f"release {job}", f"update JobId={job} Priority={LAST}"]
+    return [
+        *([f"release {job}"] if held else []),
+        f"update JobId={job} Priority={LAST}",
+        *gate_lines(job, "StartTime=now", undo),
+    ]
 
 
-def outcome(decision: Decision, row: QueueRow | None, complaints: Sequence[str]) -> Outcome:
+def outcome(
+    decision: Decision, row: QueueRow | None, complaints: Sequence[str], *, now: float
+) -> Outcome:
     """Whether a decision took effect, by the job's state afterwards."""
     hint = next((line for line in complaints if _about(line, decision.job)), "") or "; ".join(
         complaints[:1]
@@ -197,11 +213,12 @@ def outcome(decision: Decision, row: QueueRow | None, complaints: Sequence[str])
     if row is None:
         return Outcome(decision, False, hint or "Slurm no longer knows it")
     if isinstance(decision, Start):
-        done = row.state in HOLDS or (row.state == "PENDING" and row.priority > 0)
+        waits = row.state == "PENDING" and row.priority > 0
+        done = row.state in HOLDS or (waits and not leased(row.eligible, now))
         ended = row.state not in HOLDS | {"PENDING"} and row.nodes != ""
         if done or ended:
             return Outcome(decision, True)
-    elif row.priority == 0 and row.state in ("PENDING", "COMPLETING"):
+    elif row.state in ("PENDING", "COMPLETING"):
         return Outcome(decision, True)
     return Outcome(decision, False, hint or f"Slurm left it {row.state.lower()} ({row.reason})")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
+from shadowtime.live.slurm.gate import LEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,14 @@ TIMEOUT = Option(
     default=20.0,
     metavar="SECONDS",
     help="Time limit of each of the cluster's commands.",
+)
+LEASE_OPTION = Option(
+    name="--lease",
+    kind="span",
+    default=LEASE,
+    metavar="TIME",
+    help="With --apply: if the loop gives no sign of life for this time, Slurm schedules the jobs "
+    "by itself.  [default: 15m]",
 )
 SHAPE_HELP = (
     "How the policy sees the machine. [default: nodes for policies that share bandwidth; site for "
@@ -107,7 +116,7 @@ SLURM = Backend(
     shadowtime live slurm --policy mine.py:mine --pass-limit 2 --fallback easy
     """,
     connect=connect,
-    options=(PARTITION, GRES, TIMEOUT),
+    options=(PARTITION, GRES, TIMEOUT, LEASE_OPTION),
     shapes=("pool", "hosts", "nodes", "site"),
     shape_help=SHAPE_HELP,
     every=0.25,

@@ -74,10 +74,10 @@ class Details:
         """
         wanted: dict[str, tuple[object, ...]] = {}
         for row in rows:
-            pending = row.state == "PENDING" and row.priority == 0
+            pending = row.state == "PENDING"
             informative = row.node_count > 1 or site
             if pending or (row.state == "RUNNING" and informative):
-                wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
+                wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts)
         again = comments and not 0 <= now - self._comments_at < COMMENTS_EVERY
         if again:
             self._comments_at = now

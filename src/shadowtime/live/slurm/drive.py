@@ -22,6 +22,7 @@ from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
+from shadowtime.live.slurm.gate import LEASE
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
 from shadowtime.policy.snapshot import name_of
@@ -45,6 +46,8 @@ class Where:
     partition: str = ""
     gres: tuple[str, ...] = ()
     timeout: float = 20.0
+    lease: int = LEASE
+    """Seconds after which Slurm schedules by itself if the loop gives no sign of life."""
 
 
 def commands(where: Where) -> Commands:
@@ -56,7 +59,7 @@ def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = 
     """A port to the Slurm that SLURM_CONF names."""
     run = run or commands(where)
     scope = look_at(run, partition=where.partition, gres=where.gres)
-    return SlurmPort(run=run, clock=clock or SystemClock(), scope=scope)
+    return SlurmPort(run=run, clock=clock or SystemClock(), scope=scope, lease=where.lease)
 
 
 def wait_for_port(
@@ -153,8 +156,7 @@ def watcher_of(run: Runner) -> LogWatcher | None:
 
 
 def attach(port: SlurmPort, loop: Loop) -> None:
-    """Let the port ask the loop's memory which jobs it knows and which it has stopped."""
-    port.known = lambda job: job in loop.kept.memory.jobs
+    """Let the port ask the loop's memory which jobs it has stopped."""
     port.stopped = lambda job: job in loop.kept.memory.jobs and loop.kept.memory.jobs[job].kills > 0
 
 

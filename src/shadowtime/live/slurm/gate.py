@@ -1,8 +1,14 @@
-"""The gate: a submit plug-in that holds every job of a partition until the loop releases it.
+"""The gate: a submit plug-in that lets no job of a partition start before the loop says so.
 
-A hold by the job's own user is distinguished from the gate by the begin time: the gate sets it far
-ahead when a user holds, and to now when the user releases; the job stays at the gate meanwhile. A
-job that its user moves into the partition is held at the gate, one moved out of it is released.
+The gate is a *lease*. A job is given a begin time some minutes ahead, which the loop keeps moving:
+while the loop lives, no job starts by itself. When the loop is gone for longer than the lease, the
+begin times pass and Slurm schedules the jobs, as if there were no gate; when the loop returns it
+takes over those that still wait.
+
+A begin time of the gate is told apart from that of a user by its second: the gate's are always
+:data:`SECOND` seconds past a minute, and a user's that would be there is moved by one second. So no
+memory is needed to recognise it, and the jobs keep their priorities, holds and comments: a hold is
+always that of a user or of an operator.
 """
 
 from __future__ import annotations
@@ -11,13 +17,17 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 MARK = "-- The gate of shadowtime live slurm"
+LEASE = 900
+"""Seconds for which Slurm leaves the jobs to a loop that gives no sign of life."""
+SECOND = 37
+"""The second of the minute at which leases end."""
+LONGEST = 86_400
+"""Seconds: no lease is longer, so that a begin time further ahead is a user's."""
 FAR = 4_000_000_000
-"""The begin time of a job that its user holds."""
-HELD = "JobHeldUser"
-"""Slurm's reason for jobs at the gate: its priority of 0 at submission counts as their user's."""
+"""The begin time that gates before 0.3 gave to jobs that their users held."""
 SITE = "job_submit.site.lua"
 """Where the site's own script goes; the gate calls it first."""
 
@@ -25,9 +35,9 @@ _SCRIPT = """%MARK%: jobs of these partitions wait until the loop lets them thro
 -- Written by `shadowtime live slurm setup`; `shadowtime live slurm setup --undo` takes it away.
 local partitions = %PARTITIONS%
 local everything = %DEFAULT% -- also jobs that name no partition
-local masters = %MASTERS% -- who may release and re-prioritise
-local far = %FAR% -- the begin time of a job that its user holds
-local released = 4294967295 -- as scontrol release writes it
+local masters = %MASTERS% -- whose changes are not looked at
+local lease = %LEASE% -- seconds after which Slurm starts jobs if no loop runs
+local second = %SECOND% -- of the minute: where leases end, and no begin time of a user's
 local site_submit, site_modify
 
 local chunk = loadfile(%SITE%)
@@ -44,15 +54,21 @@ local function gated(wanted)
   return false
 end
 
+local function at_the_gate(begin) -- a user's own begin time, or the end of a lease
+  local now = os.time()
+  if begin ~= nil and begin > now then
+    if begin % 60 == second then return begin + 1 end
+    return begin
+  end
+  return now + lease + (second - now - lease) % 60
+end
+
 function slurm_job_submit(job, parts, uid)
   if site_submit then
     local code = site_submit(job, parts, uid)
     if code ~= slurm.SUCCESS then return code end
   end
-  if gated(job.partition) then
-    if job.priority == 0 then job.begin_time = far end
-    job.priority = 0
-  end
+  if gated(job.partition) then job.begin_time = at_the_gate(job.begin_time) end
   return slurm.SUCCESS
 end
 
@@ -65,22 +81,17 @@ function slurm_job_modify(job, record, parts, uid)
   local from = gated(record.partition)
   local to = from
   if job.partition ~= nil and job.partition ~= "" then to = gated(job.partition) end
-  if to and not from then -- it comes in: to the gate with it
-    if record.priority == 0 or job.priority == 0 then job.begin_time = far end
-    job.priority = 0
-  elseif from and not to then -- it goes out: only its user may hold it there
-    if record.begin_time == far then
-      job.begin_time = os.time()
-    elseif record.priority == 0 and job.priority == slurm.NO_VAL then
-      job.priority = released
-    end
-  elseif from and job.priority ~= slurm.NO_VAL then
-    if job.priority == 0 then
-      job.begin_time = far
-    else
-      job.begin_time = os.time()
-      job.priority = slurm.NO_VAL
-    end
+  local given = job.begin_time ~= nil and job.begin_time > 0
+  local begin = record.begin_time -- Slurm 22.05 does not tell it: the loop sees to those then
+  local leased = begin ~= nil and begin > os.time() and begin % 60 == second
+  if to and given then
+    job.begin_time = at_the_gate(job.begin_time)
+  elseif to and not from then -- it comes in
+    job.begin_time = at_the_gate(begin)
+  elseif from and not to and leased and not given then -- it goes out
+    job.begin_time = os.time()
+  elseif to and record.priority == 0 and job.priority ~= 0 and job.priority ~= slurm.NO_VAL then
+    if begin ~= nil and not leased then job.begin_time = at_the_gate(begin) end -- a release
   end
   return slurm.SUCCESS
 end
@@ -90,12 +101,17 @@ return slurm.SUCCESS
 
 
 def gate_script(
-    partitions: Sequence[str], *, default: bool, masters: Sequence[int], site: str
+    partitions: Sequence[str],
+    *,
+    default: bool,
+    masters: Sequence[int],
+    site: str,
+    lease: int = LEASE,
 ) -> str:
     """The script for job_submit/lua.
 
-    ``default``: whether one of the partitions is the default one; ``masters``: user ids that may
-    release; ``site``: path of the site's own script, if there is one.
+    ``default``: whether one of the partitions is the default one; ``masters``: user ids whose
+    changes of jobs are not looked at; ``site``: path of the site's own script, if there is one.
 
     Examples
     --------
@@ -107,7 +123,8 @@ def gate_script(
         "%MARK%": MARK,
         "%PARTITIONS%": _table(json.dumps(name) for name in partitions),
         "%DEFAULT%": "true" if default else "false",
-        "%FAR%": str(FAR),
+        "%LEASE%": str(lease),
+        "%SECOND%": str(SECOND),
         "%MASTERS%": _table(str(uid) for uid in masters),
         "%SITE%": json.dumps(site),
     }
@@ -117,5 +134,41 @@ def gate_script(
     return text
 
 
-def _table(keys: object) -> str:
-    return "{" + ",".join(f"[{key}]=true" for key in keys) + "}"  # type: ignore[attr-defined]
+def _table(keys: Iterable[str]) -> str:
+    return "{" + ",".join(f"[{key}]=true" for key in keys) + "}"
+
+
+def lease_end(now: float, lease: int) -> int:
+    """When a lease that begins now ends: at the first such second after its duration.
+
+    Examples
+    --------
+    >>> lease_end(600, 900), lease_end(658, 900)
+    (1537, 1597)
+    """
+    end = int(now) + lease
+    return end + (SECOND - end) % 60
+
+
+def leased(begin: int, now: float) -> bool:
+    """Whether a begin time is the end of a lease that has not ended.
+
+    Examples
+    --------
+    >>> leased(1537, now=600), leased(1537, now=1537), leased(1538, now=600)
+    (True, False, False)
+    """
+    return begin % 60 == SECOND and now < begin <= now + LONGEST + 60
+
+
+def begin_words(begin: int) -> str:
+    """A begin time as an argument of scontrol, in local time.
+
+    Examples
+    --------
+    >>> begin_words(86400)[:15], len(begin_words(86400))
+    ('StartTime=1970-', 29)
+    """
+    from datetime import datetime
+
+    return f"StartTime={datetime.fromtimestamp(begin):%Y-%m-%dT%H:%M:%S}"

@@ -2,8 +2,8 @@
 
 The state file may be lost while a released job waits for the nodes that the loop has named. So the
 command that names them also writes the original request into the job's AdminComment: both are done
-or neither is, and slurmctld keeps them together. A stop is noted there too: Slurm's hold after a
-requeue looks the same whether the loop or an operator has asked for it.
+or neither is, and slurmctld keeps them together. A stop is noted there too: Slurm's delay after a
+requeue looks the same whether the loop has asked for it or a node has failed.
 """
 
 from __future__ import annotations

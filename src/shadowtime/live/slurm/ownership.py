@@ -1,14 +1,13 @@
-"""Who may start a pending job: the loop, Slurm, or its user, by a release."""
+"""Who may start a pending job: the loop, Slurm, or nobody yet."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.beyond import HANDED_OVER
-from shadowtime.live.slurm.gate import FAR
+from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.relabelled import BAD
-from shadowtime.live.slurm.requeued import REQUEUED, not_before
+from shadowtime.live.slurm.requeued import not_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 RELEASED = "let through"
 SLURMS = "Slurm schedules it"
+BAD = "BadConstraints"
+"""The reason of jobs that Slurm has held because it could not run them where they were sent."""
 
 
 def why_not_ours(
@@ -27,28 +28,32 @@ def why_not_ours(
     *,
     named: bool,
     ends: Ends,
-    at_gate: bool,
+    begin: int = 0,
 ) -> str:
     """Why a pending job does not wait at the gate; empty if it does.
 
-    ``named``: whether the hosts it asks for are the ones that we named; ``at_gate``: whether a
-    hold would be the gate's.
+    ``named``: whether the hosts it asks for are the ones that we named; ``begin``: the begin time
+    that a lease has replaced, if there was one.
     """
-    if row.priority > 0 and row.priority != LAST:
-        held_back = row.reason in ("Dependency", "BeginTime", "JobArrayTaskLimit")
-        if row.wanted and (named or not held_back):
-            return RELEASED
-        return SLURMS
+    if row.priority == 0:
+        if not row.reason.startswith(BAD):
+            return f"it is held ({row.reason})"
+        if named or not leased(row.eligible, now):
+            return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
+        # The scheduler sched/builtin also tries the job behind one of several partitions, whether
+        # it may start or not, and writes this down: the job has never been let through.
     if row.priority == LAST:
         return f"{HANDED_OVER}, which reports {row.reason}"
-    if row.reason.startswith(BAD) and not at_gate:
-        return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
-    back = (REQUEUED in row.reason or row.restarts > 0) and stopped(row.id)
-    if not (at_gate or (back and REQUEUED in row.reason)):
-        return f"it is held ({row.reason})"
-    # Of a job that the loop has stopped the two minutes are ours to skip, its user's hold is not.
-    if row.eligible > now and not (back and row.eligible < FAR):
-        return not_before(row)
+    back = row.restarts > 0 and stopped(row.id)
+    if row.eligible > now:
+        # Of a job that the loop has stopped, the two minutes that Slurm adds are ours to skip.
+        if not leased(row.eligible, now) and not back:
+            return not_before(row.eligible, requeued=row.restarts > 0)
+        if begin > now:
+            return not_before(begin, requeued=row.restarts > 0)
+    elif not back or named:
+        held_back = row.reason in ("Dependency", "JobArrayTaskLimit")
+        return RELEASED if row.wanted and (named or not held_back) else SLURMS
     unmet = "unfulfilled" in row.dependency and not ends.met(row.dependency)
     if unmet or "failed" in row.dependency:
         return f"it depends on others ({row.dependency})"

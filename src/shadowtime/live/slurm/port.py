@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.runner import checked, side_by_side
 from shadowtime.live.slurm.act import (
+    gate_lines,
     outcome,
     rows_by_id,
     shares_nodes,
     start_lines,
     stop_lines,
+    together,
     undo_lines,
 )
 from shadowtime.live.slurm.beyond import with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
-from shadowtime.live.slurm.gate import HELD
+from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
+from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.late import LateStarts
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
-from shadowtime.live.slurm.relabelled import ArrayRests, Followers
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
-from shadowtime.live.slurm.requeued import REQUEUED, Requeued
+from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 TRIES = 5
 """Number of polls at which a restarted loop queries marks, until they are shown."""
 AT_ONCE = 200
-"""The largest number of jobs repaired in one session."""
+"""The largest number of jobs repaired in one session, and of leases renewed."""
 RESERVATIONS_EVERY = 15.0
 
 
@@ -60,16 +62,15 @@ RESERVATIONS_EVERY = 15.0
 class SlurmPort:
     """Slurm through its commands; see :class:`shadowtime.live.port.Port`.
 
-    ``known`` returns whether the loop remembers a job: only such jobs are returned to the gate, and
-    a released job that is not known has bypassed the gate; ``stopped`` whether the loop has stopped
-    it, which lets it wait again.
+    ``stopped`` returns whether the loop has stopped a job, which lets it wait again; ``lease`` is
+    for how many seconds Slurm leaves the jobs to a loop that is gone.
     """
 
     run: Runner
     clock: Clock
     scope: Scope
     name: str = "slurm"
-    known: Callable[[str], bool] = lambda job: True
+    lease: int = LEASE
     stopped: Callable[[str], bool] = lambda job: False
     sorted: Sorted | None = None
     """The last snapshot, with the jobs that are not touched."""
@@ -88,15 +89,16 @@ class SlurmPort:
         self._handed: dict[str, str] = {}
         self._late = LateStarts()
         self._let_go: dict[str, None] = {}
-        """Known jobs that an operator has released."""
-        self._returning: dict[str, None] = {}
-        """Jobs that were stopped and have not been seen at the gate since."""
+        """Jobs that an operator has let through."""
+        self._leases: dict[str, int] = {}
+        """When the lease of each job at the gate ends, as last seen; of held jobs too, so that
+        they come to the gate when they are released."""
+        self._left: list[str] = []
+        """Jobs that have left the partitions with a lease."""
+        self._begins: dict[str, int] = {}
+        """The begin times of users, and Slurm's after a requeue, that leases have replaced."""
         self._requeued = Requeued()
         self._sender = Sender()
-        self.arrays = ArrayRests()
-        """Arrays whose remaining tasks may be relabelled."""
-        self.followers = Followers()
-        """Jobs that may be relabelled because of the job before them."""
         self._remembered = Remembered()
         self._look = SiteLook(self._ask)
         self._sent: dict[str, Held] = {}
@@ -132,7 +134,7 @@ class SlurmPort:
         """What Slurm reports now, on the model of a site."""
         nodes_of(nodes, self.scope)  # raises if the partitions have none
         named = {row.reservation for row in rows} - {*NONE}
-        busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
+        busy = any(row.state == "PENDING" and leased(row.eligible, now) for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)
         model = OnSite(
             site,
@@ -152,7 +154,7 @@ class SlurmPort:
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
-        self.look_at_holds(rows)
+        self._look_at_leases(rows, now)
         self.sorted = sort_jobs(
             rows,
             nodes,
@@ -163,21 +165,13 @@ class SlurmPort:
             details=self._details.by_job,
             placed=self.placed,
             stopped=self._was_stopped,
-            known=lambda job: job in self._let_go or self.known(job),
+            let_go=self._let_go,
             remembered=self._remembered,
             touched=self._touched,
-            relabelled=self.arrays.relabelled,
-            mislabelled=self.followers.relabelled,
-            returning=self._returning,
+            begins=self._begins,
         )
         alone = with_own_reasons(self.sorted.ineligible, self._handed)
         self.sorted = replace(self.sorted, ineligible=alone)
-        for row in rows:
-            if row.state == "PENDING" and row.reason.startswith(HELD):
-                self._returning.pop(row.id, None)
-        self._let_go.update(dict.fromkeys(self.sorted.slurms))
-        # A slurmctld that restarts before the hold is put right calls it an operator's.
-        self._returning |= dict.fromkeys(self.sorted.mislabelled)
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
@@ -199,13 +193,13 @@ class SlurmPort:
                     undone
                     + start_lines(
                         decision,
-                        restarted=row is not None and row.restarts > 0,
                         row=row,
                         gres=self.scope.bandwidth,
                         nodes=self._details.nodes(decision.job),
                         mark=mark_words(self._touched.get(decision.job)),
                     )
                 )
+                self._leases.pop(decision.job, None)
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
         starts = {decision.job for decision in decisions if isinstance(decision, Start)}
@@ -213,13 +207,8 @@ class SlurmPort:
             self.clock.sleep(pause)
         complaints = self._send(lines)
         after = self.look()
-        found = [outcome(decision, after.get(decision.job), complaints) for decision in decisions]
-        for one in found:
-            if one.done and isinstance(one.decision, Start):
-                self._returning.pop(one.decision.job, None)
-            elif one.done:
-                self._returning[one.decision.job] = None
-        return found
+        now = self.clock.now()
+        return [outcome(one, after.get(one.job), complaints, now=now) for one in decisions]
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
         """Record what starts are about to overwrite, and stops, for a later process."""
@@ -236,7 +225,6 @@ class SlurmPort:
                 mark = touch(decision, row, known, self.scope.bandwidth, nodes, commented=commented)
                 if mark is not None:
                     self._touched[job] = mark
-                self.arrays.let_through(job)
 
     def _forget(self, rows: Sequence[QueueRow]) -> None:
         """Drop the records of jobs that Slurm no longer lists."""
@@ -244,8 +232,7 @@ class SlurmPort:
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
             self.placed, self._sent, self._touched, self._handed, self._late.count,
-            self._let_go,
-            self._returning, self._sender.refused, self._leftover,
+            self._let_go, self._begins, self._sender.refused, self._leftover,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -260,15 +247,18 @@ class SlurmPort:
         """What starts have overwritten of jobs' own requests."""
         return self._touched
 
+    @property
+    def begins(self) -> Mapping[str, int]:
+        """Begin times of users, and Slurm's after a requeue, that leases have replaced."""
+        return self._begins
+
     def memory(self) -> Mapping[str, Any]:
         """What a restarted loop must know, as plain values."""
         return {
             "touched": {job: list(mark) for job, mark in self._touched.items()},
             "handed": dict(self._handed),
             "let_go": list(self._let_go),
-            "returning": list(self._returning),
-            "arrays": self.arrays.known,
-            "followers": self.followers.known,
+            "begins": dict(self._begins),
             "refused": list(self._sender.refused),
         }
 
@@ -281,15 +271,12 @@ class SlurmPort:
             self._handed = {str(job): str(why) for job, why in handed.items()}
         if isinstance(memory.get("let_go"), list):
             self._let_go = {str(job): None for job in memory["let_go"]}
-        if isinstance(memory.get("returning"), list):
-            self._returning = {str(job): None for job in memory["returning"]}
+        if isinstance(memory.get("begins"), dict):
+            begins = memory["begins"].items()
+            self._begins = {str(job): begin for job, begin in begins if isinstance(begin, int)}
         if isinstance(memory.get("refused"), list):
             now = self.clock.steady()
             self._sender.refused = {str(job): now for job in memory["refused"]}
-        if isinstance(memory.get("arrays"), list):
-            self.arrays = ArrayRests(str(array) for array in memory["arrays"])
-        if isinstance(memory.get("followers"), dict):
-            self.followers = Followers(memory["followers"])
 
     def tidy(self) -> list[str]:
         """Repair inconsistencies; returns what was done, in words.
@@ -300,15 +287,14 @@ class SlurmPort:
         job that was released and did not start is returned to the gate, and handed to Slurm if that
         happens twice; one that Slurm itself has requeued with a delay is returned at once, and that
         does not count as a failure. Jobs beyond the model are handed to Slurm. A job that bypassed
-        the gate is held there, and so is a stopped one: a loop that has lost its memory finds it
-        there. The rest of an array is held by the gate again if Slurm has reported an operator's
-        hold.
+        the gate, or whose lease has ended, is brought there, and so is a stopped one: a loop that
+        has lost its memory finds it there. Leases of which a third has passed are renewed.
         """
         if self.sorted is None:
             return []
         waiting = [job.id for job in self.sorted.state.waiting if job.id in self._touched]
-        # The mark of a stopped job shows whose hold it is: it stays until the gate holds the job.
-        self._restore([job for job in waiting if REQUEUED not in self._rows[job].reason])
+        # The mark of a stopped job shows that it is ours: it stays until the job is at the gate.
+        self._restore([job for job in waiting if job not in self.sorted.stopped])
         late = self._late.find(
             self.sorted.released, self._rows, now=self.clock.now(), steady=self.clock.steady()
         )
@@ -320,23 +306,59 @@ class SlurmPort:
             taken=[job for job in self._changeable(late) if job not in beyond],
             delayed=self._changeable(self.sorted.delayed)[:AT_ONCE],
             slipped=self._changeable(self.sorted.slipped)[:AT_ONCE],
-            relabelled=self._changeable(self.sorted.mislabelled)[:AT_ONCE],
             stopped=self._changeable(self.sorted.stopped)[:AT_ONCE],
+            mislabelled=self._changeable(self.sorted.mislabelled)[:AT_ONCE],
         )
-        lines = repairs.lines(self._undo)
-        lines += [[line] for line in self.arrays.hold_lines()]
+        end = lease_end(self.clock.now(), self.lease)
+        lines = repairs.lines(self._undo, begin_words(end), held=self._held)
+        lines += [gate_lines(job, begin_words(end)) for job in self._old_leases()]
+        lines += [gate_lines(job, "StartTime=now") for job in self._changeable(self._left)]
         if not lines:
             return []
         self._send(lines)
         made = repairs.only(self._changeable)
+        self._begins |= {job: self._rows[job].eligible for job in made.delayed}
         for job in (*made.beyond, *made.taken, *made.delayed):
-            self.arrays.taken_back(job)
             self.placed.pop(job, None)
             self._sent.pop(job, None)
             self._touched.pop(job, None)
-        words = made.words(self._handed, self.sorted.released, self._rows)
+        words = made.words(
+            self._handed, self.sorted.released, lambda job: self._rows[job].restarts > 0
+        )
         self._handed |= made.beyond
         return words
+
+    def _old_leases(self) -> list[str]:
+        """Jobs at the gate whose leases are to be renewed, the oldest first."""
+        old = self.clock.now() + self.lease * 2 / 3
+        due = sorted((end, job) for job, end in self._leases.items() if end <= old)
+        return self._changeable(together(job for _, job in due))[:AT_ONCE]
+
+    def _look_at_leases(self, rows: Sequence[QueueRow], now: float) -> None:
+        """Learn when leases end, and which an operator has ended.
+
+        A begin time that was reached although the lease had not ended is an operator's doing: such
+        a job is left to Slurm. One whose lease has ended was left alone by a loop that was away.
+        """
+        driven, before, self._leases, self._left = self.scope.driven, self._leases, {}, []
+        for row in rows:
+            if row.state != "PENDING" or row.priority == LAST:
+                continue
+            ours = not driven.isdisjoint(row.partition.split(","))
+            if leased(row.eligible, now):
+                if ours:
+                    self._leases[row.id] = row.eligible
+                elif row.id in before:
+                    self._left.append(row.id)
+                self._let_go.pop(row.id, None)
+            elif row.priority == 0:
+                if ours and leased(row.eligible, row.eligible - 1):  # it has ended
+                    self._leases[row.id] = row.eligible
+            elif row.eligible <= now < before.get(row.id, 0) and row.id not in self._touched:
+                self._let_go[row.id] = None
+
+    def _held(self, job: str) -> bool:
+        return self._rows[job].priority == 0
 
     def _was_stopped(self, job: str) -> bool:
         """Whether the loop has stopped a job, according to its memory or the job's own mark."""
@@ -363,15 +385,6 @@ class SlurmPort:
         now = self.clock.steady()
         return [job for job in jobs if not self._sender.rests(job, now)]
 
-    def look_at_holds(self, rows: Sequence[QueueRow]) -> None:
-        """Learn from Slurm's rows which holds it has relabelled."""
-        self.followers.look(rows)
-        self.arrays.look(rows)
-
-    def relabelled(self, row: QueueRow) -> bool:
-        """Whether a hold is that of the gate although Slurm reports another."""
-        return self.arrays.relabelled(row) or self.followers.relabelled(row)
-
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""
         return dict(rows_by_id(self._queue(self._ask(SQUEUE))))
@@ -388,10 +401,6 @@ class SlurmPort:
             lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
             marks = parse_marks(self._ask(MARKS), lasting)
             self._touched |= marks
-            self.arrays.recover(marks)
-            back = {row.id for row in rows if row.state in ("PENDING", "COMPLETING")}
-            stopped = {job for job, mark in marks.items() if mark.stopped and job in back}
-            self._returning |= dict.fromkeys(stopped)
             self._ask_marks = 0
         return rows
 

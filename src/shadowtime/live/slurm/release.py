@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.live.slurm.act import undo_lines
-from shadowtime.live.slurm.gate import FAR, HELD
+from shadowtime.live.slurm.act import gate_lines
+from shadowtime.live.slurm.gate import FAR, begin_words, leased
 from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.relabelled import BAD
-from shadowtime.live.slurm.requeued import REQUEUED
+from shadowtime.live.slurm.ownership import BAD
 from shadowtime.live.slurm.sending import session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from shadowtime.live.slurm.port import SlurmPort
     from shadowtime.live.slurm.touched import Touched
@@ -36,27 +35,28 @@ def plan_release(
     touched: Mapping[str, Touched],
     partition: str,
     *,
-    relabelled: Callable[[QueueRow], bool] = lambda row: False,
+    now: float,
+    begins: Mapping[str, int] | None = None,
 ) -> Plan:
     """How to return a queue.
 
     Rules
     -----
-    The original request of a job at the gate is restored and the job is released; so is one that
-    the loop has stopped. A job that was handed to Slurm at the lowest priority gets its ordinary
-    one: it is held and released. A released job that has not started loses the nodes that the loop
-    named. A job that its user holds stays held, in Slurm's own way: the gate had set its begin time
-    far ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched;
-    a job at the gate that Slurm has ``relabelled`` as such is released.
+    The lease of a job is ended, or replaced by the begin time that it had before (``begins``), and
+    what a start has overwritten of its own request is restored. A job that was handed to Slurm at
+    the lowest priority gets its ordinary one: it is held and released. Holds of users and of
+    operators stay, with what gates before 0.3 had written beside them taken away. Jobs that Slurm
+    schedules already are not touched.
 
     Examples
     --------
     >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
-    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
-    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
-    >>> plan_release({"7": row, "8": row._replace(reason="JobHeldAdmin")}, {}, "batch")
-    Plan(lines={'7': ['release 7']}, stay={'8': 'it is held (JobHeldAdmin)'})
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
+    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "BeginTime"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)._replace(eligible=1537)
+    >>> held = row._replace(priority=0, eligible=0, reason="JobHeldUser")
+    >>> plan_release({"7": row, "8": held}, {}, "batch", now=600)
+    Plan(lines={'7': ['update JobId=7 StartTime=now']}, stay={'8': 'it is held (JobHeldUser)'})
     """
     lines: dict[str, list[str]] = {}
     stay: dict[str, str] = {}
@@ -64,23 +64,22 @@ def plan_release(
         if row.state != "PENDING" or set(partition.split(",")).isdisjoint(row.partition.split(",")):
             continue
         mark = touched.get(job)
-        named = mark is not None and mark.ours(row)
-        undo = undo_lines(job, mark.undo) if mark is not None and named else []
+        undo = ""
+        if mark is not None:
+            undo = mark.undo if mark.ours(row) else mark.words
+        begin = (begins or {}).get(job, 0)
+        words = ""
+        if leased(row.eligible, now) or row.eligible >= FAR:
+            words = begin_words(begin) if begin > now else "StartTime=now"
+        held = row.priority == 0 and not (row.reason.startswith(BAD) and undo)
+        own = gate_lines(job, words, undo) if words or undo else []
         if row.priority == LAST:
-            lines[job] = [f"hold {job}", f"release {job}"]
-        elif row.priority > 0:
-            if undo:
-                lines[job] = undo
-        elif row.eligible >= FAR:
-            lines[job] = [f"update JobId={job} StartTime=now"]
-            stay[job] = "its user holds it"
-        elif row.reason.startswith(HELD) or REQUEUED in row.reason or relabelled(row):
-            # A requeued job has a delay of two minutes: Slurm need not wait for it.
-            begin = [f"update JobId={job} StartTime=now"] if REQUEUED in row.reason else []
-            lines[job] = [*undo, *begin, f"release {job}"]
-        elif row.reason.startswith(BAD) and named:
-            lines[job] = [*undo, f"release {job}"]
-        else:
+            own += [f"hold {job}", f"release {job}"]
+        elif row.priority == 0 and not held:
+            own += [f"release {job}"]
+        if own:
+            lines[job] = own
+        if held:
             stay[job] = f"it is held ({row.reason})"
     return Plan(lines=lines, stay=stay)
 
@@ -107,8 +106,12 @@ def give_back(port: SlurmPort, plan: Plan) -> Released:
     done, held = [], dict(plan.stay)
     for job in plan.lines:
         row = after.get(job)
-        if row is not None and row.state == "PENDING" and row.priority == 0:
+        if row is None or row.state != "PENDING":
+            done.append(job)
+        elif row.priority == 0:
             held.setdefault(job, f"Slurm left it held ({row.reason})")
+        elif leased(row.eligible, port.clock.now()):
+            held.setdefault(job, "Slurm did not accept the change: run this again")
         else:
             done.append(job)
     return Released(done=tuple(done), held=held)

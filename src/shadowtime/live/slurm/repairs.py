@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.live.slurm.act import hand_over_lines, take_back_lines, to_the_gate_lines
+from shadowtime.live.slurm.act import gate_lines, hand_over_lines, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from shadowtime.slurmtext.squeue import QueueRow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,20 +20,26 @@ class Repairs:
     taken: list[str]
     """Released and did not start."""
     delayed: list[str]
-    """Requeued by Slurm with a delay."""
+    """Requeued by Slurm with a delay, or about to reach the begin time that their users chose."""
     slipped: list[str]
-    """Bypassed the gate."""
-    relabelled: list[str]
-    """Held by the gate, reported by Slurm as an operator's hold."""
+    """Eligible although the loop has not released them: past the gate, or past a lease."""
     stopped: list[str]
     """Stopped by the loop, and not at the gate yet."""
+    mislabelled: list[str]
+    """At the gate, and held by Slurm, which took them for impossible."""
 
-    def lines(self, undo: Callable[[str], str]) -> list[list[str]]:
-        """The lines of each job; ``undo`` restores the job's own request."""
-        lines = [hand_over_lines(job, undo(job)) for job in self.beyond]
-        lines += [take_back_lines(job, undo(job)) for job in (*self.taken, *self.delayed)]
-        lines += [[f"uhold {job}"] for job in (*self.slipped, *self.relabelled)]
-        return lines + [to_the_gate_lines(job) for job in self.stopped]
+    def lines(
+        self, undo: Callable[[str], str], begin: str, *, held: Callable[[str], bool]
+    ) -> list[list[str]]:
+        """The lines of each job.
+
+        ``undo`` restores its own request, ``begin`` is a new lease, ``held`` whether Slurm holds
+        it.
+        """
+        lines = [hand_over_lines(job, undo(job), held=held(job)) for job in self.beyond]
+        lines += [gate_lines(job, begin, undo(job)) for job in (*self.taken, *self.delayed)]
+        lines += [[f"release {job}"] for job in self.mislabelled]
+        return lines + [gate_lines(job, begin) for job in together((*self.slipped, *self.stopped))]
 
     def only(self, changeable: Callable[[Iterable[str]], list[str]]) -> Repairs:
         """Those that slurmctld has not refused."""
@@ -45,11 +49,14 @@ class Repairs:
             taken=changeable(self.taken),
             delayed=changeable(self.delayed),
             slipped=changeable(self.slipped),
-            relabelled=changeable(self.relabelled),
+            stopped=changeable(self.stopped),
         )
 
     def words(
-        self, handed: Mapping[str, str], released: Mapping[str, str], rows: Mapping[str, QueueRow]
+        self,
+        handed: Mapping[str, str],
+        released: Mapping[str, str],
+        requeued: Callable[[str], bool],
     ) -> list[str]:
         """What was done; ``handed`` are the jobs that Slurm had before, and why."""
         done = [
@@ -59,10 +66,8 @@ class Repairs:
         ]
         done += [f"took back {job}, which did not start ({released[job]})" for job in self.taken]
         done += [
-            f"brought {job} back to the gate, which Slurm has requeued" for job in self.delayed
-        ]
-        done += [
-            f"restored the gate's hold of {job}, which Slurm reported as {rows[job].reason}"
-            for job in self.relabelled
+            f"brought {job} back to the gate, which Slurm has requeued"
+            for job in self.delayed
+            if requeued(job)
         ]
         return done + [f"brought {job} to the gate, which it had come past" for job in self.slipped]

@@ -3,16 +3,14 @@
 slurmd launches no job whose credential is not younger, in whole seconds, than the job's last kill;
 Slurm then counts the job as failed. So Slurm delays every requeued job by two minutes, in which the
 nodes clean up as well. Of a job that the loop has stopped itself, and has seen to wait again, it
-skips the rest of them. A job that Slurm has requeued, as its node failed, keeps them: Slurm does
-not start it earlier when it is released, and what is left of its last run may still be there.
+skips the rest of them. A job that Slurm has requeued, as its node failed, keeps them: what is left
+of its last run may still be there.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING
-
-from shadowtime.live.slurm.gate import FAR
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -23,27 +21,13 @@ APART = 1.0
 """Seconds between the first poll at which a requeued job waits, which is after its kill, and its
 start, so that the two are in different seconds."""
 
-REQUEUED = "requeued in held state"
-"""Part of the reason of jobs that were stopped."""
-STARTS_NOT = 5
-"""Seconds before its begin time in which a requeued job is not released even for an instant."""
 
-
-def waits_its_delay(row: QueueRow, now: int) -> bool:
-    """Whether Slurm has put back a job that was let through, and will not start it for a while.
-
-    Slurm's word and its time have to agree: the loop's clock may be wrong, and the reason is that
-    of Slurm's last look at the job.
-    """
-    return row.restarts > 0 and row.reason == "BeginTime" and row.eligible > now + STARTS_NOT
-
-
-def not_before(row: QueueRow) -> str:
+def not_before(begin: int, *, requeued: bool) -> str:
     """Why a job whose begin time lies ahead does not wait."""
-    if row.restarts > 0 and row.eligible < FAR:
-        when = datetime.fromtimestamp(row.eligible).astimezone().strftime("%H:%M:%S")
+    if requeued:
+        when = datetime.fromtimestamp(begin).astimezone().strftime("%H:%M:%S")
         return f"its time has not come (requeued: Slurm does not start it before {when})"
-    return "its time has not come (held by its user, or --begin)"
+    return "its time has not come (--begin)"
 
 
 class Requeued:

@@ -127,7 +127,7 @@ def job_of(lines: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> job_of(["release 7"]), job_of(["uhold 7", "update JobId=7 StartTime=now"])
+    >>> job_of(["release 7"]), job_of(["release 7", "update JobId=7 StartTime=now"])
     ('7', '7')
     """
     words = lines[-1].split()

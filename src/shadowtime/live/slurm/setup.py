@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import UsageError
-from shadowtime.live.slurm.gate import MARK, SITE, gate_script
+from shadowtime.live.slurm.gate import LEASE, MARK, SITE, gate_script
 from shadowtime.live.slurm.revert import without_change
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ class Change:
 
 
 def plan_setup(
-    folder: Path, *, partitions: Sequence[str], default: bool, masters: Sequence[int]
+    folder: Path,
+    *,
+    partitions: Sequence[str],
+    default: bool,
+    masters: Sequence[int],
+    lease: int = LEASE,
 ) -> list[Change]:
     """What setting up changes in a folder with slurm.conf; nothing if it is already done."""
     conf = folder / "slurm.conf"
@@ -58,7 +63,9 @@ def plan_setup(
     if own is not None and own.startswith(MARK):
         raise UsageError(f"{script} is the gate already, but {MANIFEST} is missing: restore it")
     text = conf.read_text()
-    gate = gate_script(partitions, default=default, masters=masters, site=str(folder / SITE))
+    gate = gate_script(
+        partitions, default=default, masters=masters, site=str(folder / SITE), lease=lease
+    )
     changes = [
         Change(conf, text, with_settings(text)),
         Change(script, own, gate),

@@ -11,7 +11,7 @@ from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
-from shadowtime.live.slurm.gate import HELD
+from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import (
     LAST,
     Scope,
@@ -23,9 +23,7 @@ from shadowtime.live.slurm.holding import (
     spread,
 )
 from shadowtime.live.slurm.ownership import RELEASED, SLURMS, why_not_ours
-from shadowtime.live.slurm.relabelled import ADMIN, mislabelled
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import Detail
@@ -45,6 +43,8 @@ HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_O
 CLEANS_UP = 10
 """Seconds for which a node may clean up after a job and still counts as free: Slurm starts the next
 job there shortly after. A node whose epilog takes longer is not free."""
+SOON = 20
+"""Seconds before a begin time that is not the gate's at which a job is brought to the gate."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,14 @@ class Sorted:
     beyond: Mapping[str, str] = field(default_factory=dict)
     """Jobs at the gate, or released without a start, to be handed to Slurm, with the reason."""
     slipped: tuple[str, ...] = ()
-    """Jobs of the partition that have bypassed the gate."""
-    slurms: tuple[str, ...] = ()
-    """Jobs that were at the gate and that an operator has handed to Slurm."""
+    """Jobs of the partition that have bypassed the gate, or whose leases have ended."""
     stopped: tuple[str, ...] = ()
     """Jobs that the loop has stopped and that are not at the gate again."""
     delayed: tuple[str, ...] = ()
-    """Jobs that were let through, and that Slurm has put back into the queue with a delay."""
+    """Jobs with a begin time that is not the gate's and that it has to replace: Slurm has put them
+    back into the queue with a delay, or their users' begin time is near."""
     mislabelled: tuple[str, ...] = ()
-    """Jobs at the gate whose hold Slurm calls something else."""
+    """Jobs at the gate that Slurm has held because it took them for impossible."""
 
 
 class Model(Protocol):
@@ -167,30 +166,27 @@ def sort_jobs(
     details: Mapping[str, Detail] | None = None,
     placed: Mapping[str, Place] | None = None,
     stopped: Callable[[str], bool] = lambda job: False,
-    known: Callable[[str], bool] = lambda job: True,
+    let_go: Collection[str] = (),
     remembered: Remembered | None = None,
     touched: Mapping[str, Touched] | None = None,
-    relabelled: Callable[[QueueRow], bool] = lambda row: False,
-    mislabelled: Callable[[QueueRow], bool] = mislabelled,
-    returning: Collection[str] = (),
+    begins: Mapping[str, int] | None = None,
 ) -> Sorted:
     """The State in Slurm's rows.
 
     Rules
     -----
-    A job waits if it is at the gate: pending, held by the gate or by the loop's own requeue, its
-    begin time reached, its dependencies met; ``relabelled`` returns whether Slurm has changed the
-    reason of the gate's hold, as it does with jobs that the loop has stopped and that are
-    ``returning`` to the gate. Jobs that users or operators hold, and those Slurm schedules itself,
-    are not touched; one that the loop does not know has bypassed the gate. Jobs beyond the model,
-    and those that Slurm does not start for reasons beyond it, are to be handed to Slurm. A released
-    job that Slurm itself has requeued since neither waits nor holds nodes before the end of the
-    delay that Slurm gives it. Tasks of an array beyond its throttle do not wait yet. Nodes that are
-    drained, down or reserved are not part of the cluster; jobs on the others that are not of the
-    partition, are suspended or were handed to Slurm count, but are not ours. So do ended jobs on
-    nodes that still clean up after a few seconds.
+    A job waits if it is at the gate: pending, not held, its begin time that of a lease, the one
+    that the lease has replaced (``begins``) reached, its dependencies met; or if the loop has
+    stopped it. Jobs that users or operators hold, and those that an operator has ``let_go``, are
+    not touched; any other that Slurm could start has bypassed the gate, or its lease has ended.
+    Jobs beyond the model, and those that Slurm does not start for reasons beyond it, are to be
+    handed to Slurm. A job that Slurm itself has requeued neither waits nor holds nodes before the
+    end of the delay that Slurm gives it. Tasks of an array beyond its throttle do not wait yet.
+    Nodes that are drained, down or reserved are not part of the cluster; jobs on the others that
+    are not of the partition, are suspended or were handed to Slurm count, but are not ours. So do
+    ended jobs on nodes that still clean up after a few seconds.
     """
-    details, placed, touched = details or {}, placed or {}, touched or {}
+    details, placed, touched, begins = details or {}, placed or {}, touched or {}, begins or {}
     ours = nodes_of(nodes, scope)
     model = model or EqualNodes(ours, scope=scope, now=now, windows=windows)
     remembered = remembered or Remembered()
@@ -202,10 +198,9 @@ def sort_jobs(
     released: dict[str, str] = {}
     beyond: dict[str, str] = {}
     slipped: list[str] = []
-    slurms: list[str] = []
-    requeued: list[str] = []
-    delayed: list[str] = []
+    back: list[str] = []
     wrong: list[str] = []
+    delayed: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
     driven = scope.driven
     ours_in: dict[str, bool] = {}  # by list of partitions: of thousands of jobs few differ
@@ -213,7 +208,7 @@ def sort_jobs(
         mine = ours_in.get(row.partition)
         if mine is None:
             mine = ours_in[row.partition] = not driven.isdisjoint(row.partition.split(","))
-        if row.state in HOLDS or (row.state == "COMPLETING" and REQUEUED in row.reason):
+        if row.state in HOLDS or (row.state == "COMPLETING" and row.end > now):  # or requeued
             job = model.running(row, detail_of(details, row.id), mine=mine)
             if job is not None:
                 running.append(job)
@@ -222,15 +217,8 @@ def sort_jobs(
                 continue
             mark = touched.get(row.id)
             named = mark is not None and mark.ours(row)
-            at_gate = (
-                row.reason.startswith(HELD)
-                or (not named and relabelled(row))
-                or (row.id in returning and row.reason == ADMIN)
-            )
-            if not named and mislabelled(row):
-                wrong.append(row.id)
-                at_gate = True
-            why = why_not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
+            begin = begins.get(row.id, 0)
+            why = why_not_ours(row, now, stopped, named=named, ends=ends, begin=begin)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
             if not why:
@@ -241,21 +229,24 @@ def sort_jobs(
                         beyond[row.id] = why
                         alone[row.id] = f"it is Slurm's to start: {why}"
                         continue
-                    found = model.waiting(wish, detail)
-                    if model.timeless and row.eligible <= now:  # else by the time of day
+                    # The lease is not what its user asked for.
+                    found = model.waiting(wish._replace(eligible=begin), detail)
+                    if model.timeless:
                         remembered.put(row, detail, named, found)
                 waiting.append(found)
-                if REQUEUED in row.reason and row.eligible > now + STARTS_NOT:
-                    requeued.append(row.id)
+                if row.priority == 0:
+                    wrong.append(row.id)
+                if not leased(row.eligible, now):
+                    back.append(row.id)
             elif why == RELEASED and named and limited(row):
                 beyond[row.id] = f"Slurm does not start it where it was sent ({row.reason})"
                 alone[row.id] = f"it is Slurm's to start: {row.reason}"
-            elif why in (RELEASED, SLURMS) and row.priority > LAST and not (named or known(row.id)):
+            elif why in (RELEASED, SLURMS) and not (named or row.priority <= LAST):
+                if row.id in let_go:
+                    alone[row.id] = SLURMS
+                    continue
                 slipped.append(row.id)
                 alone[row.id] = "it has come past the gate"
-            elif why == RELEASED and named and waits_its_delay(row, now):
-                delayed.append(row.id)
-                alone[row.id] = not_before(row)
             elif why == RELEASED:
                 place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
                 if named:
@@ -263,8 +254,9 @@ def sort_jobs(
                 running.append(model.about_to_start(row, place, detail))
             else:
                 alone[row.id] = why
-                if why == SLURMS:
-                    slurms.append(row.id)
+                ahead = row.eligible - now if row.priority > LAST else 0
+                if not leased(row.eligible, now) and (0 < ahead <= SOON or (ahead > 0 and named)):
+                    delayed.append(row.id)
         elif row.state == "COMPLETING" and now - row.end > CLEANS_UP:
             job = model.completing(row, detail_of(details, row.id))
             if job is not None:
@@ -280,8 +272,7 @@ def sort_jobs(
         released,
         beyond,
         tuple(slipped),
-        tuple(slurms),
-        tuple(requeued),
+        tuple(back),
         tuple(delayed),
         tuple(wrong),
     )

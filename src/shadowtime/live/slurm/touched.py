@@ -31,7 +31,7 @@ class Touched(NamedTuple):
     partition: str = ""
     """The partitions it named, if it was sent to one of several."""
     stopped: bool = False
-    """Whether the loop has stopped it: a hold after its requeue is ours then, not an operator's."""
+    """Whether the loop has stopped it: the delay after its requeue is ours to skip then."""
 
     @property
     def undo(self) -> str:
