@@ -99,7 +99,7 @@ def checked(run: Runner, argv: Sequence[str]) -> str:
     >>> checked(Commands(timeout=5), ["false"])
     Traceback (most recent call last):
     ...
-    shadowtime.live.port.PortError: false: no reason given
+    shadowtime.errors.PortError: false: no reason given
     """
     done = run(argv)
     if done.code != 0:
