@@ -76,6 +76,7 @@ INPUTS = {
     "pull slurm": "--since 2026-05-01",
     "replay": "no.swf -p easy",
     "report": "no",
+    "rerun": "no",
     "run": "no.toml",
     "simulate": "no.swf -p easy",
     "sweep collect": "no",
@@ -88,6 +89,7 @@ INPUTS = {
     "trace generate hperf": "",
     "trace generate lublin": "--jobs 10",
     "trace generate o2k": "--month jan03",
+    "tune": "no.swf -p easy(order=weighted) --over wait=0..1",
     "whatif": "no --set bf_interval=9",
 }
 """Commands that write, with inputs that do not exist."""

@@ -79,11 +79,11 @@ def test_rows_are_the_runs_of_the_plan(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_only_the_wanted_metrics_are_kept(tmp_path: Path) -> None:
-    """A plan may name its metrics."""
+    """A plan may name its metrics; how many jobs never started is always told."""
     plan = read_plan(write_plan(tmp_path, ["easy"], metrics=["bsld_mean", "wait_max_s"]))
     run(plan, tmp_path / "r")
     names = Shards(tmp_path / "r").collect().column_names
-    assert names[names.index("error") + 1 :] == ["bsld_mean", "wait_max_s"]
+    assert names[names.index("error") + 1 :] == ["bsld_mean", "unstarted", "wait_max_s"]
 
 
 def test_a_failure_is_a_row_and_can_be_retried(tmp_path: Path) -> None:
