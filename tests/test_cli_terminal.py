@@ -70,7 +70,13 @@ def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "a\nb\n"
 
 
-def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
+@pytest.mark.parametrize(
+    ("never", "found"),
+    [(0.0, ((200, 12), (80, 6), (60, 5))), (123456.0, ((200, 14), (80, 6), (60, 5)))],
+)
+def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones(
+    never: float, found: tuple[tuple[int, int], ...]
+) -> None:
     """No value is ever shortened: columns are omitted until the rest fits."""
     from rich.console import Console
 
@@ -78,8 +84,9 @@ def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
     from shadowtime.report import PolicyRun
 
     metrics = dict.fromkeys(SIDE_BY_SIDE, 123456.0)
+    metrics |= {name: never for name in metrics if name.startswith("unstarted")}
     runs = [PolicyRun(name="conservative", schedule=None, metrics=metrics)]  # type: ignore[arg-type]
-    for width, columns in ((200, 12), (80, 6), (60, 5)):
+    for width, columns in found:
         console = Console(width=width)
         with console.capture() as captured:
             console.print(side_by_side(runs, console))

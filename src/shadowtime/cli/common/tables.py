@@ -98,6 +98,7 @@ SPARE = (
     "penalised_mean",
     "promises_slipped",
     "lost_work",
+    "unstarted_wait_mean_s",
 )
 """Columns that a narrow terminal omits, in this order."""
 
