@@ -41,7 +41,7 @@ def test_a_wide_start_names_its_tasks_per_node(exclusive: str, asked: str, words
     found = row(Exclusive=exclusive, NumTasks=16, NumCPUs=16, **{"tres-per-task": asked})
     start = Start(job="7", place=(("n1", 11), ("n2", 5)), bandwidth=3000)
     line = start_lines(start, row=found, gres="membw")[0]
-    assert line == f"update JobId=7 ReqNodeList=n1,n2 {words}"
+    assert line == f"update JobId=7 ReqNodeList=n1,n2 StartTime=now {words}"
     mark = touch(start, found, None, "membw")
     assert mark is not None
     assert ("TasksPerNode=0" in mark.undo) == bool(exclusive)
