@@ -150,7 +150,7 @@ def test_the_loop_reports_jobs_set_aside_once_and_goes_on() -> None:
     loop = a_loop(fake, FakeClock(), tell=reported.append)
     for _ in range(3):
         step = loop.step()
-    assert fake.sent == ["update JobId=3 ReqNodeList=n1", "release 3"]
+    assert fake.sent == ["update JobId=3 ReqNodeList=n1 StartTime=now"]
     assert step.aside == {"1": NOWHERE, "2": TOO_BIG}
     assert [line for line in reported if "set aside" in line] == [
         f"1 is set aside: {NOWHERE}",

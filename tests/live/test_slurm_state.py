@@ -152,6 +152,23 @@ def test_a_job_the_loop_stopped_waits_again() -> None:
     assert (found.waiting, found.ended, found.running[0].settled) == ((), (), False)
 
 
+def test_a_delay_of_slurms_that_ends_like_a_lease_is_kept() -> None:
+    """One in sixty does: a job that Slurm has requeued is not started before, one of ours is."""
+    fake, clock = FakeSlurm(queue_line("7", EligibleTime=1117, RestartCnt=1), NODES), FakeClock()
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    assert port.snapshot().waiting == ()
+    assert "Slurm does not start it before" in port.ineligible["7"]
+    port.tidy()
+    assert fake.sent == [f"update JobId=7 {begin_words(1957)}"]
+    fake.queue = queue_line("7", EligibleTime=1957, RestartCnt=1)
+    assert port.snapshot().waiting == ()
+    clock.sleep(118)
+    assert [job.id for job in port.snapshot().waiting] == ["7"]
+    fake.queue = queue_line("8", EligibleTime=1177, RestartCnt=1)
+    port.stopped = lambda job: True
+    assert [job.id for job in port.snapshot().waiting] == ["8"]
+
+
 def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
     """A loop that has lost its memory finds it there, at its place in the queue."""
     fake = FakeSlurm(queue_line("7", EligibleTime=1100, RestartCnt=1), NODES)

@@ -72,6 +72,7 @@ def test_every_metric_by_hand(hand: tuple[Schedule, Workload, Cluster]) -> None:
     expected = {
         "jobs": 4,
         "unknown_start": 0,
+        "unstarted": 0,
         "wait_mean_s": 15.0,
         "wait_median_s": 0.0,
         "wait_p95_s": 50.0,
@@ -233,6 +234,7 @@ def test_no_jobs_at_all() -> None:
     assert measure(Schedule.recorded(none), none, Cluster.pool(1)) == {
         "jobs": 0,
         "unknown_start": 0,
+        "unstarted": 0,
     }
     w = Workload.build(submit=[0], run=[10], procs=[1], recorded_start=[0])
     got = measure(Schedule.recorded(w), w, Cluster.pool(1), window=Window(since=5))

@@ -26,7 +26,7 @@ from shadowtime.live.slurm.late import LateStarts
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
-from shadowtime.live.slurm.requeued import Requeued
+from shadowtime.live.slurm.requeued import DELAY, Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
@@ -347,6 +347,8 @@ class SlurmPort:
             ours = not driven.isdisjoint(row.partition.split(","))
             if leased(row.eligible, now):
                 if ours:
+                    if row.id not in before and self._may_be_slurms(row, now):
+                        self._begins.setdefault(row.id, row.eligible)
                     self._leases[row.id] = row.eligible
                 elif row.id in before:
                     self._left.append(row.id)
@@ -356,6 +358,14 @@ class SlurmPort:
                     self._leases[row.id] = row.eligible
             elif row.eligible <= now < before.get(row.id, 0) and row.id not in self._touched:
                 self._let_go[row.id] = None
+
+    def _may_be_slurms(self, row: QueueRow, now: float) -> bool:
+        """Whether a begin time may be that of a requeue by Slurm, in the second of leases.
+
+        One in sixty is.
+        """
+        requeued = row.restarts > 0 and not self._was_stopped(row.id)
+        return requeued and row.eligible <= now + DELAY
 
     def _held(self, job: str) -> bool:
         return self._rows[job].priority == 0

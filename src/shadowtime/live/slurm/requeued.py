@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from shadowtime.slurmtext.squeue import QueueRow
 
+DELAY = 125
+"""Seconds after a requeue, at the most, until which Slurm does not start the job."""
 APART = 1.0
 """Seconds between the first poll at which a requeued job waits, which is after its kill, and its
 start, so that the two are in different seconds."""
