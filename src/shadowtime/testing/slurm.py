@@ -246,7 +246,17 @@ class SlurmCluster:
         """Start MariaDB and slurmdbd, and register this cluster."""
         made = self.accounting_store()
         self._spawn("mariadbd", made.database())
-        made.let_slurm_in(wait_for)
+
+        def wait_for_database(answers: Callable[[], bool], what: str) -> float:
+            def answered() -> bool:
+                if self._processes["mariadbd"].poll() is not None:
+                    # A connection of another program had its port for a moment.
+                    self._spawn("mariadbd", made.database())
+                return answers()
+
+            return wait_for(answered, what)
+
+        made.let_slurm_in(wait_for_database)
         self.start_slurmdbd()
 
         def known() -> bool:
