@@ -86,6 +86,17 @@ def test_undo_refuses_where_both_changed_a_line(
     assert contents(folder) == before
 
 
+def test_a_lease_that_would_not_be_recognised_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By setup and by the loop: its jobs would be taken for those of users with --begin."""
+    before = contents(folder)
+    for words in (["setup", "--slurm-conf-dir", str(folder)], ["--policy", "easy", "--once"]):
+        assert run(["live", "slurm", *words, "--lease", "2d"]) == 2
+        assert "choose a time from 1s to 1d" in capsys.readouterr().err
+    assert contents(folder) == before
+
+
 def test_a_partition_that_is_not_there_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,7 @@ from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
-from shadowtime.live.slurm.gate import LEASE
+from shadowtime.live.slurm.gate import LEASE, refuse_lease
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
 from shadowtime.policy.snapshot import name_of
@@ -57,6 +57,7 @@ def commands(where: Where) -> Commands:
 
 def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = None) -> SlurmPort:
     """A port to the Slurm that SLURM_CONF names."""
+    refuse_lease(where.lease)
     run = run or commands(where)
     scope = look_at(run, partition=where.partition, gres=where.gres)
     return SlurmPort(run=run, clock=clock or SystemClock(), scope=scope, lease=where.lease)

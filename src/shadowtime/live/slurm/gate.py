@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from shadowtime.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -128,6 +130,7 @@ def gate_script(
         "%MASTERS%": _table(str(uid) for uid in masters),
         "%SITE%": json.dumps(site),
     }
+    refuse_lease(lease)
     text = _SCRIPT
     for key, value in values.items():
         text = text.replace(key, value)
@@ -136,6 +139,21 @@ def gate_script(
 
 def _table(keys: Iterable[str]) -> str:
     return "{" + ",".join(f"[{key}]=true" for key in keys) + "}"
+
+
+def refuse_lease(lease: int) -> None:
+    """Reject a duration whose leases would not be recognised.
+
+    Examples
+    --------
+    >>> refuse_lease(900)
+    >>> refuse_lease(200_000)
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: --lease: choose a time from 1s to 1d, not 200000 s
+    """
+    if not 0 < lease <= LONGEST:
+        raise UsageError(f"--lease: choose a time from 1s to 1d, not {lease} s")
 
 
 def lease_end(now: float, lease: int) -> int:
