@@ -28,7 +28,8 @@ from shadowtime.policy.catalogue import catalogue_names
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.schedule.places import shares
-from shadowtime.verify.follow import Followed, follow
+from shadowtime.verify.expected import Followed
+from shadowtime.verify.follow import follow
 from shadowtime.verify.proof import COLUMNS, differences
 from shadowtime.workload import Workload
 

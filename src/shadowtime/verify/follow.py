@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.site import Node, Site
 from shadowtime.policy.policy import Policy
-from shadowtime.types import Reason
 from shadowtime.verify import balance, parts, pool, select
+from shadowtime.verify.expected import Attempt, Expected, Followed
 from shadowtime.verify.general import EVERY, General, general
 from shadowtime.verify.hosts import HostWorld, Partitioned, Rules, SingleClass, make_host_world
+from shadowtime.verify.on_site import follow_site
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.pv_easy import pv_easy
 from shadowtime.verify.world import NEVER, Job, World
@@ -24,49 +24,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 NO_BOUND = 1 << 60
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A row of the schedule as the policy gives it."""
-
-    job_id: int
-    start: int = -1
-    end: int = -1
-    reason: int = Reason.UNSTARTED
-    kills: int = 0
-    killed: int = 0
-    promised: int = -1
-    blocked_at: int = -1
-    place: tuple[tuple[str, int], ...] | None = None
-    """Nodes or hosts with the processors on each; None on a pool."""
-    promised_at: int = -1
-    """The pass that gave the promise."""
-
-
-class Attempt(NamedTuple):
-    """A run of a job that was stopped at least once."""
-
-    job_id: int
-    start: int
-    end: int
-    killed: int
-    overhead: int = 0
-    """Seconds that went into starting again."""
-    kept: int | None = 0
-    """Seconds of work that were not lost; None where a failure ended the job for good."""
-
-
-@dataclass(frozen=True)
-class Followed:
-    """What a policy makes of a workload until an instant: rows in (submit, id) order."""
-
-    rows: tuple[Expected, ...]
-    attempts: tuple[Attempt, ...]
-    """The runs of jobs that were stopped at least once."""
-    passes: int
-    until: int = NEVER
-    """Passes from then on were not made."""
 
 
 def follow(
@@ -90,15 +47,11 @@ def follow(
     if int(workload.effective_run.min(initial=1)) < 1:
         raise NotFollowedError("some jobs run for no time")
     if isinstance(machine, Site):
-        from shadowtime.verify.on_site import follow_site
-
         return follow_site(workload, machine, policy, until)
     if machine.shape == "nodes":
         raise NotFollowedError("jobs slow each other down on nodes that share bandwidth")
     leaving = workload.extra.get("cancel_at")
     if leaving is not None and bool((leaving >= 0).any()):
-        from shadowtime.verify.on_site import follow_site
-
         asked, site = as_site(workload, machine)
         return follow_site(asked, site, policy, until, places=False)
     if policy.order.by_event:

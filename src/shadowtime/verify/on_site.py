@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.policy.backfill import Venture
 from shadowtime.policy.reserve import ALL as EVERY_JOB
 from shadowtime.verify import parts
-from shadowtime.verify.follow import Attempt, Expected, Followed
+from shadowtime.verify.expected import Attempt, Expected, Followed
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.site import Classes, Rules, SiteWorld, simulate
 from shadowtime.workload.site_requests import requests_of

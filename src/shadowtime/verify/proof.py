@@ -9,7 +9,8 @@ from shadowtime.schedule.check.report import Proof, not_proved, proved, violated
 from shadowtime.schedule.match import match
 from shadowtime.schedule.places import shares
 from shadowtime.types import Reason
-from shadowtime.verify.follow import Attempt, Expected, Followed, follow
+from shadowtime.verify.expected import Attempt, Expected, Followed
+from shadowtime.verify.follow import follow
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.world import NEVER
 
