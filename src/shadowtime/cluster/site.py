@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
+from shadowtime.types import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Preempting = Literal["off", "requeue", "cancel", "suspend"]
-FOREVER = (1 << 39) - 1
+FOREVER = NO_LIMIT
 """The end of an outage or reservation that has none."""
 
 

@@ -1556,7 +1556,7 @@ def closings_of(site: Any, epoch: int) -> list[Closing]:
         found.append(Closing(index[o.node], begin, end, known, failure=not o.drain))
     for r in site.reservations:
         known = -(1 << 60) if r.known_at is None else r.known_at - epoch
-        begin, end = r.begin - epoch, r.end - epoch
+        begin, end = r.begin - epoch, FOREVER if r.end >= FOREVER else r.end - epoch
         found += [Closing(index[name], begin, end, known, r.name) for name in r.nodes]
     return found
 
