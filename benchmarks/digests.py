@@ -8,7 +8,8 @@ Every policy of the catalogue and the variants of the papers' pages run on every
 on the embedded workload and on the archive's logs in SHADOWTIME_TRACES (else ../shared/traces):
 the first 2,000 jobs of each, or --full. They and ``slurm`` run on drawn sites and on those of the
 recordings beside the traces; the logged passes of the recordings are made again; and the live loop
-decides on snapshots of pools, hosts, nodes and sites. Ends with code 1 where a digest differs.
+decides on snapshots of pools, hosts, nodes and sites. Ends with code 1 where a digest differs, and
+where a run fails: that is listed and never kept as a digest.
 A digest that changes is a defect, or a decision in docs/decisions: then renew it, with --only.
 """
 
@@ -55,43 +56,57 @@ def main(words: Sequence[str] | None = None) -> int:
     given = parser.parse_args(words)
     known = json.loads(given.compare.read_text(encoding="utf-8")) if given.compare else None
     found: dict[str, str] = {}
+    failed: dict[str, str] = {}
     for case in cases(jobs=None if given.full else given.jobs, only=given.only):
         begun = time.perf_counter()
-        made = digests_of(case)
+        made, broken = digests_of(case)
         print(
-            f"{case.name}: {len(made)} digests, {case.jobs:,} jobs, "
+            f"{case.name}: {len(made)} digests, {len(broken)} failures, {case.jobs:,} jobs, "
             f"{time.perf_counter() - begun:.1f} s",
             file=sys.stderr,
             flush=True,
         )
         found |= made
+        failed |= broken
         if given.write:  # after every case: a run may be broken off
             before = json.loads(given.write.read_text()) if given.write.is_file() else {}
             text = json.dumps(before | found, indent=0, sort_keys=True)
             given.write.write_text(text + "\n", encoding="utf-8")
+    for name, why in failed.items():
+        print(f"{name} fails with {why}", file=sys.stderr)
     if known is not None:
-        return compare(known, found, whole=not given.only)
+        return max(bool(failed), compare(known, found, whole=not given.only))
     if not given.write:
         for name, digest in found.items():
             print(digest, name)
-    return 0
+    return int(bool(failed))
 
 
-def digests_of(case: Case) -> dict[str, str]:
-    """A digest by text, under the names of case and text and the number of jobs."""
-    found = {}
+def digests_of(case: Case) -> tuple[dict[str, str], dict[str, str]]:
+    """A digest by text, under the names of case and text and the number of jobs; and failures.
+
+    Examples
+    --------
+    >>> from benchmarks.digest_cases import Case
+    >>> def run(text: str) -> list[bytes]:
+    ...     return [b"1" if text == "good" else b"%d" % len(text) % 0]
+    >>> digests_of(Case("a", 3, ("good", "bad"), run))
+    ({'a / good / 3 jobs': '6b86b273ff34fce1'}, {'a / bad / 3 jobs': 'TypeError: not all arguments \
+converted during bytes formatting'})
+    """
+    found, failed = {}, {}
     for text in case.texts:
+        name = f"{case.name} / {text} / {case.jobs} jobs"
         made = hashlib.sha256()
         try:
             for part in case.run(text):
                 made.update(part)
-            short = made.hexdigest()[:16]
+            found[name] = made.hexdigest()[:16]
         except ShadowtimeError:
-            short = REFUSED
-        except (KeyError, IndexError, ValueError) as error:  # a defect, pinned until it is mended
-            short = f"fails with {type(error).__name__}"
-        found[f"{case.name} / {text} / {case.jobs} jobs"] = short
-    return found
+            found[name] = REFUSED
+        except Exception as error:  # a defect, of whatever kind
+            failed[name] = f"{type(error).__name__}: {error}"
+    return found, failed
 
 
 def compare(known: dict[str, str], found: dict[str, str], *, whole: bool) -> int:
