@@ -57,7 +57,7 @@ def reading(folder: Path) -> Iterator[Row]:
 
 def write_export(path: Path, lines: int) -> None:
     """An export as our own command writes it: 300 users, every third job a task of an array."""
-    from shadowtime.trace.sacct_rows import RECOMMENDED
+    from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 
     rng = random.Random(1)
     time_ = 1_700_000_000

@@ -98,8 +98,7 @@ def trust() -> str:
 def limits() -> str:
     """What the readers of a site meet and do not model, from their own lists."""
     from shadowtime.cluster.features import NOT_MODELLED as OF_FEATURES
-    from shadowtime.cluster.slurm_partitions import USUAL
-    from shadowtime.cluster.slurm_reservations import NOT_MODELLED
+    from shadowtime.cluster.slurm_records import NOT_MODELLED, USUAL
     from shadowtime.slurm.parameters import NO_EFFECT
     from shadowtime.study.site.keys import PARAMETERS, SCOPES, SETTINGS
 

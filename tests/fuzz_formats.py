@@ -23,10 +23,10 @@ from shadowtime.result.write import as_object, write_folder
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.csv import parse_attempts, parse_schedule
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.trace import parse_sacct, parse_swf, read
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history
-from shadowtime.trace.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.trace.slurm_csv import parse_slurm_csv
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import clean

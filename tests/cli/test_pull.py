@@ -14,9 +14,9 @@ from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm.pull import Pulled, PullError, ask_slurm, pull
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 from shadowtime.trace.anonymise import Names, anonymise, load_key
 from shadowtime.trace.pulled_days import join_days
-from shadowtime.trace.sacct_rows import RECOMMENDED
 from shadowtime.trace.site_folder import read_site
 
 HEAD = RECOMMENDED.replace(",", "|")

@@ -17,11 +17,11 @@ from live.conftest import put_up_the_gate
 from live.test_slurm_real import finish, loop_over, started, submit, tidied
 from shadowtime.cli import run
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
-from shadowtime.trace.sacct_rows import RECOMMENDED
 
 HEAD = RECOMMENDED.replace(",", "|")
 JOBS = ((3, 4, 2), (4, 3, 1), (1, 8, 1), (1, 3, 1), (2, 2, 1))

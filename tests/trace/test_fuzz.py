@@ -20,9 +20,9 @@ from conftest import examples
 from fuzz_formats import sacct_line, site_csv_line, swf_line
 from fuzzing import NASTY, broken_bytes
 from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.slurmtext.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.trace import parse_sacct, parse_swf, read, to_swf
 from shadowtime.trace.info import describe
-from shadowtime.trace.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.trace.slurm_csv import parse_slurm_csv
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import RULES, clean

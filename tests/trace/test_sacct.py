@@ -10,9 +10,9 @@ import pytest
 from conftest import recording_path
 from shadowtime.errors import InputError, UsageError
 from shadowtime.schedule import Schedule
+from shadowtime.slurmtext.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.trace import RECOMMENDED_COMMAND, parse_sacct, read, read_raw, read_sacct, to_swf
 from shadowtime.trace.header import names
-from shadowtime.trace.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.workload.clean import RULES, clean
 from shadowtime.workload.raw import RawTrace
 
@@ -426,3 +426,31 @@ def test_files(tmp_path: Path) -> None:
     assert len(read_sacct(path)) == 2
     w = read(path, memory=True, tz="UTC")
     assert (w.name, w.resources) == ("jobs", ("procs", "memory"))
+
+
+@pytest.mark.parametrize("constraint", ["a|b", "[a|b|c]", "a&b"])
+@pytest.mark.parametrize("name", ["run.sh", "x|y", "|"])
+def test_the_delimiter_in_several_texts_of_a_row(constraint: str, name: str) -> None:
+    """sbatch -C 'a|b' writes it into Constraints and SubmitLine, -J 'x|y' into two as well."""
+    submitted = f"sbatch -C {constraint} -J {name} -N 2-3 job.sh a|b"
+    job = {"constraints": constraint, "jobname": name, "submitline": submitted}
+    for columns in ([*COLUMNS, "submitline"], ["submitline", *COLUMNS], [*COLUMNS[:-1], "jobname"]):
+        head = "|".join(columns)
+        raw = parse_sacct(
+            f"{head}\n{line(columns, **job)}\n{line(columns, submitline='')}\n", name="x"
+        )
+        assert raw.requests is not None
+        first = raw.requests[0]
+        assert first.features == constraint
+        if "submitline" in columns:
+            assert (first.nodes, first.max_nodes) == (2, 3)
+        assert len(raw["job_id"]) == 2
+
+
+@pytest.mark.parametrize("mark", ["\x1c", "\f", "\x0b", "\u2028", "\u0085", "\x1e"])
+def test_only_line_ends_separate_rows(mark: str) -> None:
+    """What Python calls a line end, a user may write into a name."""
+    raw = parse_sacct(
+        export({"jobname": f"a{mark}b"}, {"jobid": "101", "jobidraw": "101"}), name="x"
+    )
+    assert len(raw["job_id"]) == 2 and raw.counts["names_joined"] == 0

@@ -19,15 +19,15 @@ from conftest import examples
 from fuzz_formats import sacct_line
 from naive.sacct import export, read_rows
 from shadowtime.errors import InputError
+from shadowtime.slurmtext import sacct_rows, sacct_texts
 from shadowtime.slurmtext.fields import parse_count
 from shadowtime.slurmtext.job_id import parse_job_id
+from shadowtime.slurmtext.sacct_columns import Clock, counts
+from shadowtime.slurmtext.sacct_ids import SacctIds
+from shadowtime.slurmtext.sacct_rows import LAYOUTS, split_rows
+from shadowtime.slurmtext.sacct_texts import Texts
 from shadowtime.slurmtext.times import parse_stamp
-from shadowtime.trace import sacct_pieces, sacct_rows
 from shadowtime.trace.sacct import parse_sacct
-from shadowtime.trace.sacct_columns import Clock, counts
-from shadowtime.trace.sacct_ids import SacctIds
-from shadowtime.trace.sacct_rows import LAYOUTS, split_rows
-from shadowtime.trace.sacct_texts import Texts
 from shadowtime.workload.raw import FIELDS, RawTrace
 
 ZONE = ZoneInfo("Europe/Zurich")
@@ -63,7 +63,7 @@ def outcome(text: str | bytes, **how: Any) -> Any:
 def row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of one line: nothing is done to many rows at once."""
     monkeypatch.setattr(sacct_rows, "_BLOCK", 1)
-    monkeypatch.setattr(sacct_pieces, "_MOST", 1)
+    monkeypatch.setattr(sacct_texts, "_MOST", 1)
 
 
 def jobs_of(raw: RawTrace) -> list[dict[str, Any]]:

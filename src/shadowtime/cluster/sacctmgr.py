@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.sacctmgr_table import Row, Table, ignore_rest, limits_of, read_table
-from shadowtime.cluster.site import FOREVER, Association, Outage, Qos, Reservation
-from shadowtime.cluster.slurm_partitions import preempting
+from shadowtime.cluster.site import FOREVER, Association, Limits, Outage, Qos, Reservation
+from shadowtime.cluster.slurm_records import preempting
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.table import NONE, Row, Table, read_table
 from shadowtime.slurmtext.times import parse_stamp
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def parse_qos(table: Table, *, ignore: Callable[[str], None]) -> tuple[Qos, ...]
 
     Examples
     --------
-    >>> from shadowtime.cluster.sacctmgr_table import read_table
+    >>> from shadowtime.slurmtext.table import read_table
     >>> text = "Name|Priority|Preempt|PreemptMode|MaxJobsPU|GrpTRES\\nhigh|9|low|requeue|2|cpu=64"
     >>> one = parse_qos(read_table(text, path="qos.txt"), ignore=print)[0]
     >>> one.priority, one.preempts, one.preempt, one.limits.user_jobs, one.limits.group_resources
@@ -91,7 +92,7 @@ def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ..
     Examples
     --------
     >>> from zoneinfo import ZoneInfo
-    >>> from shadowtime.cluster.sacctmgr_table import read_table
+    >>> from shadowtime.slurmtext.table import read_table
     >>> text = "Name|TRES|TimeStart|TimeEnd|NodeName\\nm|cpu=32|100|200|n[1-2]"
     >>> parse_past_reservations(read_table(text, path="r.txt"), ZoneInfo("UTC"))[0].nodes
     ('n1', 'n2')
@@ -211,7 +212,7 @@ def parse_shares(text: str, *, path: str) -> tuple[Share, ...]:
     ...     text.replace("root||||0", "root|||0"), path="s")]
     [('root', '', '', None), ('phys', '', 'root', 50), ('phys', 'eva', 'phys', None)]
     """
-    lines = text.splitlines()
+    lines = lines_of(text)
     head = lines[0].partition("|")[0].strip() if lines else ""
     if head.replace(".", "").isdigit():
         lines = [line.partition("|")[2] for line in lines if line.partition("|")[0] == head]
@@ -276,3 +277,54 @@ def _shares(row: Row, *columns: str) -> int | None:
     if not text:
         return None if "rawshares" in columns else 1
     return row.count(*columns)
+
+
+def limits_of(row: Row) -> Limits:
+    """The limits in a row of QOS or associations, whose columns have the same names.
+
+    A plain Max* limit of an association holds for each user, or for each job where it is one of
+    resources or time.
+    """
+    return Limits(
+        group_jobs=row.count("grpjobs"),
+        group_submitted=row.count("grpsubmit", "grpsubmitjobs"),
+        group_wall=row.seconds("grpwall"),
+        group_resources=row.amounts("grptres"),
+        group_minutes=row.amounts("grptresmins"),
+        group_run_minutes=row.amounts("grptresrunmins"),
+        group_accruing=row.count("grpjobsaccrue"),
+        user_jobs=row.count("maxjobspu", "maxjobsperuser", "maxjobs"),
+        user_submitted=row.count("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit",
+                                 "maxsubmitjobs"),
+        user_resources=row.amounts("maxtrespu", "maxtresperuser"),
+        user_accruing=row.count("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
+        account_jobs=row.count("maxjobspa", "maxjobsperaccount"),
+        account_submitted=row.count("maxsubmitpa", "maxsubmitjobsperaccount"),
+        account_resources=row.amounts("maxtrespa", "maxtresperaccount"),
+        job_wall=row.seconds("maxwall", "maxwalldurationperjob"),
+        job_resources=row.amounts("maxtres", "maxtresperjob"),
+        job_node_resources=row.amounts("maxtrespernode"),
+        job_minutes=row.amounts("maxtresmins", "maxtresminsperjob"),
+    )  # fmt: skip
+
+
+LIMIT_COLUMNS = frozenset(
+    ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
+     "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
+     "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs", "maxtrespu", "maxtresperuser",
+     "maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue", "maxjobspa",
+     "maxjobsperaccount", "maxsubmitpa", "maxsubmitjobsperaccount", "maxtrespa",
+     "maxtresperaccount", "maxwall", "maxwalldurationperjob", "maxtres", "maxtresperjob",
+     "maxtrespernode", "maxtresmins", "maxtresminsperjob")
+)  # fmt: skip
+
+
+def ignore_rest(
+    table: Table, known: Sequence[str], what: str, ignore: Callable[[str], None]
+) -> None:
+    """Report each value in a column that is not modelled."""
+    rest = [c for c in table.columns if c not in LIMIT_COLUMNS and c not in known]
+    for row in table.rows:
+        for column in rest:
+            if row.get(column).strip().lower() not in (*NONE, "0", "00:00:00"):
+                ignore(f"{what} {column}")

@@ -9,7 +9,7 @@ from shadowtime.errors import ClusterError, InputError, UsageError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from zoneinfo import ZoneInfo
 
     from shadowtime.cluster.site import Site
@@ -60,8 +60,9 @@ def read_site_alone(
     *,
     tz: str | None = None,
     unusable: Literal["keep", "drop"] = "keep",
+    without: Collection[str] = (),
 ) -> Site:
-    """The site of a folder, without its jobs."""
+    """The site of a folder, without its jobs; ``without`` are texts of FILES to leave out."""
     here = Path(folder)
     if not here.is_dir():
         raise ClusterError(f"{here}: no such folder: give one with nodes.txt in it")
@@ -69,7 +70,7 @@ def read_site_alone(
     labels: dict[str, str] = {}
     for kind, names in FILES.items():
         path = next((here / name for name in names if (here / name).is_file()), None)
-        if path is not None:
+        if path is not None and kind not in without:
             texts[kind], labels[kind] = read_text(path), str(path)
     if not texts.get("nodes") and not texts.get("slurm_conf"):
         raise ClusterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
-from shadowtime.cluster.slurm_nodes import (
+from shadowtime.cluster.slurm_records import (
     NodeRecord,
     conf_nodes,
     distinct,

@@ -16,11 +16,16 @@ from shadowtime.cluster.sacctmgr import (
     parse_shares,
     with_shares,
 )
-from shadowtime.cluster.sacctmgr_table import Table, read_table
 from shadowtime.cluster.site import Node, Partition, Reservation, Site
-from shadowtime.cluster.slurm_nodes import NodeRecord, conf_nodes, distinct, hosts_of, scontrol_node
-from shadowtime.cluster.slurm_partitions import parse_partition
-from shadowtime.cluster.slurm_reservations import parse_reservations
+from shadowtime.cluster.slurm_records import (
+    NodeRecord,
+    conf_nodes,
+    distinct,
+    hosts_of,
+    parse_partition,
+    parse_reservations,
+    scontrol_node,
+)
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import (
     conf_config,
@@ -30,6 +35,7 @@ from shadowtime.slurmtext.conf import (
     with_defaults,
 )
 from shadowtime.slurmtext.scontrol import records_and_unknown
+from shadowtime.slurmtext.table import Table, read_table
 from shadowtime.slurmtext.tres import gpus_by_socket, gres_conf_near, parse_gres, parse_licences
 
 if TYPE_CHECKING:
@@ -112,7 +118,7 @@ class _Reader:
 
     def site(self, name: str) -> Site:
         texts = self.texts
-        settings = parse_config(texts.config) if texts.config else conf_config(self.conf)
+        settings = parse_config(texts.config) or conf_config(self.conf)
         low = {key.lower(): value for key, value in settings.items()}
         records, partition_records = self._records()
         broken = tuple(node.name for node in records if node.broken)

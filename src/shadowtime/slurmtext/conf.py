@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.fields import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,7 +35,7 @@ def conf_lines(
     [('s.conf, line 1', {'nodename': 'n[1-2]', 'cpus': '4', 'reason': 'a b'})]
     """
     whole, first = "", 0
-    for number, line in enumerate([*text.splitlines(), ""], 1):
+    for number, line in enumerate([*lines_of(text), ""], 1):
         first = first if whole else number
         plain = re.sub(r"(?<!\\)#.*", "", line)
         if plain.rstrip().endswith("\\"):
@@ -79,7 +80,7 @@ def parse_config(text: str) -> dict[str, str]:
     {'ClusterName': 'c1'}
     """
     found: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in lines_of(text):
         match = _LINE.fullmatch(line.strip())
         if match and match[2].strip() not in ("", "(null)"):
             found.setdefault(match[1], match[2].strip())

@@ -16,6 +16,21 @@ NOTHING = {"", "unknown", "none", "n/a", "invalid", "(null)"}
 """Words that Slurm writes where there is no value, in small letters."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a command's output or of a file.
+
+    Only line ends separate them: names and comments may contain U+2028, a form feed or a file
+    separator, at which ``str.splitlines`` cuts.
+
+    Examples
+    --------
+    >>> lines_of("a\\x1cb\\u2028c\\r\\nd\\n")
+    ['a\\x1cb\\u2028c', 'd']
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
 @lru_cache(maxsize=1 << 16)
 def parse_count(text: str, what: str) -> int:
     """A whole number, or -1 where empty."""

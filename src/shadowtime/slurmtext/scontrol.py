@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shadowtime.slurmtext.fields import lines_of
+
 _NODE_KEYS = (
     "NodeName|Arch|CoresPerSocket|CPUAlloc|CPUEfctv|CPUErr|CPUTot|CPULoad|AvailableFeatures"
     "|ActiveFeatures|Gres|GresDrain|GresUsed|NodeAddr|NodeHostName|Port|Version|OS|RealMemory"
@@ -82,7 +84,7 @@ def records(text: str) -> list[tuple[int, dict[str, str]]]:
 def records_and_unknown(text: str) -> list[tuple[int, dict[str, str], list[str]]]:
     """The records with their lines, and the unknown keys of each."""
     starts: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of(text), 1):
         # Reservations have NodeName lines of their own, indented, one per node with its cores.
         inside = bool(starts) and starts[-1][1][0].startswith(_BEGINS[2])
         if line.startswith(_BEGINS) or (not inside and line.lstrip().startswith(_BEGINS)):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.errors import ClusterError, PortError
+from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.scontrol import records
 from shadowtime.slurmtext.times import parse_limit
@@ -162,7 +163,7 @@ def parse_queue(text: str) -> list[QueueRow]:
 
     If a job is listed twice because it changes while squeue is answered, the last line counts.
     """
-    rows = {row.id: row for row in map(_queue_row, filter(None, text.splitlines()))}
+    rows = {row.id: row for row in map(_queue_row, filter(None, lines_of(text)))}
     return list(rows.values())
 
 
@@ -268,7 +269,7 @@ LARGEST = 1 << 48
 def parse_nodes(text: str) -> list[NodeRow]:
     """The nodes in sinfo's output, each once with all its partitions."""
     nodes: dict[str, NodeRow] = {}
-    for row in map(_node_row, filter(None, text.splitlines())):
+    for row in map(_node_row, filter(None, lines_of(text))):
         known = nodes.get(row.name)
         if known is not None:
             row = row._replace(partitions=known.partitions + row.partitions)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 from shadowtime.testing.slurm import wait_for
-from shadowtime.trace.sacct_rows import RECOMMENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from shadowtime.errors import UsageError
 from shadowtime.private import open_plain
+from shadowtime.slurmtext.fields import lines_of
 from shadowtime.trace.pulled_days import records
 
 _KEPT = {"", "root", "(null)", "all", "none", "n/a"}
@@ -110,10 +111,10 @@ def anonymise(file: str, text: str, names: Names) -> str:
     if file.startswith(("jobs", "days/")):
         return _jobs(text, names)
     if file == "config.txt":
-        kept = [line for line in text.splitlines() if not _is_private(line)]
+        kept = [line for line in lines_of(text) if not _is_private(line)]
         return "".join(f"{line}\n" for line in kept)
     if file in ("nodes.txt", "partitions.txt", "reservations.txt"):
-        return "".join(f"{_record(line, names)}\n" for line in text.splitlines())
+        return "".join(f"{_record(line, names)}\n" for line in lines_of(text))
     return _table(file, text, names)
 
 
@@ -147,7 +148,7 @@ def _record(line: str, names: Names) -> str:
 
 
 def _table(file: str, text: str, names: Names) -> str:
-    lines = text.splitlines()
+    lines = lines_of(text)
     columns = ["".join(name.split()).lower() for name in lines[0].split("|")] if lines else []
     if file == "sacct_resv.txt":
         columns = ["reservation" if column == "name" else column for column in columns]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError
 from shadowtime.slurmtext.fields import NOT_ENDED, parse_state
-from shadowtime.trace.sacct_rows import split_rows
+from shadowtime.slurmtext.sacct_rows import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,11 +18,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.slurmtext.sacct_columns import BadRows
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED, split_rows
+from shadowtime.slurmtext.sacct_texts import BadRow, Piece
 from shadowtime.trace._bytes import load, stem
-from shadowtime.trace.sacct_columns import BadRows
 from shadowtime.trace.sacct_jobs import PLACE, SacctJobs, column_places
-from shadowtime.trace.sacct_pieces import BadRow, Piece
-from shadowtime.trace.sacct_rows import RECOMMENDED, split_rows
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, RawTrace
 

@@ -11,8 +11,8 @@ import numpy as np
 from shadowtime.errors import InputError
 from shadowtime.slurmtext import fields, times
 from shadowtime.slurmtext.job_id import tasks_of
-from shadowtime.trace.sacct_codes import TextCodes
-from shadowtime.trace.sacct_columns import (
+from shadowtime.slurmtext.sacct_codes import TextCodes
+from shadowtime.slurmtext.sacct_columns import (
     BadRows,
     Clock,
     Known,
@@ -21,9 +21,9 @@ from shadowtime.trace.sacct_columns import (
     one_by_one,
     rows_among,
 )
-from shadowtime.trace.sacct_columns import counts as counts_of
-from shadowtime.trace.sacct_ids import Ids, SacctIds, ids_at
-from shadowtime.trace.sacct_pieces import Taken
+from shadowtime.slurmtext.sacct_columns import counts as counts_of
+from shadowtime.slurmtext.sacct_ids import Ids, SacctIds, ids_at
+from shadowtime.slurmtext.sacct_texts import Taken
 from shadowtime.trace.sacct_requests import AMOUNTS, SacctRequests
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from zoneinfo import ZoneInfo
 
-    from shadowtime.trace.sacct_pieces import Piece
+    from shadowtime.slurmtext.sacct_texts import Piece
     from shadowtime.types import AnyArray, Ints
 
 _STATES = tuple(fields.STATES)

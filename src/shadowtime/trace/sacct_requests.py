@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.slurmtext import fields, sbatch, tres
+from shadowtime.slurmtext.sacct_columns import Known, KnownRows
 from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.slurmtext.tres import resource_of
-from shadowtime.trace.sacct_columns import Known, KnownRows
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import MAX_AMOUNT
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
-    from shadowtime.trace.sacct_ids import Ids
-    from shadowtime.trace.sacct_texts import Texts
+    from shadowtime.slurmtext.sacct_ids import Ids
+    from shadowtime.slurmtext.sacct_texts import Texts
     from shadowtime.types import Ints
 
 READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes", "reqnodes",

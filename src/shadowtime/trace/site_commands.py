@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from shadowtime.trace.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import NotInstalled
 from shadowtime.live.slurm.state import Scope
+from shadowtime.slurmtext.conf import consumes_memory, parse_config
+from shadowtime.slurmtext.scontrol import records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.live.runner import Runner
-
-_USER = re.compile(r"^SlurmUser\s*=\s*\S+\((\d+)\)", re.MULTILINE)
-_SELECT = re.compile(r"^SelectTypeParameters\s*=\s*(\S+)", re.MULTILINE)
-_NAME = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
-_DEFAULT = re.compile(r"^PartitionName=(\S+).*? Default=YES", re.MULTILINE)
 
 
 class NotReady(PortError):
@@ -41,37 +37,34 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Sc
             f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
             "its configuration?"
         )
-    if not partition:
-        shown = run(("scontrol", "--oneliner", "show", "partition")).out
-        if "PartitionName=" not in shown:
-            raise NotReady("Slurm shows no partition yet: is slurmctld starting?")
-        default = _DEFAULT.search(shown)
-        if default is None:
-            raise UsageError("Slurm has no default partition: name one with --partition")
-        partition = default[1]
-    elif "," in partition:
-        partition = several(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
-    select, name = _SELECT.search(config.out), _NAME.search(config.out)
+    if not partition or "," in partition:
+        partition = chosen(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
+    settings = parse_config(config.out)
     return Scope(
         partition=partition,
         gres=tuple(gres),
-        memory=select is not None and "MEMORY" in select[1].upper(),
-        name=name[1] if name else "slurm",
+        memory=bool(consumes_memory(settings)),
+        name=settings.get("ClusterName", "slurm"),
     )
 
 
-def several(wanted: str, shown: str) -> str:
-    """Several partitions, each once, as Slurm knows them.
+def chosen(wanted: str, shown: str) -> str:
+    """The partitions to drive, each once, as Slurm knows them; its default where none is named.
 
     Examples
     --------
-    >>> several("a, b,a", "PartitionName=a X=1\\nPartitionName=b X=1\\n")
-    'a,b'
+    >>> shown = "PartitionName=a Default=NO\\nPartitionName=b Default=YES\\n"
+    >>> chosen("a, b,a", shown), chosen("", shown)
+    ('a,b', 'b')
     """
-    names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
-    known = set(re.findall(r"^PartitionName=(\S+)", shown, re.MULTILINE))
+    known = {one["partitionname"]: one for _, one in records(shown) if "partitionname" in one}
     if not known:
         raise NotReady("Slurm shows no partition yet: is slurmctld starting?")
+    names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
+    if not wanted:
+        names = [name for name, one in known.items() if one.get("default") == "YES"][:1]
+        if not names:
+            raise UsageError("Slurm has no default partition: name one with --partition")
     strange = [name for name in names if name not in known]
     if strange:
         raise UsageError(f"Slurm has no partition {strange[0]}: it has {', '.join(sorted(known))}")
@@ -81,9 +74,9 @@ def several(wanted: str, shown: str) -> str:
 def refuse_strangers(run: Runner, *, uid: int | None = None) -> None:
     """Only SlurmUser and root can place and stop the jobs of others."""
     uid = os.geteuid() if uid is None else uid
-    found = _USER.search(run(("scontrol", "show", "config")).out)
-    allowed = {0} | ({int(found[1])} if found else set())
-    if uid not in allowed:
+    owner = parse_config(run(("scontrol", "show", "config")).out).get("SlurmUser", "")
+    number = owner.partition("(")[2].rstrip(")")  # slurm(64030)
+    if uid not in {0, *([int(number)] if number.isdecimal() else [])}:
         raise UsageError(
             "only SlurmUser or root may act on the jobs of others: run the loop as one of them, "
             "or without --apply to see what it would do"

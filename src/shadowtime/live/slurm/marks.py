@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.touched import CLEAR, Touched
+from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import compress, expand
 from shadowtime.slurmtext.squeue import BETWEEN
 
@@ -98,7 +99,7 @@ def parse_marks(text: str, jobs: Collection[str]) -> dict[str, Touched]:
     >>> parse_marks(line, ["7"])["7"].pin
     'n1'
     """
-    lines = [line.split(BETWEEN) for line in text.splitlines()]
+    lines = [line.split(BETWEEN) for line in lines_of(text)]
     comments = {job: next(filter(None, rest), "") for job, *rest in lines if rest}
     if not comments.keys() >= set(jobs):
         raise PortError("squeue does not report the comments of all jobs")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import CompiledPasses
+from shadowtime.slurm.latency import latency_of_log
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording, start_second
-from shadowtime.slurm.recording.log import Event, job_number, latency_of_log, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.log import Event, job_number, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
-from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.cluster.site_folder import read_site_alone, read_text
+from shadowtime.errors import ClusterError, InputError, ShadowtimeError
 from shadowtime.slurm.from_site import model_notes
-from shadowtime.slurm.recording.log import Log, job_number, read_log, stamp
 from shadowtime.slurm.rules import Rules
+from shadowtime.slurmtext.job_id import parse_job_id
+from shadowtime.slurmtext.log import Log, job_number, read_log, stamp
+from shadowtime.slurmtext.sacct_rows import split_rows
 from shadowtime.slurmtext.sbatch import Submitted, parse_options
 from shadowtime.slurmtext.show_job import Piece, pieces
 from shadowtime.slurmtext.squeue import sharing_of
+from shadowtime.slurmtext.times import parse_stamp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,17 +28,8 @@ if TYPE_CHECKING:
 NEAR = 2
 """Seconds by which a line of the log and sacct's start of the same run may differ."""
 LOGS = ("slurmctld.log.gz", "slurmctld.log")
-TEXTS = {
-    "nodes": "nodes.txt",
-    "partitions": "partitions.txt",
-    "config": "config.txt",
-    "reservations": "reservations.txt",
-    "slurm_conf": "slurm.conf",
-    "gres_conf": "gres.conf",
-    "topology_conf": "topology.conf",
-    "qos": "qos.txt",
-    "associations": "associations.txt",
-}
+BY_LOG = ("events", "past_reservations", "shares")
+"""Texts of a site that are not read: the log itself shows what happened, and when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +43,8 @@ class Run:
 
     def seconds(self, name: str) -> int | None:
         """A time of the row, None where it has none."""
-        value = self.columns.get(name, "")
-        if value.isdigit():
-            return int(value)
-        if re.match(r"\d{4}-\d\d-\d\dT", value):
-            return stamp(value)
-        return None
+        value = parse_stamp(self.columns.get(name, ""), UTC)
+        return value if value >= 0 else None
 
 
 @dataclass(slots=True)
@@ -101,19 +92,10 @@ def read_recording(path: Path) -> Recording:
         raise InputError(f"{path} holds no slurmctld.log.gz or slurmctld.log")
     if not (path / "jobs.psv").exists():
         raise InputError(f"{path} holds no jobs.psv (the output of sacct -P)")
-    texts = {
-        key: (path / name).read_text(encoding="utf-8", errors="replace")
-        for key, name in TEXTS.items()
-        if (path / name).exists()
-    }
-    if "slurm_conf" not in texts and "nodes" not in texts:
-        raise InputError(f"{path} holds neither slurm.conf nor nodes.txt")
-    if "slurm_conf" in texts and not texts.get("config", "").strip():
-        texts.pop("config", None)
-    site = site_from_slurm(
-        SlurmTexts(**texts, labels={key: str(path / TEXTS[key]) for key in texts}),  # type: ignore[arg-type]
-        name=path.name,
-    )
+    try:
+        site = read_site_alone(path, without=BY_LOG).replace(name=path.name)
+    except ClusterError as error:
+        raise InputError(str(error)) from None
     log = read_log(log_path)
     if log.version and not site.setting("SLURM_VERSION"):
         site = site.replace(config={**site.config, "SLURM_VERSION": log.version})
@@ -139,7 +121,7 @@ def _read_samples(recording: Recording) -> None:
     path = recording.path / "squeue_samples.psv"
     if not path.exists() or "multifactor" not in str(recording.site.config.get("PriorityType")):
         return
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
+    for line in read_text(path).split("\n")[1:]:
         words = line.split("|")
         if len(words) > 3 and words[1].isdigit() and words[3].isdigit():
             when = float(words[0]) if re.fullmatch(r"[\d.]+", words[0]) else 0.0
@@ -148,23 +130,18 @@ def _read_samples(recording: Recording) -> None:
 
 def _read_runs(recording: Recording) -> None:
     path = recording.path / "jobs.psv"
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    if not lines or "JobIDRaw" not in lines[0].split("|"):
+    rows = split_rows(read_text(path), path=str(path))
+    if "jobidraw" not in rows.columns:
         raise InputError(f"{path}, line 1: no column JobIDRaw; export with sacct -P --format=...")
-    names = lines[0].split("|")
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
+    for number, values in rows.each():
+        if isinstance(values, str):
+            raise InputError(f"{path}, line {number}: {values}")
+        columns = dict(zip(rows.columns, values, strict=True))
+        if not columns["jobidraw"].isdigit():  # a step
             continue
-        values = line.split("|", len(names) - 1)
-        if len(values) != len(names):
-            raise InputError(f"{path}, line {number}: {len(values)} columns, not {len(names)}")
-        columns = dict(zip(names, values, strict=True))
-        if not columns["JobIDRaw"].isdigit():
-            continue
-        match = re.fullmatch(r"(\d+)(?:_(\d+|\[.*\]))?", columns.get("JobID", columns["JobIDRaw"]))
-        array = int(match[1]) if match and match[2] else 0
-        task = int(match[2]) if match and match[2] and match[2].isdigit() else None
-        raw = int(columns["JobIDRaw"])
+        raw, shown = int(columns["jobidraw"]), parse_job_id(columns.get("jobid") or "0")
+        array = shown.number if shown.task >= 0 or shown.tasks else 0
+        task = shown.task if shown.task >= 0 else None
         recording.runs.setdefault(raw, []).append(Run(raw, array, task, columns))
 
 
@@ -172,8 +149,8 @@ def _read_submits(recording: Recording) -> None:
     """submits.psv, or workload.json where jobs are named after their place in it."""
     path = recording.path / "submits.psv"
     if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-            _, job, before, _, options = line.split("|", 4)
+        for line in read_text(path).split("\n")[1:]:
+            _, job, before, _, options = line.split("|", 4) if line else ("",) * 5
             if job.isdigit():
                 recording.submitted[int(job)] = parse_options(options)
                 recording.submit_times[int(job)] = float(before)
@@ -182,13 +159,13 @@ def _read_submits(recording: Recording) -> None:
     if not path.exists():
         return
     try:
-        jobs = json.loads(path.read_text(encoding="utf-8"))
+        jobs = json.loads(read_text(path))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
     if isinstance(jobs, dict):
         jobs = jobs.get("jobs", [])
     for raw, runs in recording.runs.items():
-        match = re.fullmatch(r"w(\d{1,9})", runs[0].columns.get("JobName", ""))
+        match = re.fullmatch(r"w(\d{1,9})", runs[0].columns.get("jobname", ""))
         if not match or not 0 < int(match[1]) <= len(jobs):
             continue
         one = jobs[int(match[1]) - 1]
@@ -207,7 +184,7 @@ def _read_submits(recording: Recording) -> None:
 
 def _read_details(recording: Recording, path: Path) -> None:
     """Cores and GPUs per node of ``scontrol show jobs -d -o``, and requests known nowhere else."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_text(path).split("\n"):
         head = re.match(r"(?:[\d.]+\|)?JobId=(\d+)", line.strip())
         if not head:
             continue
@@ -290,7 +267,7 @@ def _name_starts(recording: Recording) -> None:
         now = event.time + recording.shift
         found = None
         for run in sorted(tasks.get(array or raw, ()), key=lambda one: one.task or 0):
-            begun = run.seconds("Start")
+            begun = run.seconds("start")
             key = (run.raw, begun or 0)
             if begun is not None and -NEAR <= begun - now <= 1 and key not in used:
                 found = run
@@ -303,13 +280,13 @@ def _name_starts(recording: Recording) -> None:
             )
         if found.array:
             label = f"{found.array}_{found.task}({found.raw})"
-        nodes = found.columns.get("NodeList", "")
+        nodes = found.columns.get("nodelist", "")
         recording.log.events[at] = replace(event, kind="backfill", fields=(label, partition, nodes))
 
 
 def start_second(recording: Recording, raw: int, time: float) -> int:
     """The start as slurmctld has it: sacct's, as the line may be of the next second."""
-    starts = [one.seconds("Start") for one in recording.runs.get(raw, ())]
+    starts = [one.seconds("start") for one in recording.runs.get(raw, ())]
     near = [one for one in starts if one is not None and abs(one - time) <= NEAR]
     return min(near, key=lambda one: abs(one - time)) if near else int(time)
 
@@ -319,7 +296,7 @@ def _shift(recording: Recording) -> int:
     for event in recording.log.events:
         if event.kind == "submit" and event.fields[0].isdigit():
             runs = recording.runs.get(int(event.fields[0]))
-            submit = runs[0].seconds("Submit") if runs else None
+            submit = runs[0].seconds("submit") if runs else None
             if submit is not None:
                 return round((submit - event.time) / 900) * 900
     return 0

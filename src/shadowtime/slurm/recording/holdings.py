@@ -44,7 +44,7 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
         if pieces:
             break
     places = list(bits(job.nodes))
-    cpus_given = _row(recording, job).get("NCPUS", "")
+    cpus_given = _row(recording, job).get("ncpus", "")
     by_node = {one.node: one for one in pieces or ()}
     if set(by_node) != set(machine.names(job.nodes)):
         by_node = {}
@@ -93,7 +93,7 @@ def _row(recording: Recording, job: Job) -> Mapping[str, str]:
     """sacct's columns of this run of the job."""
     rows = recording.runs.get(job.id, [])
     for one in rows:
-        begun = one.seconds("Start")
+        begun = one.seconds("start")
         if begun is not None and abs(begun - job.start) <= NEAR:
             return one.columns
     return rows[-1].columns if rows else {}

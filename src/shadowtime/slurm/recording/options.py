@@ -35,20 +35,20 @@ def record_of(recording: Recording, machine: Machine, number: int) -> Job:
     memory, per_cpu = default_memory(site, names[0])
     limit = asked.limit
     if limit is None:
-        minutes = row.get("TimelimitRaw", "")
+        minutes = row.get("timelimitraw", "")
         limit = int(minutes) * 60 if minutes.isdigit() else NO_LIMIT
-    submit = rows[0].seconds("Submit") if rows else None
+    submit = rows[0].seconds("submit") if rows else None
     return Job(
         id=number,
         ask=ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu),
         limit=limit,
-        user=asked.user or row.get("User", ""),
-        account=request.account or row.get("Account", ""),
-        qos=request.qos or row.get("QOS", ""),
+        user=asked.user or row.get("user", ""),
+        account=request.account or row.get("account", ""),
+        qos=request.qos or row.get("qos", ""),
         partitions=tuple(names),
         submit=submit or 0,
         eligible=submit or 0,
-        name=asked.name or row.get("JobName", ""),
+        name=asked.name or row.get("jobname", ""),
         reservation=request.reservation,
         least_time=asked.least_time,
         licences=request.licences,
@@ -64,20 +64,20 @@ def from_sacct(row: Mapping[str, str]) -> Submitted:
 
     Examples
     --------
-    >>> guess = from_sacct({"NNodes": "2", "ReqCPUS": "2", "NCPUS": "32"})
+    >>> guess = from_sacct({"nnodes": "2", "reqcpus": "2", "ncpus": "32"})
     >>> guess.request.exclusive, guess.request.nodes
     (True, 2)
     """
-    nodes = int(row.get("NNodes") or 1)
-    asked = int(row.get("ReqCPUS") or 1)
-    got = int(row.get("NCPUS") or asked)
+    nodes = int(row.get("nnodes") or 1)
+    asked = int(row.get("reqcpus") or 1)
+    got = int(row.get("ncpus") or asked)
     exclusive = got > asked and got % max(nodes, 1) == 0
     request = Request(
         nodes=nodes if exclusive else 1,
         max_nodes=nodes if exclusive else None,
         tasks=asked,
         exclusive=exclusive,
-        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
-        features=row.get("Constraints", ""),
+        partitions=tuple(filter(None, row.get("partition", "").split(","))),
+        features=row.get("constraints", ""),
     )
     return Submitted(request=request)

@@ -15,10 +15,10 @@ from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.acts import ACTS
 from shadowtime.slurm.recording.folder import start_second
 from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
-from shadowtime.slurm.recording.log import Event, job_number
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.log import Event, job_number
 from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ class Replayer:
         self.restarts[raw] = self.restarts.get(raw, 0) + 1
         rows = self.recording.runs.get(raw, [])
         again = self.restarts[raw]
-        eligible = rows[again].seconds("Eligible") if again < len(rows) else None
+        eligible = rows[again].seconds("eligible") if again < len(rows) else None
         self.begin[raw] = eligible if eligible is not None else int(event.time) + 121
         self.pending[raw] = fresh
         self.state.completing = 0

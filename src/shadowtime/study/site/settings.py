@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.sacctmgr_table import limits_of, read_table
+from shadowtime.cluster.sacctmgr import limits_of
 from shadowtime.cluster.site import FOREVER, Outage
-from shadowtime.cluster.slurm_partitions import parse_partition, preempting
-from shadowtime.cluster.slurm_reservations import parse_reservations
+from shadowtime.cluster.slurm_records import parse_partition, parse_reservations, preempting
 from shadowtime.cluster.slurm_site import enforced
 from shadowtime.errors import ClusterError, PolicyError, UsageError, near
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.table import read_table
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.slurmtext.tres import parse_licences
 from shadowtime.study.site import keys

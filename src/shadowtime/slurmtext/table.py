@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.site import Limits
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import tres_amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-_NONE = ("", "-1", "n/a", "none", "(null)")
+NONE = ("", "-1", "n/a", "none", "(null)")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Row:
     def count(self, *columns: str) -> int | None:
         """A whole number, None where there is no bound."""
         text = self.get(*columns).strip()
-        if text.lower() in _NONE:
+        if text.lower() in NONE:
             return None
         if not re.fullmatch(r"[0-9]{1,15}", text):
             raise ClusterError(f"{self.where}: {columns[0]} must be a whole number, not {text!r}")
@@ -40,7 +40,7 @@ class Row:
     def number(self, otherwise: float, *columns: str) -> float:
         """A number with a fraction."""
         text = self.get(*columns).strip()
-        if text.lower() in _NONE:
+        if text.lower() in NONE:
             return otherwise
         try:
             return float(text)
@@ -88,7 +88,7 @@ def read_table(text: str, *, path: str, cluster: str = "") -> Table:
     >>> table.columns, table.rows[0].get("defqos")
     (('name', 'defqos'), 'x')
     """
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()]
     if not lines:
         return Table()
     head = lines[0][1]
@@ -116,54 +116,3 @@ def read_table(text: str, *, path: str, cluster: str = "") -> Table:
     if cluster and cluster in clusters and len(clusters) > 1:
         rows = [row for row in rows if row.get("cluster") == cluster]
     return Table(columns, tuple(rows))
-
-
-def limits_of(row: Row) -> Limits:
-    """The limits in a row of QOS or associations, whose columns have the same names.
-
-    A plain Max* limit of an association holds for each user, or for each job where it is one of
-    resources or time.
-    """
-    return Limits(
-        group_jobs=row.count("grpjobs"),
-        group_submitted=row.count("grpsubmit", "grpsubmitjobs"),
-        group_wall=row.seconds("grpwall"),
-        group_resources=row.amounts("grptres"),
-        group_minutes=row.amounts("grptresmins"),
-        group_run_minutes=row.amounts("grptresrunmins"),
-        group_accruing=row.count("grpjobsaccrue"),
-        user_jobs=row.count("maxjobspu", "maxjobsperuser", "maxjobs"),
-        user_submitted=row.count("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit",
-                                 "maxsubmitjobs"),
-        user_resources=row.amounts("maxtrespu", "maxtresperuser"),
-        user_accruing=row.count("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
-        account_jobs=row.count("maxjobspa", "maxjobsperaccount"),
-        account_submitted=row.count("maxsubmitpa", "maxsubmitjobsperaccount"),
-        account_resources=row.amounts("maxtrespa", "maxtresperaccount"),
-        job_wall=row.seconds("maxwall", "maxwalldurationperjob"),
-        job_resources=row.amounts("maxtres", "maxtresperjob"),
-        job_node_resources=row.amounts("maxtrespernode"),
-        job_minutes=row.amounts("maxtresmins", "maxtresminsperjob"),
-    )  # fmt: skip
-
-
-LIMIT_COLUMNS = frozenset(
-    ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
-     "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
-     "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs", "maxtrespu", "maxtresperuser",
-     "maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue", "maxjobspa",
-     "maxjobsperaccount", "maxsubmitpa", "maxsubmitjobsperaccount", "maxtrespa",
-     "maxtresperaccount", "maxwall", "maxwalldurationperjob", "maxtres", "maxtresperjob",
-     "maxtrespernode", "maxtresmins", "maxtresminsperjob")
-)  # fmt: skip
-
-
-def ignore_rest(
-    table: Table, known: Sequence[str], what: str, ignore: Callable[[str], None]
-) -> None:
-    """Report each value in a column that is not modelled."""
-    rest = [c for c in table.columns if c not in LIMIT_COLUMNS and c not in known]
-    for row in table.rows:
-        for column in rest:
-            if row.get(column).strip().lower() not in (*_NONE, "0", "00:00:00"):
-                ignore(f"{what} {column}")

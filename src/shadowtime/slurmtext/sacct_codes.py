@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shadowtime.trace.sacct_texts import Texts, Words
+    from shadowtime.slurmtext.sacct_texts import Texts, Words
     from shadowtime.types import AnyArray, Ints
 
     Part = tuple[Ints | None, Words]
@@ -129,7 +129,7 @@ class TextCodes:
 
     Examples
     --------
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> codes = TextCodes()
     >>> codes.of(Texts.of(["a", "bc", "a"])).tolist(), codes.of(Texts.of(["d", "bc"])).tolist()
     ([1, 2, 1], [3, 2])
@@ -157,7 +157,7 @@ class RowCodes:
 
     Examples
     --------
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> rows = RowCodes()
     >>> rows.of([Texts.of(["a", "a", "a"]), Texts.of(["x", "y", "x"])]).tolist()
     [1, 2, 1]

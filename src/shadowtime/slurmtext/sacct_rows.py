@@ -2,8 +2,8 @@
 
 Job names (and comments, constraints ...) may hold the delimiter and line breaks, which sacct
 does not mark. A line that does not start a job belongs to the name before it; a line with too
-many fields had the delimiter in one of the free texts: the reading in which the other fields
-are plausible is used.
+many fields had the delimiter in free texts: the reading in which the other fields are plausible
+is used.
 
 An export is read in blocks. The fields of lines that are rows of their own are places in the bytes
 of a block; only the other lines are processed one by one.
@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.trace.sacct_pieces import BadRow, Piece, Row, pieces_of
-from shadowtime.trace.sacct_sense import looks_like_id, most, sense
-from shadowtime.trace.sacct_texts import Block, packed
+from shadowtime.slurmtext.sacct_sense import FREE, looks_like_id, merged, most, sense
+from shadowtime.slurmtext.sacct_texts import BadRow, Block, Piece, Row, packed, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,11 +50,9 @@ LAYOUTS: tuple[tuple[str, ...], ...] = tuple(
 )
 """Exports without a header that we know: our own command's, Open XDMoD's, and its older ones."""
 
-_FREE = ("jobname", "comment", "admincomment", "systemcomment", "submitline", "workdir",
-         "constraints", "reason", "extra", "wckey")  # fmt: skip
 _BLOCK = 1 << 21
 """Bytes of a block, about: more do not make it faster."""
-_KNOWN = {name for layout in LAYOUTS for name in layout} | set(_FREE)
+_KNOWN = {name for layout in LAYOUTS for name in layout} | set(FREE)
 
 
 @dataclass
@@ -278,7 +275,7 @@ class _Delimited:
         body = text.removesuffix(self.delimiter) if self.trailing else text
         fields, n = body.split(self.delimiter), len(self.columns)
         if len(fields) > n:
-            fields = _merged(fields, self.columns, self.delimiter)
+            fields = merged(fields, self.columns, self.delimiter)
         yield self.at, fields if len(fields) == n else f"expected {n} columns, found {len(fields)}"
 
 
@@ -331,20 +328,6 @@ class _Cut:
         first = self.block.data[begin]
         seen: AnyArray = (first > ord(" ")) & (first < 127)
         return seen
-
-
-def _merged(fields: list[str], columns: tuple[str, ...], delimiter: str) -> list[str]:
-    """Put a delimiter back into the free text it came from: the most plausible reading."""
-    extra = len(fields) - len(columns)
-    best, best_score = fields, -1
-    free = [columns.index(name) for name in _FREE if name in columns] or [len(columns) - 1]
-    for place in free:
-        whole = delimiter.join(fields[place : place + extra + 1])
-        merged = [*fields[:place], whole, *fields[place + extra + 1 :]]
-        score = sense(columns, merged)
-        if score > best_score:
-            best, best_score = merged, score
-    return best
 
 
 def _quoted(lines: Iterator[str], before: int, n: int) -> Iterator[Row]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.slurmtext.job_id import JobId, parse_job_id, tasks_of
-from shadowtime.trace.sacct_columns import Known, one_by_one
+from shadowtime.slurmtext.sacct_columns import Known, one_by_one
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.trace.sacct_texts import Texts
+    from shadowtime.slurmtext.sacct_texts import Texts
     from shadowtime.types import AnyArray, Ints
 
 _AFTER = ("_", "+", ".")
@@ -104,7 +104,7 @@ class SacctIds:
 
     Examples
     --------
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> raw, shown = Texts.of(["7", "8", "9.batch"]), Texts.of(["7", "5_2", "9.batch"])
     >>> ids = SacctIds().parse(raw, shown)
     >>> ids.number.tolist(), ids.array.tolist(), ids.task.tolist(), ids.step.tolist()

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from shadowtime.slurmtext import fields, times
-from shadowtime.trace.sacct_codes import RowCodes, TextCodes
+from shadowtime.slurmtext.sacct_codes import RowCodes, TextCodes
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from zoneinfo import ZoneInfo
 
-    from shadowtime.trace.sacct_texts import Texts
+    from shadowtime.slurmtext.sacct_texts import Texts
     from shadowtime.types import Ints
 
 _HOUR = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}")
@@ -76,7 +76,7 @@ class Known:
 
     Examples
     --------
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> lengths = Known(len)
     >>> lengths.column(Texts.of(["a", "bc", "a"])).tolist()
     [1, 2, 1]
@@ -95,7 +95,7 @@ class KnownRows:
 
     Examples
     --------
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> joined = KnownRows(lambda texts: int("".join(texts)))
     >>> texts = [Texts.of("121"), Texts.of("343")]
     >>> joined.column(texts, lambda rows: zip(texts[0][rows], texts[1][rows])).tolist()
@@ -169,7 +169,7 @@ class Clock:
     Examples
     --------
     >>> from zoneinfo import ZoneInfo
-    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> from shadowtime.slurmtext.sacct_texts import Texts
     >>> clock = Clock(ZoneInfo("Europe/Zurich"))
     >>> clock.stamps(Texts.of(["2026-03-01T01:00:10", "1772323210", "Unknown"])).tolist()
     [1772323210, 1772323210, -1]
