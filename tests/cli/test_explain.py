@@ -159,3 +159,71 @@ def test_an_unknown_task(
 def test_a_pool_needs_a_policy(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "jobs.csv", "9", "-c", "pool:16"]) == 2
     assert "give --policy" in capsys.readouterr().err
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same six jobs in a folder that knows its policies, and their log."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(0, 360, 4), (60, 540, 2), (120, 60, 3), (180, 300, 2), (240, 240, 2), (300, 480, 1)]
+    lines = [
+        f"{11 + n} {submit} -1 {run} {procs} -1 -1 {procs} {run} -1 1 {n % 2 + 1} 1 1 1 1 -1 -1"
+        for n, (submit, run, procs) in enumerate(rows)
+    ]
+    Path("six.swf").write_text("; MaxProcs: 5\n" + "\n".join(lines) + "\n")
+    assert run(["compare", "six.swf", "-p", "easy", "-p", "fcfs", "-o", "made"]) == 0
+    return tmp_path / "made"
+
+
+@pytest.mark.parametrize("source", ["made", "six.swf"])
+def test_without_a_job(made: Path, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """When it would have started, who else would, and how: worked out by hand."""
+    capsys.readouterr()
+    assert run(["explain", source, "13", "--policy", "easy", "--without", "16"]) == 0
+    text = printed(capsys)
+    assert "Without job 16: it would start day 0, 00:06:00, 7 min earlier." in text
+    assert (
+        "2 other jobs would start at another time: 1 earlier (job 15 by 2 min); "
+        "1 later (job 14 by 1 min)." in text
+    )
+    assert "The chain: job 16 held 1 processor until day 0, 00:13:00, so job 13 would" in text
+
+
+def test_the_difference_for_a_program(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["explain", "made", "13", "--if", "procs=2", "--if", "submit=-2m", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["otherwise"]
+    assert (found["before"], found["after"]) == (780, 360)
+    assert found["instead"] == [["procs", "2"], ["submit", "-2m"]] and found["affected"] > 0
+    assert found["chain"][0] | {"job": 13, "via": "changed"} == found["chain"][0]
+
+
+def test_a_recorded_schedule_has_nothing_to_run_again(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Path("six.swf").read_text().replace(" -1 360", " 0 360").replace(" -1 540", " 9 540")
+    Path("recorded.swf").write_text(log.replace(" 120 -1", " 120 5"))
+    run(["replay", "recorded.swf", "-p", "easy", "-o", "replayed"])
+    capsys.readouterr()
+    assert run(["explain", "replayed", "12", "--without", "11"]) == 2
+    err = capsys.readouterr().err
+    assert "recorded is a recorded schedule" in err and "choose -p easy" in err
+    assert run(["explain", "replayed", "12", "-p", "easy", "--without", "11"]) == 0
+    assert "Without job 11" in capsys.readouterr().out
+
+
+def test_another_version_of_the_folder_is_not_compared(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its starts are not those of the policy as it is now: mixing both would be wrong."""
+    schedule = made / "schedules" / "easy.csv"
+    text = schedule.read_text()
+    line = next(one for one in text.splitlines() if one.startswith("15,"))
+    later = line.replace("840", "900").replace("1080", "1140")
+    assert later != line
+    schedule.write_text(text.replace(line, later))
+    content = (made / "result.json").read_text()
+    (made / "result.json").write_text(content.replace('"numpy": "', '"numpy": "0.'))
+    capsys.readouterr()
+    assert run(["explain", "made", "13", "--without", "16"]) == 2
+    assert "easy made again starts 1 of 6 jobs at other times" in capsys.readouterr().err

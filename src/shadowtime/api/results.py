@@ -289,11 +289,12 @@ def load(folder: str | os.PathLike[str]) -> Results:
         Run(
             policy=_Named(run.name, dict(run.parameters)),
             workload=found.result.workload,
-            cluster=found.result.cluster,
+            cluster=run.cluster or found.result.cluster,
             schedule=run.schedule,
             window=found.window,
             where=counted,
             measured=run.metrics,
+            source=found,
         )
         for run in found.result.runs
     )

@@ -17,7 +17,7 @@ from shadowtime.schedule.files import SUFFIXES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.api.picture import Picture
     from shadowtime.cluster import Cluster
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.metrics.where import Where
     from shadowtime.report import Explanation, PolicyRun, ReportInput
+    from shadowtime.result.read import Folder
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.check import Report
     from shadowtime.study.compare import Engine
+    from shadowtime.study.counterfactual.otherwise import Otherwise
+    from shadowtime.study.counterfactual.variation import Variation
     from shadowtime.workload import Workload
 
 SHOWN = ("unstarted", "wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
@@ -73,6 +76,8 @@ class Run:
     """The jobs that count, of all that were simulated."""
     measured: Mapping[str, float] | None = None
     """The metrics, where they are known already."""
+    source: Folder | None = None
+    """The result folder that it was read from."""
 
     @property
     def name(self) -> str:
@@ -137,11 +142,53 @@ class Run:
         rules = rules_of(self.policy, self.workload, self.cluster)
         return check(self.schedule, self.workload, self.cluster, claims=claims, rules=rules)
 
-    def explain(self, job: int) -> Explanation:
-        """Why a job, by its id, started when it did."""
-        from shadowtime.report import explain
+    def explain(
+        self,
+        job: int,
+        *,
+        without: Iterable[Any] | str | int = (),
+        if_: Mapping[str, Any] | Iterable[str] | str = (),
+        run_code: bool = False,
+    ) -> Explanation:
+        """Why a job, by its id, started when it did, and what would have been different.
 
-        return explain(self.workload, self.schedule, job, cluster=self.cluster)
+        Rules
+        -----
+        ``without`` and ``if_`` are what ``--without`` and ``--if`` take, one or several: the policy
+        is run again with that change, and ``otherwise`` of the answer holds the difference
+        (:class:`shadowtime.study.counterfactual.otherwise.Otherwise`). A run that was loaded is
+        made again by its folder; ``run_code`` allows that for a policy whose code is in the folder.
+
+        Examples
+        --------
+        >>> import shadowtime as st
+        >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 2])
+        >>> run = st.simulate(jobs, "pool:4", "easy")
+        >>> found = run.explain(2, without=1).otherwise
+        >>> found.before, found.after, found.later
+        (9, 1, 0)
+        >>> run.explain(2, if_={"procs": 1}).otherwise.after
+        1
+        """
+        from shadowtime.report import explain
+        from shadowtime.study.counterfactual.variation import Variation
+
+        variation = Variation.of(without=without, if_=if_)
+        other = self._otherwise(job, variation, run_code) if variation else None
+        return explain(self.workload, self.schedule, job, cluster=self.cluster, otherwise=other)
+
+    def _otherwise(self, job: int, variation: Variation, run_code: bool) -> Otherwise:
+        if self.source is not None:
+            from shadowtime.result.again import otherwise_in, policy_again
+
+            [run] = (one for one in self.source.result.runs if one.name == self.name)
+            policy = policy_again(self.source, run, run_code=run_code)
+            return otherwise_in(self.source, run, policy, job, variation, engine=perform)
+        from shadowtime.study.counterfactual.otherwise import otherwise
+
+        return otherwise(
+            self.workload, self.cluster, self.policy, self.schedule, job, variation, engine=perform
+        )
 
     def to_arrow(self) -> Any:
         """One row per job as an Arrow table (needs the extra ``parquet``)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,35 +76,37 @@ class Where:
     """
 
     conditions: tuple[Condition, ...] = ()
+    option: str = field(default="--where", compare=False)
+    """Where the conditions were given, for errors."""
 
     @staticmethod
-    def parse(text: str) -> Where:
-        """From what ``--where`` takes."""
+    def parse(text: str, *, option: str = "--where") -> Where:
+        """From what ``--where``, or another option, takes."""
         found = []
         for part in filter(str.strip, text.split(",")):
             match = _PART.fullmatch(part)
             if match is None or not match[3]:
                 raise UsageError(
-                    f"--where {part.strip()!r}: write KEY=VALUE, as in partition=gpu,user!=root"
+                    f"{option} {part.strip()!r}: write KEY=VALUE, as in partition=gpu,user!=root"
                 )
             key = match[1].lower()
             if key not in KEYS:
-                raise UsageError(f"--where: there is no key {match[1]!r}{near(key, KEYS)}")
+                raise UsageError(f"{option}: there is no key {match[1]!r}{near(key, KEYS)}")
             values = tuple(value.strip() for value in match[3].split("|"))
             if key in NAMED and match[2] not in ("=", "!="):
-                raise UsageError(f"--where {part.strip()!r}: {key} is a name: use = or !=")
+                raise UsageError(f"{option} {part.strip()!r}: {key} is a name: use = or !=")
             if key in COUNTED and not all(re.fullmatch(r"\d{1,15}", one) for one in values):
-                raise UsageError(f"--where {part.strip()!r}: {key} is a whole number")
+                raise UsageError(f"{option} {part.strip()!r}: {key} is a whole number")
             found.append(Condition(key, match[2], values))
-        return Where(tuple(found))
+        return Where(tuple(found), option)
 
     def mask(self, workload: Workload) -> AnyArray:
         """True for the jobs that fulfil all conditions."""
         found = np.ones(len(workload), bool)
         for one in self.conditions:
-            found &= _holds(workload, one)
+            found &= _holds(workload, one, self.option)
         if self.conditions and not bool(found.any()):
-            raise UsageError(f"--where {self}: no job of {workload.name} matches it")
+            raise UsageError(f"{self.option} {self}: no job of {workload.name} matches it")
         return found
 
     def __bool__(self) -> bool:
@@ -114,7 +116,7 @@ class Where:
         return ",".join(f"{one.key}{one.sign}{'|'.join(one.values)}" for one in self.conditions)
 
 
-def _holds(workload: Workload, one: Condition) -> AnyArray:
+def _holds(workload: Workload, one: Condition, option: str) -> AnyArray:
     if one.key in COUNTED:
         column = number_of(workload, one.key)
         each = [_COMPARE[one.sign](column, int(value)) for value in one.values]
@@ -126,7 +128,7 @@ def _holds(workload: Workload, one: Condition) -> AnyArray:
     for value in one.values:
         if value not in known:
             raise UsageError(
-                f"--where: no job has {one.key} {value}{near(value, sorted(filter(None, known)))}"
+                f"{option}: no job has {one.key} {value}{near(value, sorted(filter(None, known)))}"
             )
     chosen = np.isin(column, [known[value] for value in one.values])
     return ~chosen if one.sign == "!=" else chosen

@@ -155,3 +155,17 @@ def _amounts(seconds: int, jobs: int) -> list[str]:
 
 
 ALL = Window()
+
+
+def seconds_of(text: str, *, option: str) -> int:
+    """A length of time: 90s, 5m, 36h, 2d, 1w; ``option`` is what the error names.
+
+    Examples
+    --------
+    >>> seconds_of("2d", option="--max-limit"), seconds_of("90", option="--max-limit")
+    (172800, 90)
+    """
+    match = re.fullmatch(r"(\d{1,10})\s*([smhdw]?)", text.strip().lower())
+    if match is None or int(match[1]) == 0:
+        raise UsageError(f"{option}: write a length of time, such as 90m, 36h or 2d")
+    return int(match[1]) * UNITS[match[2] or "s"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.runs import Spans
     from shadowtime.slurm.standing import Standing
+    from shadowtime.study.counterfactual.otherwise import Otherwise
     from shadowtime.study.obstacle import Obstacle
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
@@ -59,6 +60,8 @@ class Explanation:
     """On a site: what kept it from starting, interval by interval."""
     standings: tuple[Standing, ...] = ()
     """Under Slurm's multifactor priority: on arrival and at its start."""
+    otherwise: Otherwise | None = None
+    """What a run with one thing changed would have done, if one was asked for."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -70,6 +73,7 @@ def explain(
     job_id: int,
     *,
     cluster: Cluster | Site | None = None,
+    otherwise: Otherwise | None = None,
 ) -> Explanation:
     """Which jobs were ahead, which promise blocked it, when it was promised, why it started.
 
@@ -78,6 +82,7 @@ def explain(
     The schedule's rows are those of the workload. A job waits from its submission (or from a
     preemption) to its start; what ends at an instant no longer counts at that instant. If
     ``cluster`` is a site, also what blocked it (:func:`shadowtime.study.obstacles.obstacles`).
+    ``otherwise`` is told in the last lines.
 
     Examples
     --------
@@ -117,6 +122,7 @@ def explain(
         promised=_at(schedule.promised, row),
         promises=_promises(schedule, row, until),
         lines=(),
+        otherwise=otherwise,
         in_the_way=() if site is None else _in_the_way(workload, site, schedule, row),
         standings=() if site is None else _standings(workload, site, schedule, row),
         **facts,

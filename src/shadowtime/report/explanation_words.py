@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from shadowtime.metrics.classes import called
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.clock import moment, unix_start
+from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +58,8 @@ class Words:
             self._overtaken(facts),
         ]
         parts += [self._end()]
+        if facts.otherwise is not None:
+            parts += otherwise_lines(facts.otherwise, self._at, self._called)
         return tuple(part for part in parts if part)
 
     def _at(self, seconds: int) -> str:
@@ -261,24 +265,6 @@ def _jobs(count: int) -> str:
 
 def _procs(count: int) -> str:
     return f"{number(count)} processor{'' if count == 1 else 's'}"
-
-
-def array_ids(workload: Workload) -> dict[int, str]:
-    """The tasks of arrays by id, as Slurm shows them.
-
-    Examples
-    --------
-    >>> from shadowtime.workload import Workload
-    >>> from shadowtime.workload.request import Request, Requests
-    >>> asked = Requests.of_jobs([Request()] * 2, array=[21, -1], task=[3, -1])
-    >>> array_ids(Workload.build(submit=[0, 0], run=[1, 1], procs=[1, 1], requests=asked))
-    {1: '21_3'}
-    """
-    asked = workload.requests
-    if asked is None:
-        return {}
-    columns = zip(workload.job_id.tolist(), asked.array.tolist(), asked.task.tolist(), strict=True)
-    return {job: f"{array}_{task}" for job, array, task in columns if array >= 0 and task >= 0}
 
 
 def _named(ids: Sequence[object]) -> str:

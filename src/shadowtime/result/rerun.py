@@ -114,7 +114,7 @@ def _rerun(root: Path, run_code: bool, output: Path | None) -> Rerun:
         tables = _compared(root, content, made, read_content(str(made)), drawn)
     skipped = ("copies: users were drawn before the load was set",) if drawn else ()
     return Rerun(
-        folder=str(root), tables=tuple(tables), changes=tuple(_changes(root, content)),
+        folder=str(root), tables=tuple(tables), changes=tuple(changes_since(root, content)),
         skipped=skipped,
     )  # fmt: skip
 
@@ -160,7 +160,7 @@ def _line(before: bytes, after: bytes) -> str:
     return f"from line {number}" if number else "of different length"
 
 
-def _changes(root: Path, content: Mapping[str, Any]) -> list[str]:
+def changes_since(root: Path, content: Mapping[str, Any]) -> list[str]:
     """What is not as it was when the folder was written."""
     found = []
     now = versions()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,3 +92,40 @@ def cancelled_at(workload: Workload) -> Ints:
     if cancel is None:
         return np.full(len(workload), UNKNOWN, np.int64)
     return np.asarray(cancel, np.int64)
+
+
+def array_ids(workload: Workload) -> dict[int, str]:
+    """The tasks of arrays by id, as Slurm shows them.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> from shadowtime.workload.request import Request, Requests
+    >>> asked = Requests.of_jobs([Request()] * 2, array=[21, -1], task=[3, -1])
+    >>> array_ids(Workload.build(submit=[0, 0], run=[1, 1], procs=[1, 1], requests=asked))
+    {1: '21_3'}
+    """
+    asked = workload.requests
+    if asked is None:
+        return {}
+    columns = zip(workload.job_id.tolist(), asked.array.tolist(), asked.task.tolist(), strict=True)
+    return {job: f"{array}_{task}" for job, array, task in columns if array >= 0 and task >= 0}
+
+
+def row_of_job(workload: Workload, text: str) -> int | None:
+    """The row of a job by its number, or of a task by its array and index; None if there is none.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1], run=[1, 1], procs=[1, 1])
+    >>> row_of_job(jobs, "2"), row_of_job(jobs, "3"), row_of_job(jobs, "2_1")
+    (1, None, None)
+    """
+    wanted = {name: number for number, name in array_ids(workload).items()}.get(text)
+    if wanted is None:
+        if not re.fullmatch(r"-?[0-9]{1,18}", text):
+            return None
+        wanted = int(text)
+    found = np.flatnonzero(workload.job_id == wanted)
+    return int(found[0]) if len(found) else None

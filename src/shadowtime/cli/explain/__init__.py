@@ -20,6 +20,26 @@ from shadowtime.cli.common import options
     help="The policy to explain: its name in a result folder, else as for simulate. [default: the "
     "folder's first one; on a site slurm]",
 )
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="JOB|KEY=VALUE",
+    help="Run it again without this job, or without the jobs that fulfil these conditions "
+    "(user=eva, procs>=64, as for --where), and tell what would have been different. Repeatable.",
+)
+@click.option(
+    "--if",
+    "if_",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Run it again with the job changed: procs=32, request=1h, run=10m, submit=-2h (earlier) "
+    "or submit=+30m. Repeatable.",
+)
+@click.option(
+    "--run-code",
+    is_flag=True,
+    help="With --without or --if: run the code in DIR/code with your permissions; read it first.",
+)
 @options.cluster
 @options.cleaning
 @options.as_json
@@ -33,11 +53,17 @@ def command(**given: Any) -> None:
     of it; under slurm also its priority by factor. JOB is a number, or 123_4 for a task of an
     array.
 
+    With --without or --if the policy is run again with that change, and the answer says when the
+    job would have started, who else would, and through which jobs the change reaches it.
+
     \b
     shadowtime explain results 1042
     shadowtime explain results 1042 --policy conservative
     shadowtime explain site/ 123_4
     shadowtime explain log.swf.gz 17 --policy easy
+    shadowtime explain results 1042 --without 997
+    shadowtime explain results 1042 --without user=eva
+    shadowtime explain results 1042 --if procs=32 --if request=1h
     """
     from shadowtime.cli.explain.run import explain_job
 

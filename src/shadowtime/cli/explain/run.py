@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +14,29 @@ from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import run_policies
+from shadowtime.cli.common.running import prepare, run_policies
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.cli.replay.run import policy_of
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report import ReportInput, explain
-from shadowtime.report.explanation_words import array_ids
 from shadowtime.report.numbers import DASH, span
+from shadowtime.result.again import otherwise_in, policy_again
 from shadowtime.result.read import is_result_folder, read_folder
+from shadowtime.study.counterfactual.otherwise import otherwise
+from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.site_requests import array_ids, row_of_job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import RenderableType
 
     from shadowtime.report import Explanation
+    from shadowtime.study.compare import Engine
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
@@ -47,25 +54,50 @@ def explain_job(
     policy: str | None,
     cluster: str | None,
     as_json: bool,
+    without: Sequence[str] = (),
+    if_: Sequence[str] = (),
+    run_code: bool = False,
     **cleaning: Any,
 ) -> None:
     """Find the job in a result folder or simulate it, and explain its start."""
+    variation = Variation.of(without=without, if_=if_)
+    other = None
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
         with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
-            result = read_folder(folder).result
+            found_in = read_folder(folder)
+        result = found_in.result
         wanted = _job_id(job, result.workload, folder)
         run = _chosen(result, policy, folder)
+        if variation:
+            again = policy_again(found_in, run, run_code=run_code)
+            with _simulating(again, run.cluster or result.cluster, result.workload) as engine:
+                other = otherwise_in(found_in, run, again, wanted, variation, engine=engine)
     else:
         result, wanted = _simulated(folder, job, cluster, policy, cleaning)
         run = result.runs[0]
+        if variation:
+            with _simulating(run.policy, result.cluster, result.workload) as engine:
+                other = otherwise(
+                    result.workload, result.cluster, run.policy, run.schedule, wanted, variation,
+                    engine=engine,
+                )  # fmt: skip
     with working("finding what blocked it"):
         found = explain(
-            result.workload, run.schedule, wanted, cluster=run.cluster or result.cluster
-        )
+            result.workload, run.schedule, wanted, cluster=run.cluster or result.cluster,
+            otherwise=other,
+        )  # fmt: skip
     if as_json:
         options.print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
+
+
+@contextmanager
+def _simulating(policy: Any, cluster: Any, workload: Workload) -> Iterator[Engine]:
+    """What to run again with, while progress is shown."""
+    engine = prepare([policy], cluster, jobs=len(workload))
+    with working("simulating"), compile_notice("the engine", "up to a minute"):
+        yield engine
 
 
 def _is_log(path: str) -> bool:
@@ -96,13 +128,12 @@ def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
 
 def _job_id(text: str, workload: Workload, folder: str) -> int:
     """The job's number, if there is such a job; a task of an array by its array and index."""
-    ids = workload.job_id
-    by_name = {name: number for number, name in array_ids(workload).items()}
-    if text in by_name:
-        return by_name[text]
+    row = row_of_job(workload, text)
+    if row is not None:
+        return int(workload.job_id[row])
     array, mark, task = text.partition("_")
     if mark and array.isdigit() and task.isdigit():
-        tasks = [name for name in by_name if name.startswith(f"{array}_")]
+        tasks = [name for name in array_ids(workload).values() if name.startswith(f"{array}_")]
         known = f"it has {', '.join(tasks[:NEAR])}" + (" ..." if len(tasks) > NEAR else "")
         raise UsageError(
             f"there is no task {text} in {folder}: "
@@ -111,9 +142,7 @@ def _job_id(text: str, workload: Workload, folder: str) -> int:
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{text!r} is not a job number: those of {folder} {_range(workload)}")
     wanted = int(text)
-    if wanted in set(ids.tolist()):
-        return wanted
-    ordered = np.sort(ids)
+    ordered = np.sort(workload.job_id)
     distance = [abs(int(one) - wanted) for one in ordered]
     near = sorted(int(ordered[i]) for i in np.argsort(distance, kind="stable")[:NEAR])
     raise UsageError(
@@ -131,6 +160,7 @@ def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str,
     facts = {**vars(found), "reason": None if found.reason is None else found.reason.label}
     facts["promises"] = [vars(promise) for promise in found.promises]
     facts["in_the_way"] = [vars(one) for one in found.in_the_way]
+    facts["otherwise"] = None if found.otherwise is None else found.otherwise.as_dict()
     facts["standings"] = [vars(one) for one in found.standings]
     return {"policy": policy, "array_id": array_ids(workload).get(found.job), **facts}
 

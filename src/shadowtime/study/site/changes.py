@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from shadowtime.errors import ClusterError, UsageError, near
+from shadowtime.metrics.window import seconds_of
 from shadowtime.policy import make_policy
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.loads import Load
@@ -144,7 +145,6 @@ def remove_nodes(site: Site, text: str) -> Site:
 
 Kind = Literal["set", "add-nodes", "remove-nodes", "max-limit", "policy", "load"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 @dataclass(frozen=True)
@@ -198,24 +198,10 @@ class Change:
         if self.kind == "remove-nodes":
             return world.replace(site=remove_nodes(site, self.text))
         if self.kind == "max-limit":
-            return _limited(world, seconds_of(self.value))
+            return _limited(world, seconds_of(self.value, option=f"--max-limit {self.value}"))
         if self.kind == "load":
             return world.replace(jobs=Load.parse(self.value).apply(world.jobs, site))  # type: ignore[arg-type]
         return world.replace(policy=make_policy(self.value))
-
-
-def seconds_of(text: str) -> int:
-    """A length of time: 90s, 5m, 36h, 2d, 1w.
-
-    Examples
-    --------
-    >>> seconds_of("2d"), seconds_of("90")
-    (172800, 90)
-    """
-    match = re.fullmatch(r"(\d{1,10})\s*([smhdw]?)", text.strip().lower())
-    if match is None or int(match[1]) == 0:
-        raise UsageError(f"--max-limit {text}: write a length of time, such as 90m, 36h or 2d")
-    return int(match[1]) * UNITS[match[2] or "s"]
 
 
 def _limited(world: SiteWorld, most: int) -> SiteWorld:
