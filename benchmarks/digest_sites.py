@@ -199,7 +199,7 @@ def _site(draw: Draw, *, preempting: bool, events: bool) -> Site:
         ),
         reservations=tuple(reservations),
         outages=tuple(outages),
-        licences={"m": 3},
+        amounts={"license/m": 3},
         requeue=draw.yes(0.7),
         enforce=frozenset({"limits"}),
         config=CONFIG | (PREEMPTING if preempting else {}),
@@ -246,7 +246,7 @@ def _request(draw: Draw, site: Site) -> Request:
         reservation="r0" if site.reservations and draw.yes(0.05) else "",
         wanted=("n0",) if draw.yes(0.05) else (),
         excluded=("n1",) if draw.yes(0.05) else (),
-        licences=(("m", draw.number(1, 3)),) if draw.yes(0.15) else (),
+        amounts=(("license/m", draw.number(1, 3)),) if draw.yes(0.15) else (),
     )
 
 

@@ -101,7 +101,7 @@ def passes(work: Workload, site: Site, policy: Policy, *, most: int) -> Iterator
             assert job.ask is not None
             ask = Request(
                 partitions=(decision.partition,), qos=job.ask.qos, account=job.ask.account,
-                licences=job.ask.licences,
+                amounts=job.ask.amounts,
             )  # fmt: skip
             runs[row] = RunningJob(
                 id=job.id, submit=job.submit, need=need, request=job.request, start=now,

@@ -30,6 +30,7 @@ MAYBE = st.none() | COUNTS
 AMOUNTS = st.dictionaries(st.sampled_from(["cpus", "memory", "nodes", "gpu", "gpu:a100"]), COUNTS)
 PREEMPT = st.sampled_from([None, "off", "requeue", "cancel", "suspend"])
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=6)
+LICENCES = TEXT.filter(bool).map("license/{}".format)
 MOMENTS = st.integers(1, 4_000_000_000)
 
 
@@ -113,7 +114,7 @@ def sites(draw: st.DrawFn) -> Site:
             )
             for name in draw(some)
         ),
-        licences=draw(st.dictionaries(TEXT.filter(bool), COUNTS, max_size=2)),
+        amounts=draw(st.dictionaries(LICENCES, COUNTS, max_size=2)),
         config=draw(st.dictionaries(WORDS, TEXT, max_size=2)),
         switches=tuple((name, draw(some)) for name in draw(st.lists(WORDS, max_size=2))),
         requeue=draw(st.booleans()), enforce=draw(st.frozensets(WORDS, max_size=2)),
@@ -183,4 +184,4 @@ def test_units_and_times_as_people_write_them() -> None:
     assert site.resources == ("cpus", "memory") and site.nodes[0].amounts == (4, 2 << 20)
     assert site.partitions[0].max_time == 36 * 3600 and site.partitions[0].nodes == ("n1", "n2")
     assert site.reservations[0].end - site.reservations[0].begin == 3600
-    assert site.licences == {"matlab": 3}
+    assert site.amounts == {"license/matlab": 3}

@@ -47,7 +47,7 @@ def test_slurm_conf() -> None:
     assert (every.default_memory, every.default_memory_per) == (102400, "cpu")
     assert some.nodes == ("n1", "n2", "g1") and some.max_time is None and some.preempt == "suspend"
     assert (some.default_memory, some.default_memory_per) == (7168, "node")
-    assert site.licences == {"matlab": 10, "abaqus": 1} and not site.requeue
+    assert site.amounts == {"license/matlab": 10, "license/abaqus": 1} and not site.requeue
     assert site.enforce == {"safe", "limits", "associations"}
     assert site.ignored == {"partition AllowAccounts": 1}
     assert site.setting("SELECTTYPEPARAMETERS") == "CR_Core_Memory"

@@ -33,6 +33,7 @@ FEATURES = [
     *("x*1", "[x|y]", "[x*1&y*1]", "[(x|y)*2&x*1]", "y&x*2", "[x*2|y*1]"),
 ]
 """Feature expressions for one node, or for several nodes together."""
+M, K = "license/m", "license/k"
 LENGTHS = (1, 1, 2, 3, 4, 5, 7, 10, 16, 25)
 
 
@@ -53,9 +54,9 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
                 weight=pick.one([1, 1, 2]),
             )
         )
-    licences = {"m": pick.number(1, 3), "k": 2}
+    amounts = {M: pick.number(1, 3), K: 2}
     if plain:
-        return Site(nodes=tuple(nodes), resources=RESOURCES, licences=licences)
+        return Site(nodes=tuple(nodes), resources=RESOURCES, amounts=amounts)
     names = [node.name for node in nodes]
     partitions = []
     for i in range(pick.number(1, 2)):
@@ -133,7 +134,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
         ),
         reservations=tuple(reservations),
         outages=tuple(outages),
-        licences=licences,
+        amounts=amounts,
         requeue=pick.yes(),
         enforce=frozenset({"limits"}) if limited else frozenset(),
     )
@@ -166,7 +167,7 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         "contiguous": pick.one([False, False, False, True]),
         "wanted": pick.one([(), (), ("n0",)]),
         "excluded": pick.one([(), (), ("n1",)]),
-        "licences": pick.one([(), (), (("m", 1),), (("m", 2),), (("m", 1), ("k", 2))]),
+        "amounts": pick.one([(), (), ((M, 1),), ((M, 2),), ((M, 1), (K, 2))]),
     }
     if plain:
         return Request(**common)

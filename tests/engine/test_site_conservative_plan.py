@@ -32,12 +32,12 @@ def test_a_kept_plan_changes_nothing(policy: str) -> None:
         epoch=0,
     )
     # A licence that binds no job counts as a limit, and with limits no plan is kept.
-    counted = site.replace(licences={"none": 1})
+    counted = site.replace(amounts={"license/none": 1})
     asked = workload.requests
     assert asked is not None
     from dataclasses import replace
 
-    each = tuple(replace(one, licences=(("none", 0),)) for one in asked.distinct)
+    each = tuple(replace(one, amounts=(("license/none", 0),)) for one in asked.distinct)
     bound = workload.replace(requests=replace(asked, distinct=each))
     chosen = parse_policy(policy)
     kept = simulate(workload, site, chosen)

@@ -130,10 +130,10 @@ def on_pool_and_site(
     procs = columns.pop("procs")
     pool = Workload.build(procs=procs, demand={"licences": asked}, **columns)
     each = [
-        Request(tasks=count, nodes=1, max_nodes=1, licences=(("m", n),) if n else ())
+        Request(tasks=count, nodes=1, max_nodes=1, amounts=(("license/m", n),) if n else ())
         for count, n in zip(procs, asked, strict=True)
     ]
-    site = Site(nodes=(Node(name="n", amounts=(cpus,)),), licences={"m": licences})
+    site = Site(nodes=(Node(name="n", amounts=(cpus,)),), amounts={"license/m": licences})
     workload = Workload.build(procs=procs, requests=Requests.of_jobs(each), **columns)
     machine = Cluster.pool(cpus, licences=licences)
     return (pool, machine), (workload, site)
@@ -187,8 +187,8 @@ def test_licences_of_a_site_are_a_resource_of_a_pool(policy: str) -> None:
 def test_more_licences_than_the_site_has_are_a_cause() -> None:
     from shadowtime.study.unstarted import why_never
 
-    site = Site(nodes=(Node(name="n", amounts=(4,)),), licences={"m": 2})
-    asked = Requests.of_jobs([Request(licences=(("m", 3),)), Request()])
+    site = Site(nodes=(Node(name="n", amounts=(4,)),), amounts={"license/m": 2})
+    asked = Requests.of_jobs([Request(amounts=(("license/m", 3),)), Request()])
     workload = Workload.build(submit=[0, 0], run=[9, 9], procs=[1, 1], requests=asked)
     made = simulate(workload, site, parse_policy("easy"))
     assert made.start.tolist() == [-1, 0]

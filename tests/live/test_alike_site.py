@@ -189,10 +189,10 @@ def test_a_job_with_unequal_amounts_on_its_nodes_counts_once(policy: str) -> Non
         resources=RESOURCES,
         partitions=(Partition(name="p", nodes=("n0", "n1", "n2"), default=True),),
         qos=(Qos(name="q", limits=Limits(user_jobs=2, group_resources={"cpus": 5})),),
-        licences={"matlab": 2},
+        amounts={"license/matlab": 2},
         enforce=frozenset({"limits"}),
     )
-    ask = Request(partitions=("p",), qos="q", licences=(("matlab", 1),))
+    ask = Request(partitions=("p",), qos="q", amounts=(("license/matlab", 1),))
     runs = RunningJob(
         id="1", submit=0, need=(1, 0, 0, 0), request=9, start=0, user="ann", ask=ask,
         place=tuple((f"n{i}", 1) for i in range(3)),
@@ -205,10 +205,12 @@ def test_a_job_with_unequal_amounts_on_its_nodes_counts_once(policy: str) -> Non
         )
 
     asks = {"partitions": ("p",), "qos": "q"}
-    second = job("2", "ann", **asks, licences=(("matlab", 1),))
+    second = job("2", "ann", **asks, amounts=(("license/matlab", 1),))
     third = job("3", "ann", **asks)  # a third job of hers
     wide = job("4", "bob", **asks, nodes=2, tasks=2)  # more than what is left
-    licensed = job("5", "bob", partitions=("p",), licences=(("matlab", 1),))  # no licence is left
+    licensed = job(
+        "5", "bob", partitions=("p",), amounts=(("license/matlab", 1),)
+    )  # no licence is left
     chosen = parse_policy(policy)
     for waiting, started in (
         ((second,), ["2"]),

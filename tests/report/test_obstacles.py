@@ -114,8 +114,8 @@ def test_begin_times_dependencies_throttles_and_licences() -> None:
     assert found == [("dependency", "afterok", 1, 100, (1,))]
     found = way(small(), [Request()] * 2, array=[7, 7], task=[1, 2], throttle=[1, 1])
     assert found == [("throttle", "", 1, 100, (1,))]
-    asked = [Request(licences=(("matlab", 1),))] * 2
-    found = way(small(licences={"matlab": 1}), asked)
+    asked = [Request(amounts=(("license/matlab", 1),))] * 2
+    found = way(small(amounts={"license/matlab": 1}), asked)
     assert found == [("licence", "matlab", 1, 100, (1,))]
 
 

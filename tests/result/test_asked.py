@@ -23,7 +23,7 @@ def made_up() -> Workload:
             Request(
                 gres=(Gres(name="gpu:a100", count=2, per="job"),),
                 features="[x*1&y*1]",
-                licences=(("matlab", 2),),
+                amounts=(("license/matlab", 2),),
                 qos="high",
                 account="phys",
                 exclusive=True,

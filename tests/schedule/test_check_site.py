@@ -27,7 +27,7 @@ SITE = Site(
     qos=(Qos(name="one", limits=Limits(user_jobs=1)),),
     reservations=(Reservation(name="class", nodes=("n3",), begin=100, end=200),),
     outages=(Outage(node="n2", begin=300, end=400),),
-    licences={"m": 1},
+    amounts={"license/m": 1},
     enforce=frozenset({"limits"}),
 )
 
@@ -39,8 +39,8 @@ REQUESTS = [
     Request(tasks=2, partitions=("large",), reservation="class"),  # 5
     Request(tasks=1, qos="one"),  # 6
     Request(tasks=1, qos="one"),  # 7
-    Request(tasks=1, licences=(("m", 1),)),  # 8
-    Request(tasks=1, licences=(("m", 1),)),  # 9
+    Request(tasks=1, amounts=(("license/m", 1),)),  # 8
+    Request(tasks=1, amounts=(("license/m", 1),)),  # 9
     Request(nodes=2, max_nodes=2, tasks=2),  # 10
     Request(tasks=1),  # 11
     Request(tasks=1),  # 12

@@ -71,7 +71,7 @@ def sites(draw: st.DrawFn) -> Site:
             Partition(name="batch", nodes=tuple(names), default=True),
             Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
         ),
-        licences={"lic": 1},
+        amounts={"license/lic": 1},
         config={
             "SchedulerParameters": ",".join(["batch_sched_delay=1", "bf_interval=5", *words]),
             "SelectTypeParameters": draw(st.sampled_from(["CR_Core_Memory", "CR_CPU_Memory"])),
@@ -117,7 +117,12 @@ def asks(draw: st.DrawFn, site: Site) -> Request:
         return Request(nodes=1, max_nodes=wide, tasks=wide, exclusive=True, partitions=where)
     if kind == 7:
         return Request(
-            nodes=1, max_nodes=1, tasks=1, exclusive=True, licences=(("lic", 1),), partitions=where
+            nodes=1,
+            max_nodes=1,
+            tasks=1,
+            exclusive=True,
+            amounts=(("license/lic", 1),),
+            partitions=where,
         )
     tasks = draw(st.sampled_from([wide, wide, 2 * wide, 4 * wide]))
     return Request(nodes=wide, max_nodes=wide, tasks=tasks, exclusive=True, partitions=where)
@@ -142,7 +147,7 @@ def states(draw: st.DrawFn) -> tuple[SlurmState, list[Job]]:
                 submit=NOW - 100,
                 eligible=NOW - draw(st.integers(0, 80)),
                 least_time=draw(st.sampled_from([0, 0, 0, 60])),
-                licences=request.licences,
+                amounts=request.amounts,
                 tasks=draw(st.sampled_from([[], [], [], [1, 2, 3]])),
             )
         )

@@ -70,8 +70,8 @@ def test_the_limit_that_held_a_job_back_is_named(limits: Limits, of: str, reason
 
 
 def test_licences_are_named() -> None:
-    asked = Request(tasks=1, licences=(("matlab", 1),))
-    assert waited_for(Limits(), request=asked, licences={"matlab": 1}) == {2: "Licenses"}
+    asked = Request(tasks=1, amounts=(("license/matlab", 1),))
+    assert waited_for(Limits(), request=asked, amounts={"license/matlab": 1}) == {2: "Licenses"}
 
 
 def test_tasks_of_a_throttled_array_wait_for_each_other() -> None:

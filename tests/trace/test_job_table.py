@@ -49,7 +49,7 @@ def test_every_column_there_and_back(tmp_path: Path) -> None:
         memory_per="cpu", gres=(Gres(name="gpu:a100", count=2, per="job"),), cpus_per_gpu=3,
         features="[a*2&b]", exclusive=True, contiguous=True, partitions=("p", "q"), qos="high",
         account="phys", reservation="r", wanted=("n1", "n2"), excluded=("n9",),
-        licences=(("matlab", 2),),
+        amounts=(("license/matlab", 2),),
     )  # fmt: skip
     requests = Requests.of_jobs(
         [asked, Request()], begin=[50, -1], array=[7, -1], task=[3, -1], throttle=[2, 0],

@@ -57,7 +57,7 @@ def test_amounts_and_names() -> None:
     assert one.partitions == ("p", "q") and (one.qos, one.account, one.reservation) == (
         "hi", "phys", "r",
     )  # fmt: skip
-    assert one.licences == (("matlab", 2),)
+    assert one.amounts == (("license/matlab", 2),)
 
 
 def test_a_submit_line_says_more() -> None:
@@ -74,7 +74,7 @@ def test_a_submit_line_says_more() -> None:
     assert (one.memory, one.memory_per, one.exclusive) == (2 << 20, "cpu", True)
     assert one.gres == (Gres(name="gpu:a100", count=1),) and one.features == "a|b"
     assert (one.wanted, one.excluded) == (("n1", "n2"), ("n9",))
-    assert one.partitions == ("p", "q") and one.licences == (("matlab", 2),)
+    assert one.partitions == ("p", "q") and one.amounts == (("license/matlab", 2),)
     per_job = {name: int(getattr(requests, name)[0]) for name in requests.COLUMNS}
     assert per_job == {
         "begin": 3600, "cancel_at": -1, "array": 7, "task": 3, "throttle": 2, "nice": 100,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import short_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -145,11 +147,11 @@ def job_allowed(
 ) -> bool:
     """True if no bound on the job alone forbids it permanently.
 
-    Wall time, amounts, a reservation, or more licences than the site has.
+    Wall time, amounts, a reservation, or more than the whole site has.
     """
     if partition.max_time is not None and seconds > partition.max_time:
         return False
-    if any(count > site.licences.get(name, 0) for name, count in request.licences):
+    if short_of(request.amounts, site.amounts, site.amounts):
         return False
     if shape.reservation >= 0:
         named = site.reservations[shape.reservation]

@@ -188,7 +188,8 @@ class Site:
     associations: tuple[Association, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     outages: tuple[Outage, ...] = ()
-    licences: Mapping[str, int] = field(default_factory=dict)
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    """What is counted over the whole site, such as licences (cluster/amounts.py)."""
     config: Mapping[str, str] = field(default_factory=dict)
     """The scheduler's own settings by Slurm's names (``scontrol show config`` or slurm.conf)."""
     switches: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -294,12 +295,12 @@ class Site:
         >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
         >>> site.checksum == site.replace(config={"bf_x": "1"}).checksum
         True
-        >>> site.checksum == site.replace(licences={"matlab": 2}).checksum
+        >>> site.checksum == site.replace(amounts={"license/matlab": 2}).checksum
         False
         """
         nodes = [(node.name, node.amounts, sorted(node.features)) for node in self.nodes]
         rules = (self.partitions, self.qos, self.associations, self.reservations, self.outages)
-        more = (sorted(self.licences.items()), self.resources, self.enforce)
+        more = (sorted(self.amounts.items()), self.resources, self.enforce)
         return zlib.crc32(repr((nodes, in_one_order(rules), in_one_order(more))).encode())
 
     def setting(self, name: str, default: str = "") -> str:

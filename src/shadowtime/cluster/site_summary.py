@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.amounts import described
 from shadowtime.slurmtext.hostlist import compress
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def summarise(site: Site) -> dict[str, Any]:
         "limits_enforced": "limits" in site.enforce,
         "reservations": len(site.reservations),
         "outages": len(site.outages),
-        "licences": dict(site.licences),
+        **{kind.entry: value for kind, value in described(site.amounts)},
         "switches": len(site.switches),
         "unusable": list(site.unusable),
         "scheduler": {

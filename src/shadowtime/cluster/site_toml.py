@@ -23,6 +23,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+from shadowtime.cluster.amounts import COUNTED, from_toml
 from shadowtime.cluster.site import (
     FOREVER,
     Association,
@@ -40,7 +41,7 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.tres import parse_gres
 
 TABLES = ("site", "nodes", "partitions", "qos", "accounts", "reservations", "outages",
-          "licences", "config", "switches")  # fmt: skip
+          *(kind.entry for kind in COUNTED if kind.prefix), "config", "switches")  # fmt: skip
 MAX_NODES = 1_000_000
 
 
@@ -94,7 +95,6 @@ def parse_site_toml(text: str, *, path: str = "the site file") -> Site:
         raise ClusterError(f"{path}: more than {MAX_NODES} nodes")
     every = tuple(node.name for node in nodes)
     config = document.table("config")
-    licences = document.table("licences")
     site = Site(
         nodes=tuple(nodes),
         resources=counted,
@@ -109,7 +109,7 @@ def parse_site_toml(text: str, *, path: str = "the site file") -> Site:
         switches=tuple(
             (one.text("name"), one.hosts("nodes", every)) for one in document.groups("switches")
         ),
-        licences={name: licences.whole(name) for name in licences.names()},
+        amounts=from_toml(document, head),
         config={name: config.text(name) for name in config.names()},
     )
     document.done()

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.amounts import described
 from shadowtime.cluster.site import FOREVER, Association, Limits, Node, Partition, Qos
 from shadowtime.slurmtext.hostlist import compress
 
@@ -41,6 +42,7 @@ def format_site_toml(site: Site) -> str:
         "resources": list(site.resources) if len(site.resources) > 1 else [],
         "requeue": None if site.requeue else False,
         "enforce": sorted(site.enforce),
+        **{kind.entry: value for kind, value in described(site.amounts) if not kind.prefix},
     })  # fmt: skip
     lines.append("")
     for _, alike in groupby(site.nodes, lambda node: replace(node, name="")):
@@ -69,7 +71,8 @@ def format_site_toml(site: Site) -> str:
         })  # fmt: skip
     for name, nodes in site.switches:
         lines += _group("switches", {"name": name, "nodes": compress(nodes)})
-    for title, table in (("licences", site.licences), ("config", site.config)):
+    tables = {kind.entry: table for kind, table in described(site.amounts) if kind.prefix}
+    for title, table in (*tables.items(), ("config", site.config)):
         if table:
             lines += [f"[{title}]", *_pairs(table, every=True), ""]
     return "\n".join(lines)

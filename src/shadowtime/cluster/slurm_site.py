@@ -147,7 +147,7 @@ class _Reader:
             associations=with_shares(associations, shares),
             reservations=self._reservations(),
             outages=tuple(one for one in events if one.node in known),
-            licences=parse_licences(low.get("licenses", "")),
+            amounts=parse_licences(low.get("licenses", "")),
             config=settings,
             switches=self._switches(known),
             requeue=low.get("jobrequeue", "1").strip().lower() not in ("0", "no"),

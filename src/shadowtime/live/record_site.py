@@ -110,7 +110,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "reservation": plain.text,
     "wanted": plain.texts,
     "excluded": plain.texts,
-    "licences": lambda value, name: plain.pairs(value, name, _amount),
+    "amounts": lambda value, name: plain.pairs(value, name, _amount),
 }
 """What every field of a request must be."""
 

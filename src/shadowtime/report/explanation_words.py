@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import kind_of
 from shadowtime.metrics.classes import called
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.clock import moment, unix_start
@@ -298,7 +299,9 @@ def asked_words(request: Request, *, partition: str = "") -> str:
     if request.exclusive:
         parts.append("alone")
     holds = [*_memory(request), *(f"{one.count} {one.name} per {one.per}" for one in request.gres)]
-    holds += [f"licence {name} ({count})" for name, count in request.licences]
+    for name, count in request.amounts:
+        kind = kind_of(name)
+        holds.append(f"{kind.title(name)} ({kind.count(str(count))})")
     if holds:
         parts.append(f"with {' and '.join(holds)}")
     if request.features:

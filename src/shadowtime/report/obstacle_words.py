@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
 from shadowtime.study.obstacle import KINDS
@@ -11,6 +12,7 @@ from shadowtime.study.obstacle import KINDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from shadowtime.cluster.amounts import Kind
     from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.slurm.standing import Standing
     from shadowtime.study.obstacle import Obstacle
@@ -56,6 +58,17 @@ def way_lines(
     return lines
 
 
+def _amount(one: Obstacle, kind: Kind, jobs: str) -> str:
+    """Of what is counted over the whole site."""
+    title, asked = f"{kind.name} {one.name}".rstrip(), kind.count(number(one.asked))
+    if one.asked > one.bound:
+        return f"{title}: the site has {kind.count(number(one.bound))} and it asks for {asked}"
+    return (
+        f"{title}: {number(one.used)} of {kind.count(number(one.bound))} were in use and it "
+        f"asks for {asked}; held by {jobs}"
+    )
+
+
 def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
     jobs = named(one.jobs) if one.jobs else ""
     if one.kind == "begin":
@@ -70,16 +83,9 @@ def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
         return f"its reservation {one.name} had not begun or left too little time"
     if one.kind == "size":
         return "it fits on no nodes of its partitions, even if they are empty"
-    if one.kind == "licence" and one.asked > one.bound:
-        return (
-            f"licence {one.name}: the site has {number(one.bound)} and it asks for "
-            f"{number(one.asked)}"
-        )
-    if one.kind == "licence":
-        return (
-            f"licence {one.name}: {number(one.used)} of {number(one.bound)} were in use and it "
-            f"asks for {number(one.asked)}; held by {jobs}"
-        )
+    for kind in COUNTED:
+        if one.kind == kind.name:
+            return _amount(one, kind, jobs)
     if one.kind == "limit":
         return _limit(one, jobs)
     if one.kind == "outage":

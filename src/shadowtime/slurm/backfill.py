@@ -194,8 +194,8 @@ class BackfillPass:
                 return
             if self.counts.bounded and self.counts.used_up(job, section):
                 return
-            if job.licences and state.licences_short(job):
-                state.accounts.note(job, "Licenses")
+            if job.licences and (short := state.licences_short(job)):
+                state.accounts.note(job, short)
                 return
             what = self.again(job, section, now_only=now_only, first_plan=first_plan)
             if what == "started":

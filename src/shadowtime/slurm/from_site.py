@@ -166,7 +166,7 @@ def state_of(site: Site) -> SlurmState:
         Parameters.of_config(site.config),
         accounts=accounts_of(site),
         preemption=preemption_of(site),
-        licences=site.licences,
+        licences=site.amounts,
     )
 
 

@@ -95,8 +95,8 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
     if job.is_array and job.throttle and job.started_tasks >= job.throttle:
         accounts.note(job, "JobArrayTaskLimit")
         return "passed over"
-    if state.licences_short(job):
-        accounts.note(job, "Licenses")
+    if job.licences and (short := state.licences_short(job)):
+        accounts.note(job, short)
         return "passed over"
     if (section.nodes & left).bit_count() < ask.min_nodes:
         return "busy"

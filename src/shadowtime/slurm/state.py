@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import kind_of
 from shadowtime.slurm.choose import Chooser
 from shadowtime.slurm.gang import Rows, usage_of
 from shadowtime.slurm.limits import Accounts
@@ -130,13 +131,13 @@ class SlurmState:
             if nodes >> at & 1:
                 self.weights[at] = node.weight * 256 + 255
 
-    def licences_short(self, job: Job) -> bool:
-        """True where a licence that the job needs is not free in that number."""
+    def licences_short(self, job: Job) -> str:
+        """Why the job waits where a licence that it needs is not free in that number."""
         for name, count in job.licences:
             used = sum(n for one in self.running for lic, n in one.licences if lic == name)
             if used + count > self.licences.get(name, 0):
-                return True
-        return False
+                return kind_of(name).reason
+        return ""
 
     def barred(self, job: Job, start: int, end: int) -> tuple[int, int]:
         """Nodes of reservations in the way of [start, end], and when the first of them ends."""

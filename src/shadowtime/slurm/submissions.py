@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster.amounts import amounts_taken
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.job import Job
@@ -87,7 +88,7 @@ def submissions(
             submit=int(submit),
             eligible=int(submit),
             least_time=max(0, int(requests.least_time[row])),
-            licences=request.licences,
+            licences=amounts_taken(request.amounts, site.amounts),
             nice=int(requests.nice[row]),
             reservation=request.reservation,
             throttle=int(requests.throttle[row]),

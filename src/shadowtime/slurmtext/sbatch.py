@@ -183,7 +183,7 @@ def _lists(options: Mapping[str, str]) -> dict[str, Any]:
                 continue
     if options.get("licenses"):
         with suppress(ClusterError):
-            found["licences"] = tuple(parse_licences(options["licenses"]).items())
+            found["amounts"] = tuple(parse_licences(options["licenses"]).items())
     return found
 
 

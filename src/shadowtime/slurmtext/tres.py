@@ -14,6 +14,8 @@ from shadowtime.slurmtext.memory import parse_memory
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LICENCE_PREFIX = "license/"
+"""Of licences among TRES."""
 _COUNT = re.compile(r"(\d{1,15})([KMGT]?)", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SOCKETS = re.compile(r"\(S:([0-9,-]+)\)")
@@ -165,12 +167,12 @@ def gpus_of(tres: Mapping[str, int]) -> int:
 
 
 def parse_licences(text: str) -> dict[str, int]:
-    """``matlab:10,abaqus@server:5,one`` as numbers.
+    """``matlab:10,abaqus@server:5,one`` as numbers, by the names that TRES have.
 
     Examples
     --------
     >>> parse_licences("matlab:10,one")
-    {'matlab': 10, 'one': 1}
+    {'license/matlab': 10, 'license/one': 1}
     """
     found: dict[str, int] = {}
     for part in re.split("[,;]", text):
@@ -179,7 +181,8 @@ def parse_licences(text: str) -> dict[str, int]:
             continue
         if count and not re.fullmatch(r"[0-9]{1,9}", count):
             raise ClusterError(f"Licenses: {part.strip()!r} is not a licence like matlab:10")
-        found[name] = found.get(name, 0) + int(count or 1)
+        key = LICENCE_PREFIX + name
+        found[key] = found.get(key, 0) + int(count or 1)
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.limits import NODES, buckets_of
 from shadowtime.cluster.shape import hold_counted
 from shadowtime.slurm.reasons import reason_of
@@ -31,7 +32,7 @@ KINDS = {
     "cancelled": "cancelled while it waited",
     "dependency": "dependencies",
     "throttle": "its array's throttle",
-    "licence": "licences",
+    **{kind.name: kind.entry for kind in COUNTED},
     "limit": "limits",
     "outage": "nodes out of service",
     "reservation": "reservations",

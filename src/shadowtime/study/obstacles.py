@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.amounts import amounts_taken, kind_of, short_of
 from shadowtime.cluster.limits import bounded_shape, job_allowed
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.metrics.unstarted import waited_until
@@ -42,10 +43,10 @@ def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> t
     Rules
     -----
     Tested after each start, end, outage and reservation during its wait, in this order: its
-    begin time and dependencies, its array's throttle, licences, limits of QOS and accounts,
-    reservations, outages, room on the nodes of its partitions. If none of these blocked it, others
-    were ahead of it (``order``). Of several partitions, the one that came closest counts. Empty if
-    the schedule does not name nodes.
+    begin time and dependencies, its array's throttle, amounts of the site (licences), limits of QOS
+    and accounts, reservations, outages, room on the nodes of its partitions. If none of these
+    blocked it, others were ahead of it (``order``). Of several partitions, the one that came
+    closest counts. Empty if the schedule does not name nodes.
 
     Examples
     --------
@@ -203,7 +204,7 @@ class _Way:
         if held is not None:
             return replace(held, since=now, until=until)
         running = self._running(now)
-        common = self._throttled(running) or self._licence(running)
+        common = self._throttled(running) or self._amount(running)
         if common is not None:
             return replace(common, since=now, until=until, jobs=self._ids(common.jobs, until))
         best: Obstacle | None = None
@@ -220,7 +221,7 @@ class _Way:
             if best is None or (best.kind == "limit" and one.kind != "limit"):
                 best = one
         if best is None:
-            best = self._more_licences() or Obstacle(kind="never", since=now, until=until)
+            best = self._more_than_all() or Obstacle(kind="never", since=now, until=until)
         return replace(best, since=now, until=until, jobs=self._ids(best.jobs, until))
 
     def _held_back(self, now: int) -> Obstacle | None:
@@ -282,27 +283,29 @@ class _Way:
             return None
         return Obstacle(kind="throttle", since=0, until=0, bound=most, used=len(same), jobs=same)
 
-    def _licence(self, running: list[int]) -> Obstacle | None:
-        for name, count in self.request.licences:
-            holders = {one: dict(self.requests[one].licences).get(name, 0) for one in running}
-            used, bound = sum(holders.values()), self.site.licences.get(name, 0)
+    def _amount(self, running: list[int]) -> Obstacle | None:
+        """Of what is counted over the whole site too little is free."""
+        for name, count in amounts_taken(self.request.amounts, self.site.amounts):
+            holders = {one: dict(self.requests[one].amounts).get(name, 0) for one in running}
+            used, bound = sum(holders.values()), self.site.amounts.get(name, 0)
             if used + count > bound:
-                jobs = tuple(one for one, held in holders.items() if held)
+                kind, jobs = kind_of(name), tuple(one for one, held in holders.items() if held)
                 return Obstacle(
-                    kind="licence", since=0, until=0, name=name, bound=bound, used=used,
+                    kind=kind.name, since=0, until=0, name=kind.own(name), bound=bound, used=used,
                     asked=count, jobs=jobs,
                 )  # fmt: skip
         return None
 
-    def _more_licences(self) -> Obstacle | None:
-        """Of a job that no partition accepts: licences that the site does not have."""
-        for name, count in self.request.licences:
-            have = self.site.licences.get(name, 0)
-            if count > have:
-                return Obstacle(
-                    kind="licence", since=0, until=0, name=name, bound=have, asked=count
-                )
-        return None
+    def _more_than_all(self) -> Obstacle | None:
+        """Of a job that no partition accepts: it takes more than the site has."""
+        name = short_of(self.request.amounts, self.site.amounts, self.site.amounts)
+        if not name:
+            return None
+        kind, asked = kind_of(name), dict(self.request.amounts)[name]
+        return Obstacle(
+            kind=kind.name, since=0, until=0, name=kind.own(name), asked=asked,
+            bound=self.site.amounts.get(name, 0),
+        )  # fmt: skip
 
     def _own_reservation(self, shape: Shape, now: int) -> Obstacle | None:
         """Its reservation has not begun, is not known yet or leaves too little time."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Site
 from shadowtime.metrics.unstarted import Unstarted, waited_until
 from shadowtime.metrics.window import ALL
@@ -100,7 +101,7 @@ def cause(one: Obstacle) -> str:
     """
     words = {
         "limit": f"a limit forbids it ({one.name})",
-        "licence": f"too few licences ({one.name})",
+        **{kind.name: kind.short.format(one.name) for kind in COUNTED},
         "dependency": f"its dependency ({one.name}) was never met",
         "begin": "its begin time was not reached",
         "outage": f"its nodes are out of service ({one.name})",

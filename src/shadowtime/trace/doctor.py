@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.amounts import amounts_taken, kind_of
 from shadowtime.cluster.limits import job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER
@@ -290,9 +291,9 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
     missing = [name for name in request.wanted if name not in made.index]
     if missing:
         return "asks for nodes that the site does not have", False
-    for name, _ in request.licences:
-        if name not in site.licences:
-            return f"asks for licence {name}, which the site does not have", False
+    for name, _ in amounts_taken(request.amounts, site.amounts):
+        if name not in site.amounts:
+            return f"asks for {kind_of(name).title(name)}, which the site does not have", False
     if not any(one.up for one in chosen):
         return f"names partition {chosen[0].name}, which is down", False
     reason = ""

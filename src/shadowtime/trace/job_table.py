@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from shadowtime.errors import InputError
+from shadowtime.cluster.amounts import COUNTED
+from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.sbatch import dependencies_of
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
@@ -19,6 +20,7 @@ from shadowtime.workload.request import Dependency, Gres, Request, Requests
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shadowtime.cluster.amounts import Amounts
     from shadowtime.workload import Workload
 
 NEEDED = ("job_id", "submit", "run")
@@ -28,7 +30,8 @@ NAMED = {"user": "user", "account": "group", "qos": "queue"}
 COUNTS = ("nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "memory",
           "cpus_per_gpu")  # fmt: skip
 TEXTS = ("memory_per", "gres", "features", "exclusive", "contiguous", "partition", "reservation",
-         "wanted", "excluded", "licences", "dependency", "node_list")  # fmt: skip
+         "wanted", "excluded", *(kind.entry for kind in COUNTED), "dependency",
+         "node_list")  # fmt: skip
 KNOWN = (*NUMBERS, *NAMED, *COUNTS, *TEXTS, *Requests.COLUMNS)
 _FIRST_EPOCH = 1_000_000_000
 
@@ -53,7 +56,8 @@ def table_of(workload: Workload) -> dict[str, list[Any]]:
         columns[name] = [getattr(one, name) for one in each]
     columns["memory_per"] = [one.memory_per if one.memory is not None else None for one in each]
     columns["gres"] = [",".join(f"{g.name}:{g.count}/{g.per}" for g in one.gres) for one in each]
-    columns["licences"] = [",".join(f"{name}:{n}" for name, n in one.licences) for one in each]
+    for kind in COUNTED:
+        columns[kind.entry] = [kind.cell(one.amounts) for one in each]
     columns["features"] = [one.features for one in each]
     columns["reservation"] = [one.reservation for one in each]
     columns["partition"] = [",".join(one.partitions) for one in each]
@@ -212,12 +216,15 @@ def _request(get: _Row) -> Request:
             columns[name] = _choice(get, name, ("yes", "no")) == "yes"
     for name in ("wanted", "excluded"):
         columns[name] = tuple(part for part in get.text(name).split(",") if part)
-    licences = (part.rpartition(":") for part in get.text("licences").split(",") if part)
-    try:
-        columns["licences"] = tuple((name or n, int(n) if name else 1) for name, _, n in licences)
-    except ValueError:
-        raise get.wrong(f"licences must be like matlab:1, not {get.text('licences')!r}") from None
+    amounts: Amounts = ()
+    for kind in COUNTED:
+        word = get.text(kind.entry)
+        try:
+            amounts += kind.parse(word)
+        except ClusterError:
+            raise get.wrong(f"{kind.entry} must be like {kind.like}, not {word!r}") from None
     return Request(
+        amounts=amounts,
         **columns, gres=_gres(get), features=get.text("features"), qos=get.text("qos"),
         account=get.text("account"), reservation=get.text("reservation"),
         partitions=tuple(part for part in get.text("partition").split(",") if part),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.amounts import is_amount
 from shadowtime.slurmtext import fields, sbatch, tres
 from shadowtime.slurmtext.sacct_columns import Known, KnownRows
 from shadowtime.slurmtext.sbatch import parse_line
@@ -199,7 +200,7 @@ def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
         qos=_plain(row["qos"]),
         account=_plain(row["account"]),
         reservation=_plain(row["reservation"]),
-        licences=tuple((k[8:], v) for k, v in asked.items() if k.startswith("license/")),
+        amounts=tuple((name, n) for name, n in asked.items() if is_amount(name)),
     )
     if row["submitline"].strip():
         submitted = sbatch.apply_options(parse_line(row["submitline"]), request)

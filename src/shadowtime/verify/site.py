@@ -325,7 +325,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Held:
-    node: int | str  # a licence by its name
+    node: int | str  # an amount of the site by its name
     start: int
     end: int
     amounts: Vector
@@ -393,15 +393,24 @@ class SiteWorld:
     # -- amounts
     def capacity(self, node: int | str) -> Vector:
         if isinstance(node, str):
-            return (self.site.licences.get(node, 0),)
+            return (self.site.amounts.get(node, 0),)
         return tuple(self.site.nodes[node].amounts)
 
     def parts(self, shape: Shape, tasks: Tasks) -> list[tuple[int | str, Vector]]:
-        """What a place takes: on each node, and of each licence."""
+        """What a place takes: on each node, and of each amount of the site."""
         nodes: list[tuple[int | str, Vector]] = [
             (node, self.takes(shape, node, count)) for node, count in tasks.items()
         ]
-        return nodes + [(name, (count,)) for name, count in shape.request.licences]
+        return nodes + [(name, (count,)) for name, count in self.of_site(shape)]
+
+    def of_site(self, shape: Shape) -> list[tuple[str, int]]:
+        """What it takes of what the whole site has. A licence that the site does not name is not
+        there; anything else that it does not name has no bound."""
+        return [
+            (name, count)
+            for name, count in shape.request.amounts
+            if name in self.site.amounts or name.startswith("license/")
+        ]
 
     def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
         if shape.exclusive:
@@ -444,10 +453,10 @@ class SiteWorld:
             Held(what, plan.start, end, some) for what, some in self.parts(plan.shape, plan.tasks)
         ]
 
-    def licences_free(self, shape: Shape, held: list[Held], start: int, length: int) -> bool:
+    def amounts_free(self, shape: Shape, held: list[Held], start: int, length: int) -> bool:
         return all(
             count <= self.free_during(held, name, start, length)[0]
-            for name, count in shape.request.licences
+            for name, count in self.of_site(shape)
         )
 
     def free_at(self, held: list[Held], node: int | str, when: int) -> Vector:
@@ -504,7 +513,7 @@ class SiteWorld:
         """
         if not self.reservation_open(shape, start, length):
             return None
-        if not self.licences_free(shape, held, start, length):
+        if not self.amounts_free(shape, held, start, length):
             return None
         room = {}
         for node in shape.nodes:
@@ -964,7 +973,7 @@ class SiteWorld:
         job = self.jobs[row]
         if shape.partition.max_time is not None and job.request > shape.partition.max_time:
             return False
-        if any(n > self.site.licences.get(name, 0) for name, n in shape.request.licences):
+        if any(n > self.site.amounts.get(name, 0) for name, n in self.of_site(shape)):
             return False
         r = shape.reservation
         closed = r is not None and bool(r.users or r.accounts)
@@ -1337,7 +1346,7 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
     def choose_victims(row: int) -> list[Run]:
         shapes = world.considered_ever(row)
         usable: set[int | str] = {node for shape in shapes for node in shape.nodes}
-        usable |= {name for shape in shapes for name, _ in shape.request.licences}
+        usable |= {name for shape in shapes for name, _ in world.of_site(shape)}
         victims: list[Run] = []
         for run in sorted(shadow(row), key=wish, reverse=True):
             if usable & {what for what, _ in world.parts(run.shape, run.tasks)}:
@@ -1418,7 +1427,7 @@ class Conservative:
         plan, length = self.plan[row], world.estimate(row)
         if not world.reservation_open(plan.shape, plan.start, length) or plan.start < world.now:
             return False
-        if not world.licences_free(plan.shape, held, plan.start, length):
+        if not world.amounts_free(plan.shape, held, plan.start, length):
             return False
         for node, tasks in plan.tasks.items():
             free = world.free_during(held, node, plan.start, length)

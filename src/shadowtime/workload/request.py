@@ -66,7 +66,8 @@ class Request:
     reservation: str = ""
     wanted: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    licences: tuple[tuple[str, int], ...] = ()
+    amounts: tuple[tuple[str, int], ...] = ()
+    """What it takes of what is counted over the whole site (cluster/amounts.py)."""
     counts: bool = field(default=True, repr=False)
     """False for a further part of a job that is written as several: limits count its amounts but
     no other job."""

@@ -128,7 +128,8 @@ def parts_of(
     """What a running job holds as a request that fits there and takes just that.
 
     Where its amounts lie by node or by processor it is one request; otherwise one for each node,
-    of which the first stands for the job where limits count jobs, wall time and licences.
+    of which the first stands for the job where limits count jobs and wall time
+    and the site its amounts.
     ``bare`` keeps, by partitions, whether a job that asks for no memory gets none there.
     """
     base = run.ask or Request()
@@ -138,7 +139,7 @@ def parts_of(
     none = bare.get(base.partitions)
     if none is None:
         none = bare[base.partitions] = _without_default(base, site)
-    key = (base.partitions, base.qos, base.account, base.licences, none)
+    key = (base.partitions, base.qos, base.account, base.amounts, none)
     whole = _as_one(key, tuple([amounts for _, amounts in held]), site.resources)
     if whole is not None:
         return [(whole, {host: amounts[0] for host, amounts in held})]
@@ -147,7 +148,7 @@ def parts_of(
         part = _as_one(key, (amounts,), site.resources)
         assert part is not None, "amounts on one node lie by node"
         if found:
-            part = replace(part, counts=False, licences=())
+            part = replace(part, counts=False, amounts=())
         found.append((part, {host: amounts[0]}))
     return found
 
@@ -158,9 +159,9 @@ def _as_one(
 ) -> Request | None:
     """The request of a job that holds these amounts; most jobs hold the same from look to look.
 
-    ``base``: its partitions, QOS, account, licences, and whether it gets no memory without asking.
+    ``base``: its partitions, QOS, account, amounts, and whether it gets no memory without asking.
     """
-    partitions, qos, account, licences, bare = base
+    partitions, qos, account, amounts, bare = base
     cpus = sum(amounts[0] for amounts in held)
     memory: int | None = None
     memory_per = "node"
@@ -198,7 +199,7 @@ def _as_one(
         partitions=partitions,
         qos=qos,
         account=account,
-        licences=licences,
+        amounts=amounts,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.amounts import amounts_taken
 from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, left_out
 from shadowtime.kernel.site.fields import RESERVES_FREELY
@@ -28,7 +29,7 @@ class Alternative:
     shape: int
     buckets: tuple[int, ...]
     amounts: tuple[tuple[str, int], ...]
-    """What it takes of amounts that are counted over the whole site: licences."""
+    """What it takes of amounts that are counted over the whole site."""
     tier: int
     reserves: int = RESERVES_FREELY
     """Whether it may be planned, and how plans are counted (kernel/site/fields.py)."""
@@ -124,7 +125,8 @@ def asks_of(
             numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
             tier = partition.tier
             counted = int(request.counts)
-            found.append(Alternative(number, numbers, request.licences, tier, reserves, counted))
+            held = amounts_taken(request.amounts, site.amounts)
+            found.append(Alternative(number, numbers, held, tier, reserves, counted))
         of_first[at] = each.setdefault(tuple(found), len(each))
     of_job = of_first[of_key]
     odd = int(np.array(odd_requests, np.int64)[requests.index].sum()) if len(workload) else 0

@@ -287,9 +287,9 @@ def reservation_table(workload: Workload, site: Site) -> Ints:
 
 
 def counted_amounts(asks: Asks, site: Site) -> dict[str, int]:
-    """What the site has of each amount that some job takes of the whole site: its licences."""
+    """What the site has of each amount that some job takes of the whole site."""
     asked = {name for one in asks.each for alt in one for name, _ in alt.amounts}
-    return {name: site.licences.get(name, 0) for name in sorted(asked)}
+    return {name: site.amounts.get(name, 0) for name in sorted(asked)}
 
 
 def limit_tables(asks: Asks, site: Site, counted: dict[str, int]) -> tuple[Ints, Ints, Ints, Ints]:

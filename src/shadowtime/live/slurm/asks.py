@@ -9,7 +9,7 @@ from shadowtime.cluster.features import choices
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.squeue import NONE
-from shadowtime.slurmtext.tres import asked_gres, parse_gres, parse_licences
+from shadowtime.slurmtext.tres import LICENCE_PREFIX, asked_gres, parse_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def licences_of(text: str) -> tuple[tuple[str, int], ...]:
     Examples
     --------
     >>> licences_of("matlab:2,ansys"), licences_of("(null)"), licences_of("a:1|b:2")
-    ((('matlab', 2), ('ansys', 1)), (), (('a:1|b:2', 1),))
+    ((('license/matlab', 2), ('license/ansys', 1)), (), (('license/a:1|b:2', 1),))
     """
     try:
         return tuple(parse_licences(text).items())
     except ClusterError:
-        return ((text, 1),)
+        return ((LICENCE_PREFIX + text, 1),)
 
 
 def request_of(row: QueueRow, detail: Detail | None) -> Request:
@@ -90,7 +90,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
         reservation="" if row.reservation in NONE else row.reservation,
         wanted=tuple(expand(row.wanted)),
         excluded=detail.excluded if detail is not None else (),
-        licences=licences_of(row.licenses),
+        amounts=licences_of(row.licenses),
     )
 
 
@@ -142,7 +142,7 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
             f"it belongs to the reservation {row.reservation}, which is not known",
         ),
         (
-            not licences <= site.licences.keys(),
+            not licences <= site.amounts.keys(),
             f"it requests licences that Slurm does not count itself ({row.licenses})",
         ),
         (

@@ -157,7 +157,7 @@ class OnSite:
                     partitions=(partition,),
                     qos="" if row.qos in NONE else row.qos,
                     account="" if row.account in NONE else row.account,
-                    licences=licences_of(row.licenses),
+                    amounts=licences_of(row.licenses),
                 )
             ),
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.amounts import kind_of
 from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
@@ -206,7 +207,7 @@ def within_limits(case: SiteCase) -> Proof:
     Time bounds that add up over the run (minutes, wall) are not looked at here.
     """
     site = case.site
-    if "limits" not in site.enforce and not site.licences:
+    if "limits" not in site.enforce and not site.amounts:
         return not_proved(WITHIN_LIMITS, "the site enforces no limits")
     rows = np.flatnonzero(case.ran).tolist()
     shared: dict[Bucket, list[int]] = {}
@@ -237,13 +238,12 @@ def within_limits(case: SiteCase) -> Proof:
         detail = _passed(case, bucket, members, used)
         if detail:
             return violated(WITHIN_LIMITS, detail)
-    for name, most in site.licences.items():
-        weight = {row: dict(case.request(row).licences).get(name, 0) for row in rows}
+    for name, most in site.amounts.items():
+        weight = {row: dict(case.request(row).amounts).get(name, 0) for row in rows}
         at = _first_over(case, rows, weight, most)
         if at is not None:
-            return violated(
-                WITHIN_LIMITS, f"at {at} s more than {most} licences of {name} are in use"
-            )
+            title, bound = kind_of(name).title(name), kind_of(name).count(str(most))
+            return violated(WITHIN_LIMITS, f"at {at} s more of {title} is in use than {bound}")
     return proved(WITHIN_LIMITS, f"{len(shared)} sets of limits, none passed")
 
 

@@ -51,7 +51,7 @@ def record_of(recording: Recording, machine: Machine, number: int) -> Job:
         name=asked.name or row.get("jobname", ""),
         reservation=request.reservation,
         least_time=asked.least_time,
-        licences=request.licences,
+        licences=request.amounts,
         tasks=list(asked.array),
         array=number if asked.array else 0,
         throttle=asked.throttle,

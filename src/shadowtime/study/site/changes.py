@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.errors import ClusterError, UsageError, near
 from shadowtime.metrics.window import seconds_of
 from shadowtime.policy import make_policy
@@ -236,7 +237,7 @@ def without_effect(world: SiteWorld, changes: Sequence[Change]) -> list[str]:
         name = key.rpartition(".")[2]
         own = key in keys.GLOBAL and key not in (
             "AccountingStorageEnforce",
-            "Licenses",
+            *(kind.setting for kind in COUNTED),
             "JobRequeue",
         )
         if own and not slurm:

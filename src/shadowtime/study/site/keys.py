@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.errors import UsageError, near
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 
@@ -29,7 +30,7 @@ CHOICES = {
 }
 TEXTS = (
     "SchedulerParameters", "PriorityWeightTRES", "PriorityFlags", "PreemptMode",
-    "AccountingStorageEnforce", "Licenses",
+    "AccountingStorageEnforce", *(kind.setting for kind in COUNTED),
 )  # fmt: skip
 SETTINGS = (*NUMBERS, *TIMES, *CHOICES, *TEXTS)
 """Lines of slurm.conf that the model knows."""

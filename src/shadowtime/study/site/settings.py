@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.amounts import COUNTED, replaced
 from shadowtime.cluster.sacctmgr import limits_of
 from shadowtime.cluster.site import FOREVER, Outage
 from shadowtime.cluster.slurm_records import parse_partition, parse_reservations, preempting
@@ -15,7 +16,6 @@ from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.table import read_table
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
-from shadowtime.slurmtext.tres import parse_licences
 from shadowtime.study.site import keys
 from shadowtime.study.site.people import with_user
 
@@ -113,8 +113,9 @@ def _global(world: SiteWorld, name: str, value: str) -> SiteWorld:
             raise ClusterError(f"not modelled: {', '.join(lost)}")
     if name == "AccountingStorageEnforce":
         return changed.on_site(enforce=enforced(value))
-    if name == "Licenses":
-        return changed.on_site(licences=parse_licences(value))
+    for kind in COUNTED:
+        if name == kind.setting:
+            return world.on_site(amounts=replaced(world.site.amounts, kind, value))
     if name == "JobRequeue":
         return changed.on_site(requeue=value == "1")
     return changed
