@@ -227,3 +227,37 @@ def test_another_version_of_the_folder_is_not_compared(
     capsys.readouterr()
     assert run(["explain", "made", "13", "--without", "16"]) == 2
     assert "easy made again starts 1 of 6 jobs at other times" in capsys.readouterr().err
+
+
+def test_the_waits_of_a_user(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shares that add up to all of their waits, with the jobs that waited longest."""
+    capsys.readouterr()
+    assert run(["explain", "made", "--user", "1"]) == 0
+    text = printed(capsys)
+    assert "easy on six 2 of 3 jobs of user=1 waited, 21 min in total" in text
+    assert run(["explain", "made", "--where", "user=1|2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sum(one["seconds"] for one in found["shares"]) == found["seconds"] == 29 * 60
+    assert {one["cause"] for one in found["shares"]} == {"wide jobs", "own jobs", "promises"}
+    longest = max(
+        (one for share in found["shares"] for one in share["examples"]),
+        key=lambda one: one["seconds"],
+    )
+    assert longest["job"] in range(11, 17)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ([], "give a JOB, or --user or --where"),
+        (["14", "--user", "1"], "give a JOB, or --user or --where"),
+        (["--user", "1", "--without", "14"], "--without and --if are about one job"),
+        (["--user", "7"], "no job has user 7"),
+    ],
+)
+def test_a_job_or_a_group(
+    made: Path, given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(["explain", "made", *given]) == 2
+    assert sentence in capsys.readouterr().err

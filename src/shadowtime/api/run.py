@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.study.compare import Engine
     from shadowtime.study.counterfactual.otherwise import Otherwise
     from shadowtime.study.counterfactual.variation import Variation
+    from shadowtime.study.wait_shares import WaitShares
     from shadowtime.workload import Workload
 
 SHOWN = ("unstarted", "wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
@@ -189,6 +190,27 @@ class Run:
         return otherwise(
             self.workload, self.cluster, self.policy, self.schedule, job, variation, engine=perform
         )
+
+    def explain_waits(self, where: Any = None) -> WaitShares:
+        """What the waits of a user or of any group are due to, as shares that add up.
+
+        ``where`` is what ``--where`` takes (``"user=eva"``; default: the jobs that count).
+
+        Examples
+        --------
+        >>> import shadowtime as st
+        >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 2])
+        >>> found = st.simulate(jobs, "pool:4", "easy").explain_waits("procs>=2")
+        >>> found.seconds, [(str(one.cause), one.share) for one in found.shares]
+        (20, [('wide jobs', 1.0)])
+        """
+        from shadowtime.study.wait_shares import wait_shares
+
+        counted = as_where(where) or self.where
+        only = self.window.mask(self.workload.submit)
+        if counted is not None:
+            only &= counted.mask(self.workload)
+        return wait_shares(self.workload, self.cluster, self.schedule, only=only)
 
     def to_arrow(self) -> Any:
         """One row per job as an Arrow table (needs the extra ``parquet``)."""

@@ -16,6 +16,7 @@ from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.limits import NODES, buckets_of
 from shadowtime.cluster.shape import hold_counted
 from shadowtime.slurm.reasons import reason_of
+from shadowtime.study.cause import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,6 +65,8 @@ class Obstacle:
     used: int = 0
     asked: int = 0
     jobs: tuple[int, ...] = ()
+    cause: Cause = Cause.OTHER
+    """Of ``room`` and ``order``: the cause that it counts for (:func:`cause_of`)."""
 
     @property
     def same(self) -> tuple[str, str, str]:
@@ -71,11 +74,31 @@ class Obstacle:
         return self.kind, self.name, self.who
 
 
-def by_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
+BY_KIND = {
+    "begin": Cause.NOT_ELIGIBLE,
+    "dependency": Cause.NOT_ELIGIBLE,
+    "throttle": Cause.LIMITS,
+    **{kind.name: Cause.LIMITS for kind in COUNTED},
+    "limit": Cause.LIMITS,
+    "outage": Cause.OUTAGES,
+    "reservation": Cause.RESERVATIONS,
+    "own-reservation": Cause.RESERVATIONS,
+    "pass": Cause.PASS,
+}
+"""The cause that a kind of obstacle counts for; ``room`` and ``order`` have their own."""
+
+
+def cause_of(one: Obstacle) -> Cause:
+    """The cause that an interval counts for."""
+    return BY_KIND.get(one.kind, one.cause)
+
+
+def by_passes(way: Sequence[Obstacle], pause: int, *, merge: bool = True) -> tuple[Obstacle, ...]:
     """Intervals of a scheduler that runs a pass every ``pause`` seconds.
 
     If a job fitted for less than that, that is no evidence about the jobs ahead: such an interval
-    is merged with the one before it, or reported at the end as waiting for a pass.
+    is merged with the one before it, or reported at the end as waiting for a pass. ``merge``: so
+    are neighbours with the same obstacle.
 
     Examples
     --------
@@ -94,7 +117,7 @@ def by_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
             found.append(replace(one, kind="pass", jobs=()))
         elif brief and found:
             found[-1] = replace(found[-1], until=one.until)
-        elif found and found[-1].same == one.same and found[-1].until == one.since:
+        elif merge and found and found[-1].same == one.same and found[-1].until == one.since:
             found[-1] = replace(one, since=found[-1].since)
         else:
             found.append(one)

@@ -1,4 +1,4 @@
-"""shadowtime explain: why a job started when it did, and not earlier."""
+"""shadowtime explain: why a job, or all jobs of a group, did not start earlier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shadowtime.cli.common import options
 
 @click.command("explain")
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.argument("job")
+@click.argument("job", required=False)
 @click.option(
     "--policy",
     "-p",
@@ -36,6 +36,16 @@ from shadowtime.cli.common import options
     "or submit=+30m. Repeatable.",
 )
 @click.option(
+    "--user",
+    metavar="NAME",
+    help="Instead of JOB: what the waits of all jobs of this user are due to.",
+)
+@click.option(
+    "--where",
+    metavar="COND",
+    help="Instead of JOB: what the waits of these jobs are due to: partition=gpu,procs>=64.",
+)
+@click.option(
     "--run-code",
     is_flag=True,
     help="With --without or --if: run the code in DIR/code with your permissions; read it first.",
@@ -56,6 +66,9 @@ def command(**given: Any) -> None:
     With --without or --if the policy is run again with that change, and the answer says when the
     job would have started, who else would, and through which jobs the change reaches it.
 
+    With --user or --where the waits of all these jobs are divided among their causes: limits,
+    reservations, fragmentation, wide jobs, promises to others, priorities. The shares add up.
+
     \b
     shadowtime explain results 1042
     shadowtime explain results 1042 --policy conservative
@@ -64,7 +77,9 @@ def command(**given: Any) -> None:
     shadowtime explain results 1042 --without 997
     shadowtime explain results 1042 --without user=eva
     shadowtime explain results 1042 --if procs=32 --if request=1h
+    shadowtime explain results --user eva
+    shadowtime explain results --where partition=gpu,procs>=64
     """
-    from shadowtime.cli.explain.run import explain_job
+    from shadowtime.cli.explain.run import explain
 
-    explain_job(**given)
+    explain(**given)

@@ -1,8 +1,8 @@
-"""Find out why a job started when it did, and print it."""
+"""Find out why a job, or a group of jobs, did not start earlier, and print it."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +15,34 @@ from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare, run_policies
-from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.cli.replay.run import policy_of
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
+from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.report import ReportInput, explain
+from shadowtime.report import ReportInput
+from shadowtime.report import explain as why
 from shadowtime.report.numbers import DASH, span
+from shadowtime.report.share_words import MEANING, share_line, share_rows
 from shadowtime.result.again import otherwise_in, policy_again
 from shadowtime.result.read import is_result_folder, read_folder
 from shadowtime.study.counterfactual.otherwise import otherwise
 from shadowtime.study.counterfactual.variation import Variation
+from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import array_ids, row_of_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import RenderableType
 
-    from shadowtime.report import Explanation
-    from shadowtime.study.compare import Engine
+    from shadowtime.cluster import Cluster
+    from shadowtime.report import Explanation, PolicyRun
+    from shadowtime.result.read import Folder
+    from shadowtime.study.counterfactual.otherwise import Otherwise
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
@@ -47,57 +53,100 @@ NEAR = 5
 """Number of nearby job numbers suggested for one that does not exist."""
 
 
-def explain_job(
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Found:
+    """The run that is explained, and the folder it comes from, if it does."""
+
+    source: str
+    result: ReportInput
+    run: PolicyRun
+    folder: Folder | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.run.cluster or self.result.cluster
+
+
+def explain(
     *,
     folder: str,
-    job: str,
+    job: str | None,
     policy: str | None,
     cluster: str | None,
     as_json: bool,
     without: Sequence[str] = (),
     if_: Sequence[str] = (),
+    user: str | None = None,
+    where: str | None = None,
     run_code: bool = False,
     **cleaning: Any,
 ) -> None:
-    """Find the job in a result folder or simulate it, and explain its start."""
+    """Explain one job, or the waits of a group, of a result folder or of a log."""
     variation = Variation.of(without=without, if_=if_)
-    other = None
+    group = ",".join(filter(None, [user and f"user={user}", where]))
+    if (job is None) == (not group):
+        raise UsageError("give a JOB, or --user or --where for the waits of several jobs")
+    if group and variation:
+        raise UsageError("--without and --if are about one job: give a JOB instead of a group")
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
         with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
             found_in = read_folder(folder)
-        result = found_in.result
-        wanted = _job_id(job, result.workload, folder)
-        run = _chosen(result, policy, folder)
-        if variation:
-            again = policy_again(found_in, run, run_code=run_code)
-            with _simulating(again, run.cluster or result.cluster, result.workload) as engine:
-                other = otherwise_in(found_in, run, again, wanted, variation, engine=engine)
+        run = _chosen(found_in.result, policy, folder)
+        found = Found(source=folder, result=found_in.result, run=run, folder=found_in)
     else:
-        result, wanted = _simulated(folder, job, cluster, policy, cleaning)
-        run = result.runs[0]
-        if variation:
-            with _simulating(run.policy, result.cluster, result.workload) as engine:
-                other = otherwise(
-                    result.workload, result.cluster, run.policy, run.schedule, wanted, variation,
-                    engine=engine,
-                )  # fmt: skip
+        result = _simulated(folder, job, cluster, policy, cleaning)
+        found = Found(source=folder, result=result, run=result.runs[0])
+    if job is None:
+        _explain_group(found, group, as_json)
+    else:
+        wanted = _job_id(job, found.result.workload, folder)
+        other = _otherwise(found, wanted, variation, run_code) if variation else None
+        _explain_job(found, wanted, other, as_json)
+
+
+def _explain_job(given: Found, job: int, other: Otherwise | None, as_json: bool) -> None:
+    result, run = given.result, given.run
     with working("finding what blocked it"):
-        found = explain(
-            result.workload, run.schedule, wanted, cluster=run.cluster or result.cluster,
-            otherwise=other,
-        )  # fmt: skip
+        found = why(result.workload, run.schedule, job, cluster=given.cluster, otherwise=other)
     if as_json:
         options.print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
 
 
-@contextmanager
-def _simulating(policy: Any, cluster: Any, workload: Workload) -> Iterator[Engine]:
-    """What to run again with, while progress is shown."""
-    engine = prepare([policy], cluster, jobs=len(workload))
+def _explain_group(given: Found, group: str, as_json: bool) -> None:
+    """What the waits of the counted jobs of a group are due to."""
+    result, run = given.result, given.run
+    only = result.window.mask(result.workload.submit) & Where.parse(group).mask(result.workload)
+    with working("finding what blocked them"):
+        found = wait_shares(result.workload, given.cluster, run.schedule, only=only)
+    if as_json:
+        options.print_json({"policy": run.name, "where": group, **found.as_dict()})
+        return
+    names = array_ids(result.workload)
+    table = numbers_table("cause", "share", "time", "jobs")
+    table.add_column("longest")
+    rows = share_rows(found, lambda one: names.get(one, str(one)))
+    for cause, *cells, longest in rows:
+        table.add_row(cause, *cells, longest)
+    lines: list[Any] = [Text(share_line(found, group))]
+    if found.shares:
+        lines += [Text(), table, Text()]
+        lines += [Text(f"{one.cause}: {MEANING[one.cause]}", "dim") for one in found.shares]
+    show(Text.assemble((run.name, "bold cyan"), f" on {result.workload.name}"), *lines)
+
+
+def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> Otherwise:
+    """What the run would have been with a variation."""
+    jobs, run, machine = given.result.workload, given.run, given.cluster
+    policy = run.policy
+    if given.folder is not None:
+        policy = policy_again(given.folder, run, run_code=run_code)
+    engine = prepare([policy], machine, jobs=len(jobs))
     with working("simulating"), compile_notice("the engine", "up to a minute"):
-        yield engine
+        if given.folder is not None:
+            return otherwise_in(given.folder, run, policy, job, variation, engine=engine)
+        return otherwise(jobs, machine, policy, run.schedule, job, variation, engine=engine)
 
 
 def _is_log(path: str) -> bool:
@@ -106,16 +155,17 @@ def _is_log(path: str) -> bool:
 
 
 def _simulated(
-    log: str, job: str, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
-) -> tuple[ReportInput, int]:
-    """One run over a log, and the requested job, which is looked up before the simulation."""
+    log: str, job: str | None, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
+) -> ReportInput:
+    """One run over a log; a job that does not exist is reported before the simulation."""
     given = parse_policy(policy) if policy else None
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     chosen = given or policy_of(machine)
-    wanted = _job_id(job, workload, log)
+    if job is not None:
+        _job_id(job, workload, log)
     print_policy_notes([chosen], machine, workload)
     [run] = run_policies(workload, machine, [chosen], Window.all())
-    return run.as_report(), wanted
+    return run.as_report()
 
 
 def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
