@@ -16,6 +16,7 @@ from shadowtime.live.port import PortError
 from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.forecast import forecast, look
 from shadowtime.live.slurm.watch import Watch
 from shadowtime.policy import parse_policy
@@ -46,12 +47,13 @@ class Self:
         self.asked: list[tuple[str, ...]] = []
 
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
-        assert not text, "an order was given"
+        assert all(line.startswith("show ") for line in text.splitlines()), "an order was given"
         self.asked.append(tuple(argv))
         if argv[0] == "squeue":
             return Done(0, self.queue, "")
-        assert argv[0] == "scontrol" and "show" in argv, argv
-        return Done(0, self.texts.get(argv[-1], ""), "")
+        words = [*argv, *text.split()]
+        assert argv[0] == "scontrol" and "show" in words, argv
+        return Done(0, self.texts.get(words[-1], ""), "")
 
 
 def waits(job: str, cpus: int, **given: object) -> str:
@@ -65,7 +67,7 @@ RUNS = running_line("1", "n1", 12, StartTime=900, TimeLimit="5:00")
 
 
 def seen(queue: str) -> object:
-    return look(Self(queue), FakeClock())
+    return look(Answers(Self(queue), FakeClock()))
 
 
 def test_starts_are_those_of_slurms_own_passes() -> None:
@@ -126,7 +128,7 @@ def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
     """squeue and scontrol show alone; a Slurm that does not answer is queried again."""
     slurm, clock, reported = Self(RUNS + waits("2", 32)), FakeClock(), []
     watch = Watch(
-        run=slurm,
+        answers=Answers(slurm, clock),
         clock=clock,
         predictions=Predictions(tmp_path / "p"),
         policy=parse_policy("slurm"),
@@ -134,8 +136,8 @@ def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
     )
     turns = iter(range(100))
     answers = slurm.__call__
-    watch.run = lambda argv, text="": (
-        answers(argv, text=text) if next(turns) else (_ for _ in ()).throw(PortError("away"))
+    watch.answers.run = lambda argv, text="": (
+        answers(argv, text=text) if next(turns) > 2 else (_ for _ in ()).throw(PortError("away"))
     )
     watch.run_on(stopped=lambda: clock.time > 1020)
     assert {argv[0] for argv in slurm.asked} == {"squeue", "scontrol"}

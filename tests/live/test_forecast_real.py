@@ -13,6 +13,7 @@ from live.test_slurm_real import lasting_until
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
 from shadowtime.live.runner import Commands, Done
+from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.forecast import Forecast, Seen
 from shadowtime.live.slurm.watch import Watch
 from shadowtime.policy import parse_policy
@@ -47,7 +48,7 @@ def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
                 cluster.sbatch("-n", "3", "-t", "1", script="sleep 1"),
             ]
             watch = Watch(
-                run=run,
+                answers=Answers(run, SystemClock()),
                 clock=SystemClock(),
                 predictions=Predictions(tmp_path / "p"),
                 policy=parse_policy("slurm"),

@@ -16,8 +16,9 @@ from shadowtime.live.loop import Loop
 from shadowtime.live.port import PortError, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.live.record import read_passes
 from shadowtime.live.reports import described
-from shadowtime.live.runner import Done
+from shadowtime.live.runner import Done, TimedOut
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.answers import TRIES
 from shadowtime.live.slurm.gate import begin_words
 from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
@@ -133,7 +134,7 @@ def test_the_same_refusal_again_is_no_news() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        PortError("squeue did not answer within 20 seconds"),
+        TimedOut("squeue did not answer within 20 seconds"),
         Done(1, "", "slurm_load_jobs error: Unable to contact slurm controller"),
         Done(0, "\x00garbage\nmore", ""),
         Done(0, "1\x1fRUN", ""),
@@ -145,7 +146,7 @@ def test_errors_are_waited_out(answer: Done | PortError) -> None:
     fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     obedient(fake)
     loop = a_loop(fake, clock, tell=reported.append)
-    failures = 4
+    failures = 4 * (1 if isinstance(answer, TimedOut) else TRIES)
 
     def broken(name: str) -> Done | None:
         nonlocal failures

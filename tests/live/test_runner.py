@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands, Done, NotInstalled, side_by_side
+from shadowtime.live.runner import Commands, Done, NotInstalled, checked, side_by_side
 from shadowtime.live.slurm.configuration import look_at
 
 
@@ -54,8 +54,8 @@ def test_a_failure_does_not_wait_for_the_command_beside_it() -> None:
             return Done(argv[0] == "bad", "", "no")
 
     with pytest.raises(PortError, match="bad: no"):
-        side_by_side(Slow(), ["bad"], ["slow"])
+        side_by_side(Slow(), lambda: checked(Slow(), ["bad"]), lambda: checked(Slow(), ["slow"]))
     assert not finished
     release.set()
     with pytest.raises(PortError, match="bad: no"):
-        side_by_side(Slow(), ["slow"], ["bad"])
+        side_by_side(Slow(), lambda: checked(Slow(), ["slow"]), lambda: checked(Slow(), ["bad"]))

@@ -39,7 +39,8 @@ class WithDetails(FakeSlurm):
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         if "--details" in argv:
             jobs = [line.split("\x1f")[0] for line in self.queue.splitlines()]
-            jobs = [job for job in jobs if argv[-2] != "job" or job == argv[-1]]
+            wanted = text.split()[2:3]
+            jobs = [job for job in jobs if not wanted or job == wanted[0]]
             lines = [
                 f"{self.begin.get(job, f'JobId={job}')} JobName={self.names.get(job, 'x')} "
                 "UserId=ann(7) ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes=1 "

@@ -34,6 +34,8 @@ class Beat:
     """When the loop last polled, in seconds since 1970."""
     waiting_for: str
     pid: int
+    understood: float = 0.0
+    """When a poll was last understood; 0 if none was yet, or where the loop is an earlier one."""
 
 
 def heartbeat_of(state: Path) -> Path:
@@ -54,17 +56,23 @@ class Heartbeat:
 
     Rules
     -----
-    ``path`` None: no file. ``notify`` sends a message to systemd. A beat that cannot be written
-    is not reported: the next one follows, and the state file reports the disk.
+    ``path`` None: no file. ``notify`` sends a message to systemd: its watchdog hears of a poll that
+    was understood only, so that it restarts a loop that polls and understands nothing. A beat that
+    cannot be written is not reported: the next one follows, and the state file reports the disk.
     """
 
     path: Path | None
     clock: Clock
     notify: Callable[[str], None]
+    last: float = 0.0
+    """When a poll was last understood."""
 
-    def __call__(self, waiting_for: str) -> None:
-        beat = Beat(looked=self.clock.now(), waiting_for=waiting_for, pid=os.getpid())
-        self.notify(f"WATCHDOG=1\nSTATUS=waiting for {waiting_for}")
+    def __call__(self, waiting_for: str, *, understood: bool = True) -> None:
+        now = self.clock.now()
+        self.last = now if understood else self.last
+        beat = Beat(looked=now, waiting_for=waiting_for, pid=os.getpid(), understood=self.last)
+        alive = "WATCHDOG=1\n" if understood else ""
+        self.notify(f"{alive}STATUS=waiting for {waiting_for}")
         if self.path is not None:
             with contextlib.suppress(OSError):
                 raw = json.dumps(asdict(beat)).encode()
@@ -114,6 +122,7 @@ def read_beat(path: Path) -> Beat | None:
             looked=plain.number(plain.entry(values, "looked"), "looked"),
             waiting_for=plain.text(plain.entry(values, "waiting_for"), "waiting_for"),
             pid=plain.whole(plain.entry(values, "pid"), "pid"),
+            understood=plain.number(values.get("understood", 0.0), "understood"),
         )
     except (OSError, InputError):
         return None
@@ -124,9 +133,10 @@ def notifier(environment: Mapping[str, str] = os.environ) -> Callable[[str], Non
 
     Rules
     -----
-    ``READY=1`` once the loop runs, ``WATCHDOG=1`` at every poll (the unit's WatchdogSec restarts a
-    loop that stops sending it), ``STATUS=`` for `systemctl status`, ``STOPPING=1`` at the end. A
-    name that begins with @ is in Linux's abstract namespace. Never raises and never waits.
+    ``READY=1`` once the loop runs, ``WATCHDOG=1`` at every poll that was understood (the unit's
+    WatchdogSec restarts a loop that stops sending it), ``STATUS=`` for `systemctl status`,
+    ``STOPPING=1`` at the end. A name that begins with @ is in Linux's abstract namespace. Never
+    raises and never waits.
 
     Examples
     --------

@@ -99,8 +99,8 @@ class Loop:
     policy that decided, where that is not the loop's."""
     watcher: LogWatcher | None = None
     """Watches the scheduler's log for news between two polls."""
-    beat: Callable[[str], None] = lambda waiting_for: None
-    """Called after every poll, even a failed one, with what the loop is waiting for."""
+    beat: Callable[..., None] = lambda waiting_for, understood=True: None
+    """Called after every poll with what the loop is waiting for, and whether it was understood."""
     attention: Undisturbed = field(default_factory=Undisturbed)
     """Learns what the loop is doing, for signals."""
     guarded: Guarded | None = None
@@ -216,7 +216,7 @@ class Loop:
                 why = f"{self.port.name}: {error}"
                 self.tell(LogLine(f"waiting for {why}", event="error", why=why))
                 failed()
-                self.beat(why)
+                self.beat(why, understood=False)
             else:
                 errors, waited_out = 0, ShadowtimeError
                 quiet = 0 if step.news(last) else quiet + 1

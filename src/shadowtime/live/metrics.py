@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.feasible import FITS_NOWHERE
-from shadowtime.live.port import Start
+from shadowtime.live.port import Start, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +31,7 @@ INELIGIBLE = {
     "it depends on others": "dependency",
     "its array may not": "array_limit",
     "it has come past the gate": "past_the_gate",
+    "it is not understood": "not_understood",
     "it was released by another user": "past_the_gate",
     "it fits on no slots": "fits_nowhere",
     "it is a parallel job": "cannot_run",
@@ -65,6 +66,8 @@ class Counts:
     running: int = 0
     used: int = 0
     procs: int = 0
+    trust: Trust = field(default_factory=Trust)
+    """How far the last answers can be relied on."""
 
 
 class Metrics:
@@ -95,10 +98,11 @@ class Metrics:
         self.counts = Counts()
         self._told: set[object] = set()
 
-    def failed(self) -> None:
+    def failed(self, trust: Trust | None = None) -> None:
         """A poll failed."""
+        was = self.counts
         self.counts = replace(
-            self.counts, looks=self.counts.looks + 1, errors=self.counts.errors + 1
+            was, looks=was.looks + 1, errors=was.errors + 1, trust=trust or was.trust
         )
 
     def watched(self, queue: Mapping[str, int], running: int) -> None:
@@ -108,7 +112,7 @@ class Metrics:
             was, looks=was.looks + 1, looked=self.now(), queue=dict(queue), running=running
         )
 
-    def note(self, step: Step, ineligible: Mapping[str, str]) -> None:
+    def note(self, step: Step, ineligible: Mapping[str, str], trust: Trust | None = None) -> None:
         """A step of the loop; ``ineligible``: waiting jobs that it does not start, and why."""
         was, state = self.counts, step.state
         done = [(one.decision, one.done) for one in step.outcomes]
@@ -135,6 +139,7 @@ class Metrics:
             running=len(state.running),
             used=sum(job.need[0] for job in state.running),
             procs=0 if state.closed else state.cluster.procs,
+            trust=trust or was.trust,
         )
 
     def text(self, *, age: bool = True) -> str:
@@ -189,6 +194,25 @@ class Metrics:
                 "Seconds since the scheduler last answered.",
                 ("", max(0.0, self.now() - counts.looked) if counts.looked else float("nan")),
             )
+        trust = counts.trust
+        yield from one(
+            "asked_again_total",
+            "counter",
+            "Questions that were repeated as the answer could not be read.",
+            ("", trust.asked_again),
+        )
+        yield from one(
+            "unreadable_rows",
+            "gauge",
+            "Jobs and nodes about which the last answer could not be read.",
+            ("", trust.unreadable),
+        )
+        yield from one(
+            "stale_answer_age_seconds",
+            "gauge",
+            "Age of answers that stand, as later ones could not be read.",
+            *((labelled(of=what), seconds) for what, seconds in sorted(trust.stale.items())),
+        )
         yield from one(
             "waiting_jobs",
             "gauge",

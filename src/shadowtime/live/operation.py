@@ -14,6 +14,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.live.guarded import OwnCode, is_own, whole_path
 from shadowtime.live.log import Log
 from shadowtime.live.metrics import Metrics, MetricsFile, served
+from shadowtime.live.port import trust_in
 from shadowtime.policy import Policy, parse_policy
 
 if TYPE_CHECKING:
@@ -84,9 +85,9 @@ class Counting:
     def __init__(self, metrics: Metrics, file: Any) -> None:
         self.metrics, self.file = metrics, file
 
-    def after(self, step: Step, alone: Mapping[str, str]) -> None:
+    def after(self, step: Step, port: Any) -> None:
         """A poll of the loop."""
-        self.metrics.note(step, alone)
+        self.metrics.note(step, ineligible_jobs(port), trust_in(port))
         self._write()
 
     def watched(self, queue: Mapping[str, int], running: int) -> None:
@@ -94,9 +95,9 @@ class Counting:
         self.metrics.watched(queue, running)
         self._write()
 
-    def failed(self) -> None:
+    def failed(self, port: Any = None) -> None:
         """A poll that failed."""
-        self.metrics.failed()
+        self.metrics.failed(trust_in(port))
         self._write()
 
     def _write(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime.engine.live_pass import (
     Decision,
@@ -18,7 +18,7 @@ from shadowtime.engine.live_pass import (
 from shadowtime.errors import PortError as PortError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Decision",
@@ -31,7 +31,9 @@ __all__ = [
     "Snapshot",
     "Start",
     "Stop",
+    "Trust",
     "WaitingJob",
+    "trust_in",
 ]
 
 
@@ -42,6 +44,24 @@ class Outcome:
     decision: Decision
     done: bool
     why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trust:
+    """How far the scheduler's last answers can be relied on."""
+
+    asked_again: int = 0
+    """Questions that were repeated since the loop began, as an answer could not be read."""
+    unreadable: int = 0
+    """Jobs and nodes about which the last answer could not be read."""
+    stale: Mapping[str, float] = field(default_factory=dict)
+    """Answers that stand although later ones could not be read: their ages in seconds."""
+
+
+def trust_in(port: Any) -> Trust:
+    """What a port reports about its answers; nothing is wrong with those of other ports."""
+    found = getattr(port, "trust", None)
+    return found if isinstance(found, Trust) else Trust()
 
 
 class Port(Protocol):

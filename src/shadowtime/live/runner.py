@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime.live.port import PortError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,23 @@ class Commands:
 
     def within(self, seconds: float) -> Commands:
         """The same with less time for each, if that is less."""
-        return Commands(timeout=min(self.timeout, seconds), env=self.env)
+        return self.allowing(min(self.timeout, seconds))
+
+    def allowing(self, seconds: float) -> Commands:
+        """The same with this time for each."""
+        return Commands(timeout=seconds, env=self.env)
+
+    def knowing(self, **variables: str) -> Commands:
+        """The same with further variables in the environment, which other users cannot see."""
+        env = {**(os.environ if self.env is None else self.env), **variables}
+        return Commands(timeout=self.timeout, env=env)
 
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         try:
             done = subprocess.run(
                 list(argv),
-                input=text,
+                input=text.encode(errors="replace"),
                 capture_output=True,
-                text=True,
-                errors="replace",
                 timeout=self.timeout,
                 env=self.env,
                 check=False,
@@ -88,10 +96,12 @@ class Commands:
             raise TimedOut(why, err) from None
         except (OSError, ValueError) as error:  # no memory, no program, a NUL in a job's name
             raise PortError(f"{argv[0]} could not be run: {error}") from None
-        return Done(done.returncode, done.stdout, done.stderr)
+        # Line breaks stay as they are: users write \r into jobs, which does not end a line.
+        out, err = (raw.decode(errors="replace") for raw in (done.stdout, done.stderr))
+        return Done(done.returncode, out, err)
 
 
-def checked(run: Runner, argv: Sequence[str]) -> str:
+def checked(run: Runner, argv: Sequence[str], *, text: str = "") -> str:
     """What a command prints; PortError with its first error message if it fails.
 
     Examples
@@ -101,35 +111,36 @@ def checked(run: Runner, argv: Sequence[str]) -> str:
     ...
     shadowtime.errors.PortError: false: no reason given
     """
-    done = run(argv)
+    done = run(argv, text=text) if text else run(argv)
     if done.code != 0:
         lines = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
         raise PortError(f"{argv[0]}: {lines[0][:200]}")
     return done.out
 
 
-def side_by_side(run: Runner, *commands: Sequence[str]) -> list[str]:
-    """What several commands print, at the same time if the runner is ``concurrent``.
+def side_by_side(run: Runner, *tasks: Callable[[], Any]) -> list[Any]:
+    """The results of tasks that run commands, at the same time if the runner is ``concurrent``.
 
     Examples
     --------
-    >>> side_by_side(Commands(timeout=5), ["echo", "a"], ["echo", "b"])
+    >>> run = Commands(timeout=5)
+    >>> side_by_side(run, lambda: checked(run, ["echo", "a"]), lambda: checked(run, ["echo", "b"]))
     ['a\\n', 'b\\n']
     """
-    first, *others = commands
+    first, *others = tasks
     if not getattr(run, "concurrent", False):
-        return [checked(run, argv) for argv in commands]
-    later = [_started(run, argv) for argv in others]
-    return [checked(run, first), *(one.result() for one in later)]
+        return [task() for task in tasks]
+    later = [_started(task) for task in others]
+    return [first(), *(one.result() for one in later)]
 
 
-def _started(run: Runner, argv: Sequence[str]) -> Future[str]:
-    """A command in a thread that is abandoned if the loop is told to end meanwhile."""
-    found: Future[str] = Future()
+def _started(task: Callable[[], Any]) -> Future[Any]:
+    """A task in a thread that is abandoned if the loop is told to end meanwhile."""
+    found: Future[Any] = Future()
 
     def work() -> None:
         try:
-            found.set_result(checked(run, argv))
+            found.set_result(task())
         except BaseException as error:
             found.set_exception(error)
 

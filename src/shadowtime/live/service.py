@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop
-from shadowtime.live.operation import Counting, Operation, ineligible_jobs, state_path
+from shadowtime.live.operation import Counting, Operation, state_path
 from shadowtime.live.pace import Pace
 from shadowtime.live.record import Recorder
 from shadowtime.live.reports import described
@@ -47,7 +48,7 @@ def make_loop(
     pace: Pace | None = None,
     tell: Callable[[str], None] = lambda line: None,
     record: Path | None = None,
-    beat: Callable[[str], None] = lambda waiting_for: None,
+    beat: Callable[..., None] = lambda waiting_for, understood=True: None,
     attention: Undisturbed | None = None,
     own: OwnCode | None = None,
     at_once: bool = False,
@@ -182,12 +183,13 @@ def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, o
     """Poll once, or for the duration of the run."""
 
     def after(step: Any) -> None:
-        counting.after(step, ineligible_jobs(loop.port))
+        counting.after(step, loop.port)
 
     if once:
         after(loop.step())
     else:
-        loop.run(until_idle=until_idle, stopped=how.over(), after=after, failed=counting.failed)
+        failed = partial(counting.failed, loop.port)
+        loop.run(until_idle=until_idle, stopped=how.over(), after=after, failed=failed)
 
 
 def serve(backend: Backend, policy: str, wanted: Wanted) -> str:

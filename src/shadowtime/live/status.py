@@ -9,6 +9,7 @@ from shadowtime.engine.live_pass import natural
 from shadowtime.live.deciding import set_aside, without
 from shadowtime.live.eta import Eta, predict
 from shadowtime.live.feasible import FITS_NOWHERE, NOWHERE_ON_SITE, TOO_BIG
+from shadowtime.live.port import Trust
 from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Status:
     counters: Mapping[str, int] = field(default_factory=dict)
     beat: Beat | None = None
     """The loop's last heartbeat, None if there is none."""
+    trust: Trust = field(default_factory=Trust)
+    """How far the scheduler's answers can be relied on."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``left_alone`` is the former name of ``ineligible``."""
@@ -62,6 +65,7 @@ def status_of(
     shape: Shape = "pool",
     ineligible: Mapping[str, str] | None = None,
     beat: Beat | None = None,
+    trust: Trust | None = None,
 ) -> Status:
     """A state in figures; the waiting jobs in order of their predicted starts."""
     refused = {job: why for job, why in kept.aside.items() if why not in FITS_NOWHERE}
@@ -94,4 +98,5 @@ def status_of(
         ineligible={**(ineligible or {}), **aside},
         counters=dict(kept.counters),
         beat=beat,
+        trust=trust or Trust(),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.errors import ClusterError, PortError
-from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.scontrol import records
 from shadowtime.slurmtext.times import parse_limit
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BETWEEN = "\x1f"
-"""The separator of columns: users cannot write it into a job."""
+"""The separator of columns. Users can write it into accounts, since 24.11 into QOS and TRES, too: a
+reader that acts on the answer adds a secret to it."""
+_PLAIN = re.compile("[!-~]*")
+_REQUESTS = (
+    "gres_per_task", "gres_per_node", "gres_per_job", "gres_per_socket", "cpus_per_tres",
+    "mem_per_tres", "licenses", "partition", "wanted",
+)  # fmt: skip
+_JOB = re.compile(r"\d+(?:[_+]\d+)?")
 
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 """Times in seconds, arrays in full."""
@@ -81,6 +88,14 @@ class QueueRow(NamedTuple):
             raise PortError(f"squeue printed unreadable resources: {self.tres[:80]!r}") from None
 
     @property
+    def strange(self) -> str:
+        """A column in which its user has written what is no request in Slurm's notation.
+
+        Since 24.11 Slurm accepts any text as TRES per task. It must not get into a command.
+        """
+        return next((name for name in _REQUESTS if not _PLAIN.fullmatch(getattr(self, name))), "")
+
+    @property
     def gres_names(self) -> frozenset[str]:
         """The families of the GRES that it requests by task or by node."""
         asked = (*gres_entries(self.gres_per_task), *gres_entries(self.gres_per_node))
@@ -100,11 +115,17 @@ COLUMNS = (
 """Slurm before 26.05 does not know Exclusive: it leaves the column empty, and complains about it
 without failing."""
 
-SQUEUE = (
-    "squeue", "--noheader", "--all", "--array", "--states=all",
-    "--Format=" + ",".join(f"{name}:{BETWEEN}" for name in COLUMNS),
-)  # fmt: skip
-"""Every job in the controller's memory, one line each."""
+QUEUE = ("squeue", "--noheader", "--all", "--array", "--states=all")
+"""Every job in the controller's memory; the columns are those of SQUEUE_FORMAT2."""
+
+
+def queue_format(between: str = BETWEEN) -> str:
+    """The columns in squeue's notation, each followed by the separator."""
+    return ",".join(f"{name}:{between}" for name in COLUMNS)
+
+
+SQUEUE = (*QUEUE, f"--Format={queue_format()}")
+"""The same with the columns in the command, which every user can read while it runs."""
 
 SINFO = (
     "sinfo", "--noheader", "--Node", "--all",
@@ -158,64 +179,93 @@ class NodeRow(NamedTuple):
         return base in known and not set(flags) - harmless
 
 
-def parse_queue(text: str) -> list[QueueRow]:
-    """The jobs in squeue's output, each once; a line of another form is an error, never a job.
+def read_queue(text: str, between: str = BETWEEN) -> tuple[list[QueueRow], dict[str, str]]:
+    """The jobs in squeue's answer, each once, and what cannot be read, by job, with the reason.
 
-    If a job is listed twice because it changes while squeue is answered, the last line counts.
+    Rules
+    -----
+    A row ends with the separator and a line break, and nowhere else: with a secret separator
+    nothing that users write into a job begins a row or a column. An answer that ends inside a row
+    is a PortError. If a job is listed twice because it changes while squeue is answered, the last
+    row counts.
+
+    Examples
+    --------
+    >>> read_queue("7|RUNNING|\\n", "|")
+    ([], {'7': 'squeue printed a row of 2 columns about it'})
     """
-    rows = {row.id: row for row in map(_queue_row, filter(None, lines_of(text)))}
-    return list(rows.values())
+    lines = text.split(f"{between}\n")
+    if lines.pop():
+        raise PortError("squeue's answer is not complete")
+    rows: dict[str, QueueRow] = {}
+    bad: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        try:
+            row = _queue_row(line, between)
+        except (ValueError, ClusterError):
+            first, *rest = line.split(between)
+            wrong = f"{len(rest) + 1} columns" if len(rest) + 1 != len(COLUMNS) else "wrong values"
+            name = first if _JOB.fullmatch(first) else f"row {number + 1}"
+            bad[name] = f"squeue printed a row of {wrong} about it"
+        else:
+            rows[row.id] = row
+    return list(rows.values()), {job: why for job, why in bad.items() if job not in rows}
+
+
+def parse_queue(text: str) -> list[QueueRow]:
+    """The jobs in squeue's output, of which every row must be readable."""
+    rows, bad = read_queue(text)
+    if bad:
+        raise PortError("; ".join(f"{job}: {why}" for job, why in bad.items()))
+    return rows
 
 
 @lru_cache(maxsize=1 << 16)
-def _queue_row(line: str) -> QueueRow:
-    """Most lines are the same from one poll to the next."""
-    parts = line.split(BETWEEN)
-    if len(parts) != len(COLUMNS) + 1 or parts[-1].strip():
-        raise PortError(f"squeue printed a line that is not a job: {line[:80]!r}")
-    try:
-        return QueueRow(
-            id=parts[0],
-            state=parts[1],
-            reason=parts[2],
-            priority=int(parts[3]),
-            tres=parts[4],
-            limit=seconds(parts[5]),
-            submit=moment(parts[6]),
-            eligible=moment(parts[7]),
-            start=moment(parts[8]),
-            end=moment(parts[9]),
-            user=parts[10],
-            partition=parts[11],
-            nodes=parts[12],
-            wanted=parts[13],
-            dependency=parts[14],
-            sharing=sharing_of(parts[15], parts[37]),
-            node_count=number(parts[16]),
-            cpus=number(parts[17]),
-            reservation=parts[18],
-            per_task=number(parts[19]),
-            per_node=number(parts[20]),
-            tasks=number(parts[21]),
-            restarts=number(parts[22]),
-            requeue=number(parts[23]),
-            gres_per_task=parts[24],
-            gres_per_node=parts[25],
-            features=parts[26],
-            licenses=parts[27],
-            gres_per_job=parts[28],
-            gres_per_socket=parts[29],
-            account=parts[30],
-            qos=parts[31],
-            contiguous=number(parts[32]),
-            min_cpus=number(parts[33]),
-            cpus_per_tres=parts[34],
-            mem_per_tres=parts[35],
-            sockets=parts[36],
-            exclusive=parts[37],
-        )
-    except (ValueError, ClusterError):
-        raise PortError(f"squeue printed a line that is not a job: {line[:80]!r}") from None
+def _queue_row(line: str, between: str = BETWEEN) -> QueueRow:
+    """Most lines are the same from one poll to the next; ValueError if it is not a job."""
+    parts = line.split(between)
+    if len(parts) != len(COLUMNS) or not _JOB.fullmatch(parts[0]):
+        raise ValueError("not a job")
+    return QueueRow(
+        id=parts[0],
+        state=parts[1],
+        reason=parts[2],
+        priority=int(parts[3]),
+        tres=parts[4],
+        limit=seconds(parts[5]),
+        submit=moment(parts[6]),
+        eligible=moment(parts[7]),
+        start=moment(parts[8]),
+        end=moment(parts[9]),
+        user=parts[10],
+        partition=parts[11],
+        nodes=parts[12],
+        wanted=parts[13],
+        dependency=parts[14],
+        sharing=sharing_of(parts[15], parts[37]),
+        node_count=number(parts[16]),
+        cpus=number(parts[17]),
+        reservation=parts[18],
+        per_task=number(parts[19]),
+        per_node=number(parts[20]),
+        tasks=number(parts[21]),
+        restarts=number(parts[22]),
+        requeue=number(parts[23]),
+        gres_per_task=parts[24],
+        gres_per_node=parts[25],
+        features=parts[26],
+        licenses=parts[27],
+        gres_per_job=parts[28],
+        gres_per_socket=parts[29],
+        account=parts[30],
+        qos=parts[31],
+        contiguous=number(parts[32]),
+        min_cpus=number(parts[33]),
+        cpus_per_tres=parts[34],
+        mem_per_tres=parts[35],
+        sockets=parts[36],
+        exclusive=parts[37],
+    )
 
 
 def sharing_of(oversubscribe: str, exclusive: str) -> str:
@@ -266,36 +316,52 @@ LARGEST = 1 << 48
 """No node has more of anything; a larger number is not from sinfo."""
 
 
-def parse_nodes(text: str) -> list[NodeRow]:
-    """The nodes in sinfo's output, each once with all its partitions."""
+def read_nodes(text: str) -> tuple[list[NodeRow], dict[str, str]]:
+    """The nodes in sinfo's answer, each once with all its partitions, and what cannot be read."""
+    *lines, rest = text.split("\n")
+    if rest:
+        raise PortError("sinfo's answer is not complete")
     nodes: dict[str, NodeRow] = {}
-    for row in map(_node_row, filter(None, lines_of(text))):
+    bad: dict[str, str] = {}
+    for line in filter(None, lines):
+        try:
+            row = _node_row(line)
+        except (ValueError, LookupError):
+            bad[line.partition(BETWEEN)[0][:80]] = (
+                f"sinfo printed a line that is not a node: {line[:80]!r}"
+            )
+            continue
         known = nodes.get(row.name)
         if known is not None:
             row = row._replace(partitions=known.partitions + row.partitions)
         nodes[row.name] = row
-    return list(nodes.values())
+    return list(nodes.values()), bad
+
+
+def parse_nodes(text: str) -> list[NodeRow]:
+    """The nodes in sinfo's output, of which every line must be readable."""
+    nodes, bad = read_nodes(text)
+    if bad:
+        raise PortError("; ".join(bad.values()))
+    return nodes
 
 
 @lru_cache(maxsize=1 << 15)
 def _node_row(line: str) -> NodeRow:
     """A line of sinfo: most are the same from one poll to the next."""
-    try:
-        name, state, cpus, memory, gres, partition, features = line.split(BETWEEN)[:7]
-        counts = [int(count) for count in cpus.split("/")]
-        row = NodeRow(
-            name=name,
-            state=state.lower(),
-            cpus=counts[3],
-            memory=int(memory) * 1024,
-            gres=parse_gres(gres),
-            partitions=(partition.rstrip("*"),),
-            features=tuple(f for f in features.split(",") if f and f != "(null)"),
-        )
-        if max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
-            raise ValueError("too much for a node")
-    except (ValueError, IndexError):
-        raise PortError(f"sinfo printed a line that is not a node: {line[:80]!r}") from None
+    name, state, cpus, memory, gres, partition, features, last = line.split(BETWEEN)
+    counts = [int(count) for count in cpus.split("/")]
+    row = NodeRow(
+        name=name,
+        state=state.lower(),
+        cpus=counts[3],
+        memory=int(memory) * 1024,
+        gres=parse_gres(gres),
+        partitions=(partition.rstrip("*"),),
+        features=tuple(f for f in features.split(",") if f and f != "(null)"),
+    )
+    if not name or last.strip() or max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
+        raise ValueError("not a node")
     return row
 
 

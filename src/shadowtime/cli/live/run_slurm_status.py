@@ -32,7 +32,7 @@ def look(
     kept = StateFile(path, tell=note).load()
     chosen: Any = parse_policy(policy or kept.policy or "slurm")
     if isinstance(chosen, SlurmPolicy):  # no loop runs: Slurm schedules by itself
-        seen = forecast.look(port.run, port.clock)
+        seen = forecast.look(port.answers)
         return status_beside(
             seen, forecast.forecast(seen, chosen), partition=partition, policy=chosen.name
         )

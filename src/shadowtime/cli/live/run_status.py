@@ -14,6 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.live.backend import Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
 from shadowtime.live.operation import Operation, ineligible_jobs, state_path
+from shadowtime.live.port import trust_in
 from shadowtime.live.status import status_of
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
@@ -58,6 +59,7 @@ def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> 
             shape=shape,
             ineligible=ineligible_jobs(port),
             beat=read_beat(heartbeat_of(path)),
+            trust=trust_in(port),
         )
 
 
@@ -81,6 +83,10 @@ def show_status(found: Status) -> None:
     missed = found.counters.get("decided_by_fallback", 0)
     if missed:
         parts.append(Text(f"the fallback decided {missed} passes in which the policy failed"))
+    for what, age in found.trust.stale.items():
+        parts.append(
+            Text(f"the {what} was last read {span(age)} ago: later answers were unreadable")
+        )
     if found.waiting:
         parts.append(table)
     if len(found.waiting) > 50:
@@ -97,4 +103,8 @@ def _life(found: Status) -> str:
     if found.beat is None:
         return "there is no heartbeat of a loop beside this state file"
     ago = span(max(0, found.now - round(found.beat.looked)))
-    return f"the loop last polled {ago} ago, waiting for {found.beat.waiting_for}"
+    life = f"the loop last polled {ago} ago, waiting for {found.beat.waiting_for}"
+    if 0 < found.beat.understood < found.beat.looked:
+        since = span(max(0, found.now - round(found.beat.understood)))
+        life += f"; it last understood an answer {since} ago"
+    return life

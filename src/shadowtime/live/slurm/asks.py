@@ -54,9 +54,10 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
     Examples
     --------
     >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
-    >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
+    >>> texts = dict.fromkeys(COLUMNS, "") | {"JobArrayID": "7", "PriorityLong": "9"}
     >>> texts |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
-    >>> request = request_of(_queue_row(BETWEEN.join(texts.values()) + BETWEEN), None)
+    >>> texts["TimeLimit"] = "1:00"
+    >>> request = request_of(_queue_row(BETWEEN.join(texts.values())), None)
     >>> request.nodes, request.tasks, request.partitions
     (2, 8, ('a', 'b'))
     """
@@ -120,8 +121,8 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
     --------
     >>> from shadowtime.cluster.site import Node, Site
     >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
-    >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> row = _queue_row(BETWEEN.join((texts | {"Partition": "a,b"}).values()) + BETWEEN)
+    >>> texts = dict.fromkeys(COLUMNS, "") | {"JobArrayID": "7", "PriorityLong": "0"}
+    >>> row = _queue_row(BETWEEN.join((texts | {"TimeLimit": "1:00", "Partition": "a,b"}).values()))
     >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
     >>> why_beyond_site(row, site, ("a",))
     'it may also run in b, which the loop does not drive'

@@ -41,8 +41,8 @@ def why_beyond(
     Examples
     --------
     >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
-    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"JobArrayID": "7", "PriorityLong": "0"}
+    >>> row = _queue_row(BETWEEN.join((columns | {"TimeLimit": "1:00"}).values()))
     >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
     'it requests licences (matlab:1)'
     >>> why_beyond(row._replace(features="big|small"), None, {}, ())

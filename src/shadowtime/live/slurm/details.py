@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.live.runner import checked
 from shadowtime.slurmtext.show_job import Detail, parse_details
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from shadowtime.live.runner import Runner
     from shadowtime.slurmtext.squeue import QueueRow
+
+    Ask = Callable[[Sequence[str]], list[str]]
+    """scontrol's answers to some lines, one for each."""
 
 
 def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
@@ -24,7 +25,6 @@ def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
 
 COMMENTS_EVERY = 30.0
 """Seconds after which every waiting job is queried again for a policy that reads comments."""
-DETAILS = ("scontrol", "--oneliner", "--details")
 MANY = 40
 """More unknown jobs than this are queried all at once."""
 
@@ -61,7 +61,7 @@ class Details:
 
     def learn(
         self,
-        run: Runner,
+        ask: Ask,
         rows: Sequence[QueueRow],
         now: float,
         *,
@@ -88,8 +88,7 @@ class Details:
         if not unknown:
             return
         asked = {job for job in unknown if self._asked.get(job) == wanted[job]}
-        text = show_jobs(run, unknown)
-        for job, detail in self._believed(run, text, set(unknown), asked).items():
+        for job, detail in self._believed(ask, unknown, asked).items():
             # Once a job has run, Slurm no longer reports how many nodes it may have.
             low, high = self._nodes.get(job, (0, 0))
             low, high = (detail.nodes, detail.most) if detail.nodes else (low, high)
@@ -110,30 +109,33 @@ class Details:
         for job in self._nodes.keys() - (listed | arrays_of(listed)):
             del self._nodes[job]
 
-    def _believed(
-        self, run: Runner, text: str, unknown: set[str], known: set[str]
-    ) -> dict[str, Detail]:
-        """What is reported about these jobs; a job reported twice is queried separately."""
+    def _believed(self, ask: Ask, jobs: Sequence[str], known: set[str]) -> dict[str, Detail]:
+        """What is reported about these jobs; where these are many, all are queried at once.
+
+        A job that is reported twice then is queried separately, unless it is known.
+        """
+        if len(jobs) <= MANY:
+            return _each_alone(ask, jobs)
         found: dict[str, Detail] = {}
-        doubtful: set[str] = set()
-        unknown |= arrays_of(unknown)
-        for job, detail in parse_details(text):
+        doubtful: dict[str, None] = {}
+        unknown = {*jobs, *arrays_of(jobs)}
+        for job, detail in parse_details(ask(["show job"])[0]):
             if job in unknown and found.setdefault(job, detail) != detail:
-                doubtful.add(job)
-        for job in sorted(doubtful):
-            if job in known and job in self.by_job:  # not queried repeatedly
-                found[job] = self.by_job[job]
-                continue
-            alone = parse_details(run((*DETAILS, "show", "job", job)).out)
-            found[job] = next((detail for name, detail in alone if name == job), Detail())
-        return found
+                doubtful[job] = None
+        settled = {job: self.by_job[job] for job in doubtful if job in known & self.by_job.keys()}
+        return found | _each_alone(ask, [job for job in doubtful if job not in settled]) | settled
 
 
-def show_jobs(run: Runner, jobs: Sequence[str]) -> str:
-    """The records of some jobs, or of all where these are many."""
-    if len(jobs) > MANY:
-        return checked(run, (*DETAILS, "show", "job"))
-    return run(DETAILS, text="".join(f"show job {job}\n" for job in jobs)).out
+def _each_alone(ask: Ask, jobs: Sequence[str]) -> dict[str, Detail]:
+    """Slurm's own record of each job, which comes first in the answer about it."""
+    names = [job.removesuffix("_*") for job in jobs]
+    found: dict[str, Detail] = {}
+    answers = ask([f"show job {name}" for name in names]) if jobs else []
+    for job, text in zip(jobs, answers, strict=True):
+        ours = {job, *arrays_of([job])}
+        name, detail = next((one for one in parse_details(text) if one[0] in ours), (job, Detail()))
+        found[name] = detail
+    return found
 
 
 def arrays_of(jobs: Iterable[str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = 
     refuse_lease(where.lease)
     run = run or commands(where)
     scope = look_at(run, partition=where.partition, gres=where.gres)
-    return SlurmPort(run=run, clock=clock or SystemClock(), scope=scope, lease=where.lease)
+    clock, secret = clock or SystemClock(), secrets.token_hex(5)
+    return SlurmPort(run=run, clock=clock, scope=scope, lease=where.lease, secret=secret)
 
 
 def wait_for_port(
@@ -158,6 +160,7 @@ def watcher_of(run: Runner) -> LogWatcher | None:
 
 def attach(port: SlurmPort, loop: Loop) -> None:
     """Let the port ask the loop's memory which jobs it has stopped."""
+    port.tell = lambda line: loop.tell(line)
     port.stopped = lambda job: job in loop.kept.memory.jobs and loop.kept.memory.jobs[job].kills > 0
 
 

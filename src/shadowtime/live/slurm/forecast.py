@@ -18,13 +18,13 @@ from shadowtime.live.eta import FEW, LONG, SHORT, Eta
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.asks import request_of
 from shadowtime.live.slurm.beyond import LIMITS
-from shadowtime.live.slurm.details import DETAILS, detail_of
+from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.holding import spread
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import parse_details
-from shadowtime.slurmtext.squeue import NONE, SQUEUE, parse_queue
+from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.workload import Workload
 from shadowtime.workload.request import NEVER, Gres, Request, Requests
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.cluster.site import Site
-    from shadowtime.live.clock import Clock
-    from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.answers import Answers
     from shadowtime.slurmtext.show_job import Detail
     from shadowtime.slurmtext.squeue import QueueRow
 
@@ -64,30 +63,24 @@ class Forecast:
     unknown: Mapping[str, str]
 
 
-def look(run: Runner, clock: Clock) -> Seen:
+def look(answers: Answers) -> Seen:
     """Query Slurm; nothing is changed. PortError if it does not answer."""
-
-    def ask(*argv: str) -> str:
-        done = run(argv)
-        if done.code != 0:
-            output = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
-            raise PortError(f"{argv[0]}: {output[0][:200]}")
-        return done.out
-
     show = ("scontrol", "--oneliner", "show")
     texts = SlurmTexts(
-        nodes=ask(*show, "node"),
-        partitions=ask(*show, "partition"),
-        config=ask("scontrol", "show", "config"),
-        reservations=ask(*show, "reservation"),
+        nodes=answers.text((*show, "node")),
+        partitions=answers.text((*show, "partition")),
+        config=answers.text(("scontrol", "show", "config")),
+        reservations=answers.text((*show, "reservation")),
     )
-    rows = parse_queue(ask(*SQUEUE))
-    now = int(clock.now())
+    rows = answers.queue()
+    now = int(answers.clock.now())
     try:
         site = site_from_slurm(texts, unusable="drop")
     except ClusterError as error:
         raise PortError(str(error)) from None
-    details = dict(parse_details(ask(*DETAILS, "show", "job")))
+    details: dict[str, Detail] = {}
+    for job, detail in parse_details(answers.about_jobs(["show job"])[0]):
+        details.setdefault(job, detail)
     return Seen(now=now, site=site, rows=tuple(rows), details=details)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.live.port import Outcome, Start
-from shadowtime.live.runner import checked, side_by_side
+from shadowtime.live.port import Outcome, Start, Trust
 from shadowtime.live.slurm.act import (
     gate_lines,
     outcome,
@@ -17,6 +16,7 @@ from shadowtime.live.slurm.act import (
     together,
     undo_lines,
 )
+from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.beyond import with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
@@ -34,10 +34,6 @@ from shadowtime.live.slurm.state import Scope, Sorted, nodes_of, sort_jobs
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
 from shadowtime.slurmtext.squeue import (
     NONE,
-    SINFO,
-    SQUEUE,
-    parse_nodes,
-    parse_queue,
     parse_reservations,
 )
 
@@ -77,8 +73,12 @@ class SlurmPort:
     placed: dict[str, Place] = field(default_factory=dict)
     demand: Demand | None = None
     """How the policy learns the demand of waiting jobs."""
+    tell: Callable[[str], None] = lambda line: None
+    secret: str = ""
+    """What separates squeue's columns, so that no user can forge one."""
 
     def __post_init__(self) -> None:
+        self.answers = Answers(self.run, self.clock, secret=self.secret)
         self._rows: dict[str, QueueRow] = {}
         self._details = Details()
         self._windows: list[Window] = []
@@ -100,11 +100,19 @@ class SlurmPort:
         self._requeued = Requeued()
         self._sender = Sender()
         self._remembered = Remembered()
-        self._look = SiteLook(self._ask)
+        self._look = SiteLook(self.answers.text, tell=lambda line: self.tell(line))
         self._sent: dict[str, Held] = {}
         """What released jobs on a site use on each node."""
         self._leftover: dict[str, Touched] = {}
         """What an earlier start has overwritten of jobs that are about to be started again."""
+
+    @property
+    def trust(self) -> Trust:
+        """How far Slurm's last answers can be relied on."""
+        look, answers = self._look, self.answers
+        stale = {"site": self.clock.now() - look.read_at} if look.trouble else {}
+        unreadable = len(answers.unreadable) + len(answers.stand_ins)
+        return Trust(asked_again=answers.again, unreadable=unreadable, stale=stale)
 
     @property
     def ineligible(self) -> Mapping[str, str]:
@@ -113,13 +121,13 @@ class SlurmPort:
 
     def snapshot(self) -> Snapshot:
         """What Slurm reports now."""
-        queue, listed = side_by_side(self.run, SQUEUE, SINFO)
-        rows, nodes = self._queue(queue), parse_nodes(listed)
+        rows, nodes = self.answers.poll()
+        self._read_marks(rows)
         now = self.clock.now()
         if self.scope.site:
             return self._on_site(rows, nodes, now)
         if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
-            shown = self._ask(("scontrol", "--oneliner", "show", "reservation"))
+            shown = self.answers.text(("scontrol", "--oneliner", "show", "reservation"))
             self._windows, self._windows_at = parse_reservations(shown), now
         self._sort(rows, nodes, now)
         assert self.sorted is not None
@@ -150,7 +158,9 @@ class SlurmPort:
         self, rows: list[QueueRow], nodes: list[NodeRow], now: float, *, model: Model | None = None
     ) -> Sorted:
         comments = self.demand is not None
-        self._details.learn(self.run, rows, now, site=self.scope.site, comments=comments)
+        self._details.learn(
+            self.answers.about_jobs, rows, now, site=self.scope.site, comments=comments
+        )
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
@@ -171,7 +181,10 @@ class SlurmPort:
             begins=self._begins,
         )
         alone = with_own_reasons(self.sorted.ineligible, self._handed)
-        self.sorted = replace(self.sorted, ineligible=alone)
+        unread = {
+            job: f"it is not understood: {why}" for job, why in self.answers.unreadable.items()
+        }
+        self.sorted = replace(self.sorted, ineligible=alone | unread)
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
@@ -240,7 +253,7 @@ class SlurmPort:
 
     def nodes(self) -> list[NodeRow]:
         """The nodes of the partitions that the loop drives."""
-        return nodes_of(parse_nodes(self._ask(SINFO)), self.scope)
+        return nodes_of(self.answers.nodes(), self.scope)
 
     @property
     def touched(self) -> Mapping[str, Touched]:
@@ -397,25 +410,22 @@ class SlurmPort:
 
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""
-        return dict(rows_by_id(self._queue(self._ask(SQUEUE))))
+        rows = self.answers.queue()
+        self._read_marks(rows)
+        return dict(rows_by_id(rows))
 
-    def _queue(self, text: str) -> list[QueueRow]:
-        """The jobs in squeue's output; after a restart what earlier starts overwrote is read, too.
+    def _read_marks(self, rows: Sequence[QueueRow]) -> None:
+        """Read what earlier starts overwrote, after a restart.
 
         The jobs' own marks are read: the state file may be older than the last start, or lost. A
         squeue that does not show them is not queried forever.
         """
-        rows = parse_queue(text)
         if self._ask_marks:
             self._ask_marks -= 1
             lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
-            marks = parse_marks(self._ask(MARKS), lasting)
+            marks = parse_marks(self.answers.text(MARKS), lasting)
             self._touched |= marks
             self._ask_marks = 0
-        return rows
-
-    def _ask(self, argv: Sequence[str]) -> str:
-        return checked(self.run, argv)
 
     def _send(self, lines: Sequence[Sequence[str]]) -> list[str]:
         """Let scontrol carry out the lines of each job; returns its error messages."""

@@ -51,9 +51,9 @@ def plan_release(
     Examples
     --------
     >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
-    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
-    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "BeginTime"}
-    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)._replace(eligible=1537)
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"JobArrayID": "7", "PriorityLong": "9"}
+    >>> columns |= {"State": "PENDING", "Partition": "batch", "TimeLimit": "1:00"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()))._replace(eligible=1537)
     >>> held = row._replace(priority=0, eligible=0, reason="JobHeldUser")
     >>> plan_release({"7": row, "8": held}, {}, "batch", now=600)
     Plan(lines={'7': ['update JobId=7 StartTime=now']}, stay={'8': 'it is held (JobHeldUser)'})

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from shadowtime.live.port import PortError
 from shadowtime.live.refusals import AGAIN_AFTER, LATER
 from shadowtime.live.runner import Commands, TimedOut
 
@@ -28,7 +29,12 @@ AT_ONCE = 32
 
 
 def session(run: Runner, lines: Sequence[str]) -> list[str]:
-    """One session of scontrol; returns its error messages."""
+    """One session of scontrol; returns its error messages.
+
+    Whatever a user has written into a job, it must not become a line of its own.
+    """
+    if strange := next((line for line in lines if not line.isprintable()), ""):
+        raise PortError(f"a line for scontrol has control characters: {strange[:80]!r}")
     return _complaints(run(("scontrol",), text="".join(f"{line}\n" for line in lines)).err)
 
 
@@ -40,7 +46,8 @@ class Sender:
     Everything goes into one session. If that takes too long and slurmctld has refused a job
     temporarily, the session is abandoned, and the jobs without an error message are sent again at
     the same time, each in a separate session that ends with the first error message. Carrying out a
-    line twice is harmless. A session that takes too long without such a message is an error.
+    line twice is harmless. A session that takes too long without such a message is sent again with
+    the whole time limit, after which it is an error.
 
     A job that was refused in this way is sent separately from then on, at the same time as the
     session, which does not wait behind it; less urgent commands (``rests``) skip it for half a
@@ -86,7 +93,7 @@ def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
     except TimedOut as error:
         complaints = _complaints(error.err)
         if not any(LATER in line for line in complaints):
-            raise
+            return session(run, lines)  # not refused, only slow
     left = [job for job in jobs if not any(_names(line, job) for line in complaints)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for more in pool.map(lambda job: _alone(run, job), left):

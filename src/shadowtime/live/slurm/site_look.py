@@ -10,6 +10,7 @@ from shadowtime.cluster.slurm_site import SlurmTexts, enforced, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
 from shadowtime.slurmtext.conf import parse_config
+from shadowtime.slurmtext.scontrol import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -39,12 +40,19 @@ class SiteLook:
     names a reservation for the first time, limits every minute
     where Slurm enforces them. A slurmdbd that does not
     answer leaves the limits as they were last read; with none read, a job that hits one is handed
-    to Slurm, which knows it. The site is the same object as long as nothing about it has changed.
+    to Slurm, which knows it. An answer that cannot be read, or that does not agree with sinfo, is
+    asked for again at the next poll; until then the last site stands. It is the same object as long
+    as nothing about it has changed.
     """
 
     ask: Callable[[Sequence[str]], str]
     """Runs a command; PortError if it fails."""
+    tell: Callable[[str], None] = lambda line: None
     site: Site | None = None
+    trouble: str = ""
+    """Why the site that stands could not be read again, if so."""
+    read_at: float = 0.0
+    """When it was last understood."""
     _nodes: object = None
     _rules_at: float = float("-inf")
     _limits_at: float = float("-inf")
@@ -64,7 +72,23 @@ class SiteLook:
             self._named |= set(reservations)
             self._rules_at = float("-inf")
         static = [(one.name, one.cpus, one.memory, one.gres, one.features) for one in nodes]
-        texts = dict(self._texts)
+        try:
+            site = self._read(nodes, static, now, busy=busy)
+        except PortError as error:
+            if self.site is None:
+                raise
+            if not self.trouble:
+                self.tell(f"the site as last read stands, as its present state is unknown: {error}")
+            self.trouble = str(error)
+            return self.site
+        if self.trouble:
+            self.tell("the site can be read again")
+        self.trouble, self.read_at = "", now
+        return site
+
+    def _read(self, nodes: Sequence[NodeRow], static: object, now: float, *, busy: bool) -> Site:
+        """The same; nothing is kept before all of it was understood."""
+        texts, rules_at = dict(self._texts), self._rules_at
         if static != self._nodes or not texts:
             texts["config"] = self.ask(("scontrol", "show", "config"))
             texts["nodes"] = self.ask((*SHOW, "node"))
@@ -72,18 +96,27 @@ class SiteLook:
         if static != self._nodes or not 0 <= now - self._rules_at < every:
             texts["partitions"] = self.ask((*SHOW, "partition"))
             texts["reservations"] = self.ask((*SHOW, "reservation"))
-            self._rules_at = now
+            rules_at = now
         if enforces(texts["config"]) and not 0 <= now - self._limits_at < LIMITS_EVERY:
             self._limits_at = now
             with contextlib.suppress(PortError):  # then they stay as they were
                 texts |= {"qos": self.ask(QOS), "associations": self.ask(ASSOCIATIONS)}
-        self._nodes = static
-        if self.site is None or texts != self._texts:
-            self._texts = texts
-            self.site = self._same_or(self._parsed(texts))
-        return self.site
+        site = self.site
+        if site is None or texts != self._texts:
+            site = self._same_or(self._parsed(texts, nodes))
+        self._nodes, self._rules_at, self._texts, self.site = static, rules_at, texts, site
+        return site
 
-    def _parsed(self, texts: dict[str, str]) -> Site:
+    def _parsed(self, texts: dict[str, str], nodes: Sequence[NodeRow]) -> Site:
+        whole = {record["nodename"]: record for _, record in records(texts["nodes"])}
+        for node in nodes:  # scontrol and sinfo must agree, else one of them was cut off
+            shown = whole.get(node.name, {})
+            processors = (shown.get("cputot"), shown.get("cpuefctv"))
+            memory = str(node.memory // 1024)
+            if str(node.cpus) not in processors or shown.get("realmemory") != memory:
+                raise PortError(f"scontrol and sinfo do not agree about {node.name}")
+        if not all(text.endswith("\n") for text in texts.values()):
+            raise PortError("an answer of scontrol is not complete")
         try:
             site = site_from_slurm(
                 SlurmTexts(

@@ -10,8 +10,8 @@ from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.site_rows import ELSEWHERE
 from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
+from shadowtime.live.slurm.equal_nodes import queued_since
 from shadowtime.live.slurm.holding import LAST, STANDS_STILL, spread
-from shadowtime.live.slurm.state import queued_since
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.squeue import NONE

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from shadowtime.cluster import Cluster, Host
+from shadowtime.errors import ShadowtimeError
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
-from shadowtime.live.slurm.asks import least_nodes
-from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
+from shadowtime.live.slurm.beyond import limited
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
+from shadowtime.live.slurm.equal_nodes import EqualNodes
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import (
     LAST,
     Scope,
-    about_to_start,
-    completing_job,
-    each_node,
-    need_of,
-    running_job,
     spread,
 )
 from shadowtime.live.slurm.ownership import RELEASED, SLURMS, why_not_ours
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.show_job import Detail
-from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from shadowtime.live.port import Place
     from shadowtime.live.slurm.touched import Touched
+    from shadowtime.slurmtext.show_job import Detail
     from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 __all__ = ["HOLDS", "Scope", "Sorted", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
+UNREADABLE = (ShadowtimeError, ValueError, LookupError, ArithmeticError)
+"""What a row may raise that Slurm's notation does not allow."""
 CLEANS_UP = 10
 """Seconds for which a node may clean up after a job and still counts as free: Slurm starts the next
 job there shortly after. A node whose epilog takes longer is not free."""
@@ -100,53 +96,6 @@ class Model(Protocol):
         """Everything together."""
 
 
-class EqualNodes:
-    """The nodes of one partition as hosts: processors, memory and named resources of each."""
-
-    def __init__(
-        self, nodes: Sequence[NodeRow], *, scope: Scope, now: int, windows: Sequence[Window] = ()
-    ) -> None:
-        closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
-        self.scope, self.now, self.windows = scope, now, windows
-        self.every = {node.name: node for node in nodes}
-        self.usable = {
-            name: node
-            for name, node in self.every.items()
-            if node.usable and node.name not in closed
-        }
-        self.timeless = not windows
-
-    @property
-    def machine(self) -> object:
-        return [(node.name, node.cpus, node.features) for node in self.usable.values()]
-
-    def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
-        return why_beyond(row, detail, self.every, self.scope.gres)
-
-    def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
-        return _waiting(row, self.usable, self.scope, detail, self.windows, self.now)
-
-    def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
-        return running_job(row, self.usable, self.scope, detail, mine=mine)
-
-    def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
-        return completing_job(row, self.usable, self.scope, self.now)
-
-    def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
-        return about_to_start(row, place, self.usable, self.scope, self.now, detail)
-
-    def state(
-        self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
-    ) -> Snapshot:
-        return Snapshot(
-            now=self.now,
-            cluster=_cluster(self.usable, self.scope),
-            waiting=tuple(waiting),
-            running=tuple(running),
-            ended=tuple(ended),
-        )
-
-
 def nodes_of(nodes: Sequence[NodeRow], scope: Scope) -> list[NodeRow]:
     """The nodes of the partitions that the loop drives; PortError if there are none."""
     ours = [node for node in nodes if not scope.driven.isdisjoint(node.partitions)]
@@ -204,14 +153,21 @@ def sort_jobs(
     ends = Ends((row.id, row.state) for row in rows)
     driven = scope.driven
     ours_in: dict[str, bool] = {}  # by list of partitions: of thousands of jobs few differ
+
+    def holds(row: QueueRow, interpreted: Callable[..., RunningJob | None]) -> None:
+        try:
+            job = interpreted(row, detail=detail_of(details, row.id))
+        except UNREADABLE as error:
+            alone[row.id] = f"it is not understood: {error}"
+        else:
+            running.extend([job] if job is not None else [])
+
     for row in rows:
         mine = ours_in.get(row.partition)
         if mine is None:
             mine = ours_in[row.partition] = not driven.isdisjoint(row.partition.split(","))
         if row.state in HOLDS or (row.state == "COMPLETING" and row.end > now):  # or requeued
-            job = model.running(row, detail_of(details, row.id), mine=mine)
-            if job is not None:
-                running.append(job)
+            holds(row, partial(model.running, mine=mine))
         elif row.state == "PENDING":
             if not mine:
                 continue
@@ -224,13 +180,13 @@ def sort_jobs(
             if not why:
                 found = remembered.get(row, detail, named) if model.timeless else None
                 if found is None:
-                    why = model.why_beyond(wish, detail)
-                    if why:
-                        beyond[row.id] = why
-                        alone[row.id] = f"it is Slurm's to start: {why}"
-                        continue
                     # The lease is not what its user asked for.
-                    found = model.waiting(wish._replace(eligible=begin), detail)
+                    asked = _interpreted(model, wish._replace(eligible=begin), detail)
+                    if isinstance(asked, str):
+                        beyond[row.id] = asked
+                        alone[row.id] = f"it is Slurm's to start: {asked}"
+                        continue
+                    found = asked
                     if model.timeless:
                         remembered.put(row, detail, named, found)
                 waiting.append(found)
@@ -251,16 +207,14 @@ def sort_jobs(
                 place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
                 if named:
                     released[row.id] = row.reason
-                running.append(model.about_to_start(row, place, detail))
+                holds(row, partial(model.about_to_start, place=place))
             else:
                 alone[row.id] = why
                 ahead = row.eligible - now if row.priority > LAST else 0
                 if not leased(row.eligible, now) and (0 < ahead <= SOON or (ahead > 0 and named)):
                     delayed.append(row.id)
         elif row.state == "COMPLETING" and now - row.end > CLEANS_UP:
-            job = model.completing(row, detail_of(details, row.id))
-            if job is not None:
-                running.append(job)
+            holds(row, model.completing)
         elif mine and row.nodes and row.end >= row.start > 0:
             ended.append(
                 Ended(id=row.id, start=row.start, end=row.end, request=row.limit, user=row.user)
@@ -278,95 +232,14 @@ def sort_jobs(
     )
 
 
-def _cluster(usable: Mapping[str, NodeRow], scope: Scope) -> Cluster:
-    if not usable:
-        # A cluster needs a host: one processor on which no job fits represents none.
-        nothing = (1, *(0 for _ in scope.resources[1:]))
-        return Cluster(
-            shape="nodes",
-            resources=scope.resources,
-            hosts=(Host(NO_HOST, nothing),),
-            name=scope.name,
-        )
-    hosts = []
-    for node in usable.values():
-        capacity = [node.cpus]
-        if scope.memory:
-            capacity.append(node.memory)
-        capacity += [node.gres.get(name, 0) for name in scope.gres]
-        hosts.append(Host(node.name, tuple(capacity)))
-    options = {"contention": {"shared": [scope.bandwidth]}} if scope.bandwidth else {}
-    return Cluster(
-        shape="nodes",
-        resources=scope.resources,
-        hosts=tuple(hosts),
-        name=scope.name,
-        options=options,
-    )
-
-
-def queued_since(row: QueueRow, now: int) -> int:
-    """When a job entered the queue.
-
-    The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
-    """
-    return row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible)
-
-
-def _waiting(
-    row: QueueRow,
-    usable: Mapping[str, NodeRow],
-    scope: Scope,
-    detail: Detail | None,
-    windows: Sequence[Window],
-    now: int,
-) -> WaitingJob:
-    detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
-    # For a stopped job scontrol no longer reports a range: the request still contains it.
-    hosts = max(detail.nodes, least_nodes(row.tres))
-    if row.per_node > 0:
-        hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
-    only: tuple[str, ...] = ()
-    barred = set(detail.excluded)
-    for window in windows:
-        if now < window.begin < now + row.limit:
-            barred.update(window.nodes)
-    wanted = set(expand(row.wanted))
-    if barred or wanted or row.features not in ("", "(null)"):
-        only = tuple(
-            name
-            for name, node in usable.items()
-            if name not in barred
-            and (not wanted or name in wanted)
-            and has_features(row.features, node)
-        ) or (NO_HOST,)
-        hosts = max(hosts, len(wanted))
-    if scope.bandwidth and parse_gres(row.gres_per_node).get(scope.bandwidth):
-        hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
-    cpus = row.cpus
-    exclusive = row.sharing == "NO"
-    if exclusive:
-        size = max((node.cpus for node in usable.values()), default=1)
-        hosts = max(hosts, 1, -(-cpus // size))
-        cpus = hosts * size
-    need = need_of(row, cpus, hosts, scope)
-    each = each_node(row, detail, scope)
-    if each:
-        size = max((node.cpus for node in usable.values()), default=1)
-        need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
-    return WaitingJob(
-        id=row.id,
-        submit=queued_since(row, now),
-        need=need,
-        request=row.limit,
-        user=row.user,
-        nodes=hosts,
-        alone=exclusive,
-        only=only,
-        chunk=1 if exclusive else max(1, row.per_task),
-        bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
-        each=each,
-    )
+def _interpreted(model: Model, row: QueueRow, detail: Detail | None) -> WaitingJob | str:
+    """A job at the gate, or why it is Slurm's to start: one job must not stop all others."""
+    if row.strange:
+        return "its request is not in Slurm's notation"
+    try:
+        return model.why_beyond(row, detail) or model.waiting(row, detail)
+    except UNREADABLE as error:
+        return f"its request cannot be interpreted ({error})"
 
 
 def _throttled(

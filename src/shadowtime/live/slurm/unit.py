@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-WATCHDOG = 180
-"""Seconds without a poll after which systemd restarts the loop. Longer than the longest pause after
-errors (a minute), a handful of commands that each time out, and compiling a pass."""
+WATCHDOG = 600
+"""Seconds without a poll that was understood after which systemd restarts the loop. Longer than the
+longest pause after errors (a minute), a step in which every command takes half a minute, and
+compiling a pass; shorter than the lease, so that a loop that hangs is restarted before it ends."""
 
 NICE, WEIGHT = -10, 1000
 """The loop needs little of a processor, but every job waits for it: on a busy machine a restart

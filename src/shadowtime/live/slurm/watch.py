@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from shadowtime.live.backend import Wanted
     from shadowtime.live.clock import Clock
-    from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.answers import Answers
     from shadowtime.live.slurm.drive import Where
     from shadowtime.live.slurm.forecast import Forecast, Seen
     from shadowtime.slurm.policy import SlurmPolicy
@@ -90,18 +90,18 @@ class Watch:
     it retries.
     """
 
-    run: Runner
+    answers: Answers
     clock: Clock
     predictions: Predictions
     policy: SlurmPolicy
     tell: Callable[[str], None] = lambda line: None
-    beat: Callable[[str], None] = lambda waiting_for: None
+    beat: Callable[..., None] = lambda waiting_for, understood=True: None
     every: float = SLOWEST
     _expected: dict[str, int] = field(default_factory=dict)
 
     def step(self) -> tuple[Seen, Forecast]:
         """One poll."""
-        seen = look(self.run, self.clock)
+        seen = look(self.answers)
         found = forecast(seen, self.policy)
         started = {row.id: row.start for row in seen.rows if row.start > 0 and _began(row.state)}
         slurm = {row.id: row.start for row in seen.rows if row.state == "PENDING" and row.start > 0}
@@ -127,7 +127,7 @@ class Watch:
             except PortError as error:
                 self.tell(LogLine(f"waiting for slurm: {error}", event="error", why=str(error)))
                 failed()
-                self.beat(f"slurm: {error}")
+                self.beat(f"slurm: {error}", understood=False)
             else:
                 self.beat(f"the next poll, with {len(found.etas)} starts predicted")
                 after(seen, found)
@@ -176,7 +176,7 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
         labels = {"cluster": port.scope.name, "policy": wanted.policy.name, "mode": "predict"}
         counting = stack.enter_context(how.counting(labels, tell=tell))
         watch = Watch(
-            run=port.run,
+            answers=port.answers,
             clock=port.clock,
             predictions=Predictions(kept, tell=tell),
             policy=wanted.policy,

@@ -1,0 +1,166 @@
+"""The nodes of one partition as equal hosts, and what jobs request and hold there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster import Cluster, Host
+from shadowtime.live.port import Ended, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.asks import least_nodes
+from shadowtime.live.slurm.beyond import has_features, why_beyond
+from shadowtime.live.slurm.holding import (
+    Scope,
+    about_to_start,
+    completing_job,
+    each_node,
+    need_of,
+    running_job,
+)
+from shadowtime.policy.snapshot import NO_HOST
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.tres import parse_gres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.live.port import Place
+    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
+
+
+class EqualNodes:
+    """The nodes of one partition as hosts: processors, memory and named resources of each."""
+
+    def __init__(
+        self, nodes: Sequence[NodeRow], *, scope: Scope, now: int, windows: Sequence[Window] = ()
+    ) -> None:
+        closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
+        self.scope, self.now, self.windows = scope, now, windows
+        self.every = {node.name: node for node in nodes}
+        self.usable = {
+            name: node
+            for name, node in self.every.items()
+            if node.usable and node.name not in closed
+        }
+        self.timeless = not windows
+
+    @property
+    def machine(self) -> object:
+        return [(node.name, node.cpus, node.features) for node in self.usable.values()]
+
+    def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
+        return why_beyond(row, detail, self.every, self.scope.gres)
+
+    def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
+        return _waiting(row, self.usable, self.scope, detail, self.windows, self.now)
+
+    def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
+        return running_job(row, self.usable, self.scope, detail, mine=mine)
+
+    def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
+        return completing_job(row, self.usable, self.scope, self.now)
+
+    def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
+        return about_to_start(row, place, self.usable, self.scope, self.now, detail)
+
+    def state(
+        self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
+    ) -> Snapshot:
+        return Snapshot(
+            now=self.now,
+            cluster=_cluster(self.usable, self.scope),
+            waiting=tuple(waiting),
+            running=tuple(running),
+            ended=tuple(ended),
+        )
+
+
+def _cluster(usable: Mapping[str, NodeRow], scope: Scope) -> Cluster:
+    if not usable:
+        # A cluster needs a host: one processor on which no job fits represents none.
+        nothing = (1, *(0 for _ in scope.resources[1:]))
+        return Cluster(
+            shape="nodes",
+            resources=scope.resources,
+            hosts=(Host(NO_HOST, nothing),),
+            name=scope.name,
+        )
+    hosts = []
+    for node in usable.values():
+        capacity = [node.cpus]
+        if scope.memory:
+            capacity.append(node.memory)
+        capacity += [node.gres.get(name, 0) for name in scope.gres]
+        hosts.append(Host(node.name, tuple(capacity)))
+    options = {"contention": {"shared": [scope.bandwidth]}} if scope.bandwidth else {}
+    return Cluster(
+        shape="nodes",
+        resources=scope.resources,
+        hosts=tuple(hosts),
+        name=scope.name,
+        options=options,
+    )
+
+
+def queued_since(row: QueueRow, now: int) -> int:
+    """When a job entered the queue.
+
+    The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
+    """
+    return row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible)
+
+
+def _waiting(
+    row: QueueRow,
+    usable: Mapping[str, NodeRow],
+    scope: Scope,
+    detail: Detail | None,
+    windows: Sequence[Window],
+    now: int,
+) -> WaitingJob:
+    detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
+    # For a stopped job scontrol no longer reports a range: the request still contains it.
+    hosts = max(detail.nodes, least_nodes(row.tres))
+    if row.per_node > 0:
+        hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
+    only: tuple[str, ...] = ()
+    barred = set(detail.excluded)
+    for window in windows:
+        if now < window.begin < now + row.limit:
+            barred.update(window.nodes)
+    wanted = set(expand(row.wanted))
+    if barred or wanted or row.features not in ("", "(null)"):
+        only = tuple(
+            name
+            for name, node in usable.items()
+            if name not in barred
+            and (not wanted or name in wanted)
+            and has_features(row.features, node)
+        ) or (NO_HOST,)
+        hosts = max(hosts, len(wanted))
+    if scope.bandwidth and parse_gres(row.gres_per_node).get(scope.bandwidth):
+        hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
+    cpus = row.cpus
+    exclusive = row.sharing == "NO"
+    if exclusive:
+        size = max((node.cpus for node in usable.values()), default=1)
+        hosts = max(hosts, 1, -(-cpus // size))
+        cpus = hosts * size
+    need = need_of(row, cpus, hosts, scope)
+    each = each_node(row, detail, scope)
+    if each:
+        size = max((node.cpus for node in usable.values()), default=1)
+        need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
+    return WaitingJob(
+        id=row.id,
+        submit=queued_since(row, now),
+        need=need,
+        request=row.limit,
+        user=row.user,
+        nodes=hosts,
+        alone=exclusive,
+        only=only,
+        chunk=1 if exclusive else max(1, row.per_task),
+        bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
+        each=each,
+    )
