@@ -118,7 +118,7 @@ def test_the_site_is_chosen_where_a_pool_would_not_do() -> None:
     with pytest.raises(UsageError, match="of one partition"):
         shape(FakeSite(), "lessc", partition="cpu,all")
     with pytest.raises(UsageError, match="no partition gone"):
-        shape(FakeSite(), partition="cpu,gone")
+        shape(FakeSite(), partition="gone,lost")
 
 
 def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone() -> None:

@@ -22,7 +22,7 @@ from shadowtime.hperf.record import Record
 from shadowtime.printable import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from shadowtime.hperf.store import Store
@@ -61,19 +61,21 @@ def record_of(environment: Mapping[str, str], spool: Path, *, now: int) -> Recor
     restarts = environment.get("SLURM_RESTART_COUNT", "0")
     if restarts not in ("", "0"):
         key += f"+{restarts}"
+    user = environment.get("SLURM_JOB_UID", "")
+    owners = {0, os.geteuid(), *([int(user)] if user.isdecimal() else [])}
     measured = spool / f"{job}.perf"
     if measured.is_file():
-        counted = parse_perf(_text(measured), path=str(measured))
+        counted = parse_perf(_text(measured, owners), path=str(measured))
         return counted.record(tag, key=key, finished=now)
     whole = spool / f"{job}.json"
     if whole.is_file():
         try:
-            values = json.loads(_text(whole))
+            values = json.loads(_text(whole, owners))
         except (ValueError, RecursionError):
             raise InputError("not a whole JSON object: half written?", path=str(whole)) from None
         if not isinstance(values, dict):
             raise InputError("a measurement must be a JSON object", path=str(whole))
-        return record_from({"tag": tag, "key": key, "finished": now} | values)
+        return record_from(values | {"tag": tag, "key": key, "finished": now})
     declared = _DECLARED.search(comment)
     if declared is None:
         return None
@@ -103,10 +105,15 @@ def _declared(text: str) -> float:
         ) from None
 
 
-def _text(path: Path) -> str:
-    """A measurement; a user who may write to the spool can make it a link or a FIFO."""
+def _text(path: Path, owners: Collection[int]) -> str:
+    """A measurement of the job's user, of root or of the epilog's own user.
+
+    A user who may write to the spool can make it a link or a FIFO, or write that of another job.
+    """
     try:
         with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
+            if os.fstat(file.fileno()).st_uid not in owners:
+                raise InputError("it belongs to another user than the job", path=str(path))
             return file.read(LARGEST).decode("utf-8", "replace")
     except OSError as wrong:
         raise InputError(f"cannot be read: {wrong.strerror}", path=str(path)) from None
@@ -117,7 +124,9 @@ def read_pending(path: Path) -> tuple[list[Record], list[bytes]]:
     records, broken = [], []
     try:
         with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
-            lines = file.read().splitlines()
+            if os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
+                raise InputError("another user has written it: remove it", path=str(path))
+            lines = file.read().split(b"\n")
     except FileNotFoundError:
         return [], []
     for line in lines:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands, NotInstalled, TimedOut, checked, side_by_side
+from shadowtime.live.slurm.sending import PATIENCE
 from shadowtime.slurmtext.squeue import (
     BETWEEN,
     QUEUE,
@@ -36,8 +37,6 @@ TRIES = 3
 """How often a question is put before its last answer counts."""
 QUICK = 2.0
 """Seconds: a command that takes longer until it fails is not repeated before the next poll."""
-PATIENCE = 3.0
-"""How many times the time limit of a command is allowed once one has exceeded it."""
 ENDED = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "DEADLINE")
 
 

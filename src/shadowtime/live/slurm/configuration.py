@@ -66,7 +66,7 @@ def chosen(wanted: str, shown: str) -> str:
         if not names:
             raise UsageError("Slurm has no default partition: name one with --partition")
     strange = [name for name in names if name not in known]
-    if strange:
+    if len(strange) == len(names):  # of several, those that are there are served
         raise UsageError(f"Slurm has no partition {strange[0]}: it has {', '.join(sorted(known))}")
     return ",".join(names)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.engine.live_pass import natural
 from shadowtime.errors import ClusterError
 from shadowtime.live.eta import FEW, LONG, SHORT, Eta
 from shadowtime.live.port import PortError
@@ -157,7 +158,7 @@ def forecast(seen: Seen, policy: SlurmPolicy | None = None) -> Forecast:
                 unknown[row.id] = why
             else:
                 waiting.append(row)
-    waiting.sort(key=lambda row: (-row.priority, row.submit))
+    waiting.sort(key=lambda row: (-row.priority, row.submit, natural(row.id)))  # as Slurm does
     if not waiting:
         return Forecast(now=seen.now, etas={}, unknown=unknown)
     short, usual, long = used_shares(seen)

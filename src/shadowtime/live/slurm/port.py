@@ -13,7 +13,6 @@ from shadowtime.live.slurm.act import (
     shares_nodes,
     start_lines,
     stop_lines,
-    together,
     undo_lines,
 )
 from shadowtime.live.slurm.answers import Answers
@@ -21,12 +20,12 @@ from shadowtime.live.slurm.beyond import with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
-from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.late import LateStarts
+from shadowtime.live.slurm.leases import Leases
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
-from shadowtime.live.slurm.requeued import DELAY, Requeued
+from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
@@ -88,18 +87,12 @@ class SlurmPort:
         """How often the jobs' marks may still be queried."""
         self._handed: dict[str, str] = {}
         self._late = LateStarts()
-        self._let_go: dict[str, None] = {}
-        """Jobs that an operator has let through."""
-        self._leases: dict[str, int] = {}
-        """When the lease of each job at the gate ends, as last seen; of held jobs too, so that
-        they come to the gate when they are released."""
-        self._left: list[str] = []
-        """Jobs that have left the partitions with a lease."""
-        self._begins: dict[str, int] = {}
-        """The begin times of users, and Slurm's after a requeue, that leases have replaced."""
+        self._leases = Leases()
         self._requeued = Requeued()
         self._sender = Sender()
         self._remembered = Remembered()
+        self._missing: frozenset[str] = frozenset()
+        """Partitions that Slurm does not have now."""
         self._look = SiteLook(self.answers.text, tell=lambda line: self.tell(line))
         self._sent: dict[str, Held] = {}
         """What released jobs on a site use on each node."""
@@ -122,6 +115,7 @@ class SlurmPort:
     def snapshot(self) -> Snapshot:
         """What Slurm reports now."""
         rows, nodes = self.answers.poll()
+        self._look_for_partitions(nodes)
         self._read_marks(rows)
         now = self.clock.now()
         if self.scope.site:
@@ -137,6 +131,14 @@ class SlurmPort:
             )
             self.sorted = replace(self.sorted, state=state)
         return self.sorted.state
+
+    def _look_for_partitions(self, nodes: Sequence[NodeRow]) -> None:
+        """Report partitions that are not there, and their return: the others are served."""
+        missing = self.scope.driven - {name for node in nodes for name in node.partitions}
+        for name in sorted(missing ^ self._missing):
+            gone = f"Slurm has no partition {name} with nodes: it is not served until it has"
+            self.tell(gone if name in missing else f"partition {name} is back")
+        self._missing = missing
 
     def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
         """What Slurm reports now, on the model of a site."""
@@ -164,7 +166,13 @@ class SlurmPort:
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
-        self._look_at_leases(rows, now)
+        self._leases.look(
+            rows,
+            now,
+            driven=self.scope.driven,
+            touched=self._touched,
+            stopped=self._was_stopped,
+        )
         self.sorted = sort_jobs(
             rows,
             nodes,
@@ -175,10 +183,10 @@ class SlurmPort:
             details=self._details.by_job,
             placed=self.placed,
             stopped=self._was_stopped,
-            let_go=self._let_go,
+            let_go=self._leases.let_go,
             remembered=self._remembered,
             touched=self._touched,
-            begins=self._begins,
+            begins=self._leases.begins,
         )
         alone = with_own_reasons(self.sorted.ineligible, self._handed)
         unread = {
@@ -194,6 +202,11 @@ class SlurmPort:
         distributed, and it would fill the first node and leave other starts without room there.
         """
         stops = [d for d in decisions if not isinstance(d, Start)]
+        ended: dict[str, Outcome] = {}
+        if stops:  # one that has ended meanwhile would run again
+            runs = {job for job, row in self.look().items() if row.state == "RUNNING"}
+            ended = {d.job: Outcome(d, False, "it has ended") for d in stops if d.job not in runs}
+            stops = [d for d in stops if d.job not in ended]
         lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
         for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
@@ -212,7 +225,7 @@ class SlurmPort:
                         mark=mark_words(self._touched.get(decision.job)),
                     )
                 )
-                self._leases.pop(decision.job, None)
+                self._leases.ends.pop(decision.job, None)
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
         starts = {decision.job for decision in decisions if isinstance(decision, Start)}
@@ -221,7 +234,10 @@ class SlurmPort:
         complaints = self._send(lines)
         after = self.look()
         now = self.clock.now()
-        return [outcome(one, after.get(one.job), complaints, now=now) for one in decisions]
+        return [
+            ended.get(one.job) or outcome(one, after.get(one.job), complaints, now=now)
+            for one in decisions
+        ]
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
         """Record what starts are about to overwrite, and stops, for a later process."""
@@ -245,7 +261,7 @@ class SlurmPort:
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
             self.placed, self._sent, self._touched, self._handed, self._late.count,
-            self._let_go, self._begins, self._sender.refused, self._leftover,
+            self._leases.let_go, self._leases.begins, self._sender.refused, self._leftover,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -263,15 +279,14 @@ class SlurmPort:
     @property
     def begins(self) -> Mapping[str, int]:
         """Begin times of users, and Slurm's after a requeue, that leases have replaced."""
-        return self._begins
+        return self._leases.begins
 
     def memory(self) -> Mapping[str, Any]:
         """What a restarted loop must know, as plain values."""
         return {
             "touched": {job: list(mark) for job, mark in self._touched.items()},
             "handed": dict(self._handed),
-            "let_go": list(self._let_go),
-            "begins": dict(self._begins),
+            **self._leases.memory(),
             "refused": list(self._sender.refused),
         }
 
@@ -282,11 +297,7 @@ class SlurmPort:
         self._touched = touched_from(touched) if isinstance(touched, dict) else {}
         if isinstance(handed, dict):
             self._handed = {str(job): str(why) for job, why in handed.items()}
-        if isinstance(memory.get("let_go"), list):
-            self._let_go = {str(job): None for job in memory["let_go"]}
-        if isinstance(memory.get("begins"), dict):
-            begins = memory["begins"].items()
-            self._begins = {str(job): begin for job, begin in begins if isinstance(begin, int)}
+        self._leases.recall(memory)
         if isinstance(memory.get("refused"), list):
             now = self.clock.steady()
             self._sender.refused = {str(job): now for job in memory["refused"]}
@@ -323,14 +334,15 @@ class SlurmPort:
             mislabelled=self._changeable(self.sorted.mislabelled)[:AT_ONCE],
         )
         end = lease_end(self.clock.now(), self.lease)
+        old = self._leases.old(self.clock.now() + self.lease * 2 / 3)
         lines = repairs.lines(self._undo, begin_words(end), held=self._held)
-        lines += [gate_lines(job, begin_words(end)) for job in self._old_leases()]
-        lines += [gate_lines(job, "StartTime=now") for job in self._changeable(self._left)]
+        lines += [gate_lines(job, begin_words(end)) for job in self._changeable(old)[:AT_ONCE]]
+        lines += [gate_lines(job, "StartTime=now") for job in self._changeable(self._leases.left)]
         if not lines:
             return []
         self._send(lines)
         made = repairs.only(self._changeable)
-        self._begins |= {job: self._rows[job].eligible for job in made.delayed}
+        self._leases.begins |= {job: self._rows[job].eligible for job in made.delayed}
         for job in (*made.beyond, *made.taken, *made.delayed):
             self.placed.pop(job, None)
             self._sent.pop(job, None)
@@ -340,45 +352,6 @@ class SlurmPort:
         )
         self._handed |= made.beyond
         return words
-
-    def _old_leases(self) -> list[str]:
-        """Jobs at the gate whose leases are to be renewed, the oldest first."""
-        old = self.clock.now() + self.lease * 2 / 3
-        due = sorted((end, job) for job, end in self._leases.items() if end <= old)
-        return self._changeable(together(job for _, job in due))[:AT_ONCE]
-
-    def _look_at_leases(self, rows: Sequence[QueueRow], now: float) -> None:
-        """Learn when leases end, and which an operator has ended.
-
-        A begin time that was reached although the lease had not ended is an operator's doing: such
-        a job is left to Slurm. One whose lease has ended was left alone by a loop that was away.
-        """
-        driven, before, self._leases, self._left = self.scope.driven, self._leases, {}, []
-        for row in rows:
-            if row.state != "PENDING" or row.priority == LAST:
-                continue
-            ours = not driven.isdisjoint(row.partition.split(","))
-            if leased(row.eligible, now):
-                if ours:
-                    if row.id not in before and self._may_be_slurms(row, now):
-                        self._begins.setdefault(row.id, row.eligible)
-                    self._leases[row.id] = row.eligible
-                elif row.id in before:
-                    self._left.append(row.id)
-                self._let_go.pop(row.id, None)
-            elif row.priority == 0:
-                if ours and leased(row.eligible, row.eligible - 1):  # it has ended
-                    self._leases[row.id] = row.eligible
-            elif row.eligible <= now < before.get(row.id, 0) and row.id not in self._touched:
-                self._let_go[row.id] = None
-
-    def _may_be_slurms(self, row: QueueRow, now: float) -> bool:
-        """Whether a begin time may be that of a requeue by Slurm, in the second of leases.
-
-        One in sixty is.
-        """
-        requeued = row.restarts > 0 and not self._was_stopped(row.id)
-        return requeued and row.eligible <= now + DELAY
 
     def _held(self, job: str) -> bool:
         return self._rows[job].priority == 0

@@ -24,6 +24,8 @@ BUSY, BUSY_TRIES, BUSY_PAUSE = "temporarily unavailable", 20, 0.05
 often it is repeated, and after how many seconds."""
 A_REFUSAL, A_LINE = 5.5, 0.05
 """Seconds that slurmctld takes to refuse one change, and a line of a session on a busy machine."""
+PATIENCE = 3.0
+"""How many times its time limit a session is allowed after one that was slow."""
 AT_ONCE = 32
 """The number of simultaneous sessions."""
 
@@ -46,8 +48,8 @@ class Sender:
     Everything goes into one session. If that takes too long and slurmctld has refused a job
     temporarily, the session is abandoned, and the jobs without an error message are sent again at
     the same time, each in a separate session that ends with the first error message. Carrying out a
-    line twice is harmless. A session that takes too long without such a message is sent again with
-    the whole time limit, after which it is an error.
+    line twice is harmless. A session that takes too long without such a message is an error; the
+    next one is given more time.
 
     A job that was refused in this way is sent separately from then on, at the same time as the
     session, which does not wait behind it; less urgent commands (``rests``) skip it for half a
@@ -58,6 +60,7 @@ class Sender:
     def __init__(self) -> None:
         self.refused: dict[str, float] = {}
         """When each such job was last refused, on a steady clock."""
+        self._slow = False
 
     def rests(self, job: str, now: float) -> bool:
         """Whether a job was refused recently."""
@@ -68,7 +71,13 @@ class Sender:
         apart = [job for job in jobs if job_of(job) in self.refused or _moves(job)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             alone = [pool.submit(_alone, run, job) for job in apart]
-            complaints = send(run, [job for job in jobs if job not in apart])
+            try:
+                patient = self._slow and isinstance(run, Commands)
+                complaints = send(run, [job for job in jobs if job not in apart], patient=patient)
+            except TimedOut:
+                self._slow = True
+                raise
+            self._slow = False
             for one in alone:
                 complaints += one.result()
         later = [line for line in complaints if LATER in line]
@@ -80,7 +89,7 @@ class Sender:
         return complaints
 
 
-def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
+def send(run: Runner, jobs: Sequence[Sequence[str]], *, patient: bool = False) -> list[str]:
     """The same for jobs that were never refused; see :class:`Sender`."""
     lines = [line for job in jobs for line in job]
     if not lines:
@@ -88,12 +97,14 @@ def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
     hasty = run
     if isinstance(run, Commands):
         hasty = run.within(A_REFUSAL + A_LINE * len(lines))
+        if patient:
+            hasty = run.allowing(run.timeout * PATIENCE)
     try:
         return session(hasty, lines)
     except TimedOut as error:
         complaints = _complaints(error.err)
         if not any(LATER in line for line in complaints):
-            return session(run, lines)  # not refused, only slow
+            raise
     left = [job for job in jobs if not any(_names(line, job) for line in complaints)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for more in pool.map(lambda job: _alone(run, job), left):

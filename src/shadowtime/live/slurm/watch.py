@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadowtime.engine.live_pass import natural
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.log import LogLine
 from shadowtime.live.port import PortError
@@ -74,7 +75,9 @@ def status_beside(
         hosts=len(nodes & {node.name for node in seen.site.nodes}),
         used=(sum(row.cpus for row in running), procs),
         running=len(running),
-        waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
+        waiting=tuple(
+            sorted(rows, key=lambda row: (row.eta.expected, row.since, natural(row.job)))
+        ),
         ineligible={row.id: found.unknown[row.id] for row in mine if row.id in found.unknown},
     )
 
