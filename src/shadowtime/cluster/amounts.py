@@ -56,6 +56,8 @@ class Kind:
     prefix: str = ""
     unit: str = ""
     demanded: bool = False
+    of_slurm: bool = False
+    """True if the setting is a line of slurm.conf."""
 
     def has(self, amount: str) -> bool:
         """True for the names of this kind."""
@@ -89,7 +91,7 @@ class Kind:
 
 LICENCE = Kind(
     name="licence", prefix=LICENCE_PREFIX, entry="licences", setting="Licenses", like="matlab:1",
-    short="too few licences ({})", reason="Licenses", demanded=True,
+    short="too few licences ({})", reason="Licenses", demanded=True, of_slurm=True,
 )  # fmt: skip
 COUNTED = (LICENCE,)
 

@@ -13,6 +13,7 @@ from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import lost_parts, runs, started, turns
 from shadowtime.schedule.timeline import within
 from shadowtime.workload.scale import offered_load
+from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -56,6 +57,11 @@ def utilisation(
         if name in workload.resources and capacity and end > begin:
             demand = found.of(workload.demand[:, workload.resources.index(name)])
             shares[name] = in_use(found, demand, begin, end) / (float(capacity) * (end - begin))
+    for name, capacity in getattr(cluster, "amounts", {}).items():
+        column = column_of(workload, name)
+        if column is not None and capacity and end > begin:
+            used = in_use(found, found.of(np.maximum(column, 0)), begin, end)
+            shares[name] = used / (float(capacity) * (end - begin))
     return shares
 
 

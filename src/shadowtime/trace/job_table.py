@@ -156,9 +156,10 @@ def raw_of(
     submits -= origin
     for column in ("begin", "cancel_at"):
         per_job[column] = [one - origin if one >= 0 else one for one in per_job[column]]
+    asked = Requests.of_jobs(requests, dependencies=dependencies, **per_job)
     return RawTrace(
         name=name, table=table, line=np.arange(first, first + n), path=path,
-        requests=Requests.of_jobs(requests, dependencies=dependencies, **per_job),
+        requests=asked, demands=_demands(asked),
         names={
             **{column: tuple(numbering[kind]) for kind, column in NAMED.items()},
             "partition": tuple(numbering["partition"]), "node_list": tuple(lists),
@@ -166,6 +167,13 @@ def raw_of(
         extra={"node_list": np.array(places, np.int64)} if "node_list" in columns else {},
         epoch=origin or None,
     )  # fmt: skip
+
+
+def _demands(asked: Requests) -> dict[str, Any]:
+    """What jobs take of each amount, for machines that have it as a resource."""
+    each = [dict(one.amounts) for one in asked.distinct]
+    names = sorted({name for one in each for name in one})
+    return {name: np.array([one.get(name, 0) for one in each])[asked.index] for name in names}
 
 
 class _Row:

@@ -32,27 +32,33 @@ def requests_of(workload: Workload, site: Site) -> Requests:
 
 
 def default_requests(workload: Workload, site: Site) -> Requests:
-    """Requests of a log that knows processors and memory alone: tasks spread freely.
+    """Requests of a log that knows processors and further columns alone: tasks spread freely.
 
-    Memory of the whole job is taken per cpu, rounded up; a GRES per task where it divides.
+    Memory of the whole job is taken per cpu, rounded up; other columns are amounts of the whole
+    site, where it counts those, or a GRES of the job.
     """
     made: dict[tuple[int, ...], int] = {}
     distinct: list[Request] = []
     have = [name for name in workload.resources if name in site.resources and name != "cpus"]
     columns = [workload.demand[:, 0]]
     columns += [workload.demand[:, workload.resources.index(name)] for name in have]
+    found = {name: column_of(workload, name) for name in site.amounts}
+    counted = {name: np.maximum(column, 0) for name, column in found.items() if column is not None}
+    columns += counted.values()
     index = np.empty(len(workload), np.int64)
     for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         if values not in made:
             made[values] = len(distinct)
             memory = None
             gres = []
-            for name, amount in zip(have, values[1:], strict=True):
+            for name, amount in zip(have, values[1:], strict=False):
                 if name == "memory":
                     memory = math.ceil(amount / values[0]) or None
                 elif amount:
                     gres.append((name, amount))
-            distinct.append(plain_request(values[0], memory, tuple(gres)))
+            plain = plain_request(values[0], memory, tuple(gres))
+            taken = zip(counted, values[1 + len(have) :], strict=True)
+            distinct.append(replace(plain, amounts=tuple(one for one in taken if one[1])))
         index[row] = made[values]
     columns_of = Requests.of_jobs([distinct[0]] * len(workload)) if distinct else None
     if columns_of is None:
@@ -61,6 +67,17 @@ def default_requests(workload: Workload, site: Site) -> Requests:
     if cancel is not None:
         columns_of = replace(columns_of, cancel_at=np.asarray(cancel, np.int64))
     return replace(columns_of, distinct=tuple(distinct), index=index)
+
+
+def column_of(workload: Workload, name: str) -> Ints | None:
+    """What each job takes of an amount, by the log's own columns or by its requests."""
+    if workload.requests is not None:
+        each = [dict(one.amounts).get(name, 0) for one in workload.requests.distinct]
+        found: Ints = np.array(each, np.int64)[workload.requests.index]
+        return found
+    if name in workload.resources:
+        return workload.demand[:, workload.resources.index(name)]
+    return workload.extra.get(name)
 
 
 def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], ...]) -> Request:

@@ -18,6 +18,7 @@ from shadowtime.study.loads import Load
 from shadowtime.study.site import keys
 from shadowtime.study.site.settings import canonical, with_setting
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -247,6 +248,11 @@ def without_effect(world: SiteWorld, changes: Sequence[Change]) -> list[str]:
                 found.append(f"{key} has no effect: add --set PriorityType=priority/multifactor")
         elif key.startswith("bf_") and site.setting("SchedulerType").endswith("builtin"):
             found.append(f"{key} has no effect: SchedulerType is sched/builtin")
+        kind = next((one for one in COUNTED if one.setting == key), None)
+        if kind is not None:
+            asked = requests_of(world.jobs, site).distinct
+            if not any(kind.cell(one.amounts) for one in asked):
+                found.append(f"{key} has no effect: no job of the log takes {kind.entry}")
         limits = keys.QOS_LIMITS | keys.ASSOCIATION_LIMITS
         scoped = key.startswith(("qos.", "account.", "user."))
         if scoped and name in limits and "limits" not in site.enforce:

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.study.site import keys
 from shadowtime.study.site.changes import Change, apply_all
 from shadowtime.study.site.settings import with_parameter
@@ -111,6 +112,11 @@ class _Plan:
         elif change.key in keys.PARAMETERS:
             self.parameters = with_parameter(self.parameters, change.key, change.value)
             self._setting("SchedulerParameters", self.parameters)
+        elif kind := next((one for one in COUNTED if one.setting == change.key), None):
+            if kind.of_slurm:
+                self._setting(change.key, kind.cell(self.changed.amounts.items()))
+            else:
+                self.notes.append(f"{change.label}: Slurm has no such setting")
         else:
             self._setting(change.key, self.changed.setting(change.key))
 
