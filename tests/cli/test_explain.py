@@ -261,3 +261,17 @@ def test_a_job_or_a_group(
     capsys.readouterr()
     assert run(["explain", "made", *given]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_page_knows_what_would_be_without_a_job(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", "made", "--without", "16", "-o", "page.html"]) == 0
+    text = Path("page.html").read_text()
+    summary = json.loads(text.partition('id="summary">')[2].partition("</script>")[0])
+    easy, fcfs = summary["figure"]["without"]
+    assert easy["5"]["earlier"] == [2, 540] and easy["5"]["later"] == [1, 60]
+    assert fcfs["5"]["never"] == [0, 0]
+    capsys.readouterr()
+    assert run(["report", "made", "--without", "99"]) == 2
+    assert "there is no job 99 in made" in capsys.readouterr().err

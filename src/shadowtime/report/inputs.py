@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.metrics.window import Window
+    from shadowtime.study.counterfactual.otherwise import Absence
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
@@ -93,6 +94,9 @@ class ReportInput:
     effects: Mapping[str, Any] = field(default_factory=dict)
     """A what-if: the ``label`` of the changes, ``inputs`` in words, and ``options``: each with its
     ``label`` and its ``groups`` as in the JSON object, the first of them all jobs."""
+
+    absences: Mapping[str, tuple[Absence, ...]] = field(default_factory=dict)
+    """By policy: what would have been without some jobs, which the cards of these jobs show."""
 
     def __post_init__(self) -> None:
         if not self.runs:

@@ -13,6 +13,7 @@ from shadowtime.cli.common import options
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
+from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
@@ -32,7 +33,7 @@ from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, Reason
-from shadowtime.workload.site_requests import array_ids, row_of_job
+from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,6 @@ ONE_OF_SEVERAL = (
     "This is one of several equally likely runs: no log records when Slurm's passes ran, and at "
     "other offsets single jobs start at other times."
 )
-NEAR = 5
-"""Number of nearby job numbers suggested for one that does not exist."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,7 +98,7 @@ def explain(
     if job is None:
         _explain_group(found, group, as_json)
     else:
-        wanted = _job_id(job, found.result.workload, folder)
+        wanted = job_number(job, found.result.workload, folder)
         other = _otherwise(found, wanted, variation, run_code) if variation else None
         _explain_job(found, wanted, other, as_json)
 
@@ -162,7 +161,7 @@ def _simulated(
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     chosen = given or policy_of(machine)
     if job is not None:
-        _job_id(job, workload, log)
+        job_number(job, workload, log)
     print_policy_notes([chosen], machine, workload)
     [run] = run_policies(workload, machine, [chosen], Window.all())
     return run.as_report()
@@ -174,35 +173,6 @@ def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
             return run
     names = [run.name for run in result.runs]
     raise UsageError(f"{folder} has no policy {policy}{near(policy or '', names)}")
-
-
-def _job_id(text: str, workload: Workload, folder: str) -> int:
-    """The job's number, if there is such a job; a task of an array by its array and index."""
-    row = row_of_job(workload, text)
-    if row is not None:
-        return int(workload.job_id[row])
-    array, mark, task = text.partition("_")
-    if mark and array.isdigit() and task.isdigit():
-        tasks = [name for name in array_ids(workload).values() if name.startswith(f"{array}_")]
-        known = f"it has {', '.join(tasks[:NEAR])}" + (" ..." if len(tasks) > NEAR else "")
-        raise UsageError(
-            f"there is no task {text} in {folder}: "
-            + (known if tasks else f"there is no array {array}")
-        )
-    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
-        raise UsageError(f"{text!r} is not a job number: those of {folder} {_range(workload)}")
-    wanted = int(text)
-    ordered = np.sort(workload.job_id)
-    distance = [abs(int(one) - wanted) for one in ordered]
-    near = sorted(int(ordered[i]) for i in np.argsort(distance, kind="stable")[:NEAR])
-    raise UsageError(
-        f"there is no job {wanted} in {folder}: the nearest are {', '.join(map(str, near))} "
-        f"(job numbers {_range(workload)}; jobs dropped by cleaning are excluded)"
-    )
-
-
-def _range(workload: Workload) -> str:
-    return f"go from {int(workload.job_id.min())} to {int(workload.job_id.max())}"
 
 
 def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str, Any]:

@@ -61,11 +61,18 @@ exports = all_of(
     metavar="NAME",
     help="Only this policy of the folder; repeatable. [default: all of them]",
 )
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="JOB",
+    help="Run the policies again without this job, and show on its card who would start when; "
+    "repeatable.",
+)
 def command(**given: Any) -> None:
     """Show the result folder DIR on one page: which policy wins by which metric, every schedule.
 
     DIR was written with -o by simulate, compare, replay, whatif, demo or paper. The page is one
-    file that needs no network. Nothing is simulated again.
+    file that needs no network. Nothing is simulated again, unless --without asks for it.
 
     Several folders of the same jobs are compared on one page. Folders of different jobs, and a
     folder of several loads, become a grid: a page of every metric by folder, with links to a
@@ -76,6 +83,7 @@ def command(**given: Any) -> None:
     shadowtime report results -o page.html --figures figures
     shadowtime report results --policy easy --perfetto easy.json
     shadowtime report before after -o comparison.html
+    shadowtime report results --without 1042
     """
     from shadowtime.cli.report.run import write_report
 

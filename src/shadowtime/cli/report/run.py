@@ -11,8 +11,10 @@ from rich.text import Text
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
 from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.report.written import Written
     from shadowtime.result.combine import Folders
+    from shadowtime.result.read import Folder
+    from shadowtime.study.counterfactual.otherwise import Absence
 
 LINE = 60
 """Characters of a line that draws the queue."""
@@ -46,6 +50,7 @@ def write_report(
     job_lines: str | None,
     batsim: str | None,
     policies: tuple[str, ...],
+    without: tuple[str, ...] = (),
 ) -> None:
     """Write the pages, figures and exports that were requested."""
     check_outputs(report=page, figures=figures)
@@ -60,16 +65,38 @@ def write_report(
         known = read_folders(folders, policies=policies)
     if not any((page, figures, *others.values())):
         page = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+    if without and len(known.found) > 1:
+        raise UsageError("--without runs the policies of one folder again: name one folder")
     if not known.same_jobs:
         _grid(known, folders, page, [figures, *others.values()])
         return
     found = known.merged() if len(known.found) > 1 else known.found[0]
-    done = write_results(found.result, report=page, figures=figures, step=working)
+    result = found.result
+    if without:
+        result = result.replace(absences=_absences(found, without))
+    done = write_results(result, report=page, figures=figures, step=working)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
         written.append(f"wrote {len(done) - len(written)} figures in {figures}")
     more = write_exports(found.result, **others)
     _show(found.result, [*written, *(f"wrote {path}" for path in more)])
+
+
+def _absences(folder: Folder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
+    """What would have been without each of these jobs, under every policy that can be run again."""
+    from shadowtime.result.again import absences_in, is_recorded, policy_again
+
+    result = folder.result
+    jobs = [job_number(text, result.workload, str(folder.root)) for text in without]
+    found = {}
+    for run in result.runs:
+        if is_recorded(run):
+            continue
+        policy = policy_again(folder, run)
+        engine = prepare([policy], run.cluster or result.cluster, jobs=len(result.workload))
+        with working(f"simulating {run.name}"), compile_notice("the engine", "up to a minute"):
+            found[run.name] = absences_in(folder, run, policy, jobs, engine=engine)
+    return found
 
 
 def beside(path: str, name: str) -> Path:

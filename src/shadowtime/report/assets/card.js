@@ -102,9 +102,10 @@ function showCard(world) {
         world.summary.policies[policy].name)),
     node('dl', {}, ...facts(world, policy, job).flatMap(([key, value]) => [
       node('dt', {}, key), node('dd', {}, value)])),
-    node('p', {}, why(world, policy, job)))).filter(Boolean);
-  card.replaceChildren(
+    node('p', {}, why(world, policy, job)), ...chainOf(world, policy, job),
+    ...withoutIt(world, policy, job))).filter(Boolean);
+  card.replaceChildren(...trailOf(world),
     node('h3', {}, title(world, job), node('small', {},
       `submitted ${moment(world.jobs.submit[job], world.figure.epoch)}`)),
-    node('div', { class: 'policies' }, ...policies));
+    node('div', { class: 'policies' }, ...policies), ...cannotSay(world, job));
 }

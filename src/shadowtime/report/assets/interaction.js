@@ -6,6 +6,7 @@ function attachInteraction(world) {
   world.panels.forEach((panel) => attachPanel(world, panel, tip));
   world.strips.forEach((strip) => attachStrip(world, strip, tip));
   attachOverview(world);
+  attachChain(world);
   element('search').addEventListener('submit', (event) => {
     event.preventDefault();
     find(world, element('job').value);
@@ -26,7 +27,7 @@ function attachInteraction(world) {
   addEventListener('scroll', () => tip.scrolled(), { passive: true });
 }
 
-function find(world, text) {
+function find(world, text, trail) {
   const found = element('found');
   if (world.tip) world.tip.hide();
   const sought = Number(String(text).replace(/[,\s]/g, ''));
@@ -44,15 +45,16 @@ function find(world, text) {
     if (model && model.runs.last[job] >= 0) end = Math.max(end, model.runs.end[model.runs.last[job]]);
   }
   const margin = Math.max(60, (end - submit) * 0.35);
-  choose(world, job);
+  choose(world, job, trail);
   world.view.setRows(0, 1);
   world.view.glide(submit - margin, end + margin);
   found.textContent = last < 0 ? `job ${sought} was not run` : title(world, job);
   return true;
 }
 
-function choose(world, job) {
+function choose(world, job, trail = job < 0 ? [] : [job]) {
   world.chosen = job;
+  world.trail = trail;
   showCard(world);
   writeStateSoon(world);
   world.redraw();

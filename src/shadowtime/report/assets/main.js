@@ -117,7 +117,7 @@ async function load(world) {
 
 async function start() {
   attachCopy();
-  const world = { chosen: -1, pointer: null, muted: new Set(), hidden: new Set(), ticks: [], series: [], frames: 0 };
+  const world = { chosen: -1, trail: [], pointer: null, muted: new Set(), hidden: new Set(), ticks: [], series: [], frames: 0 };
   frameLoop(world);
   world.point = (time) => {
     if (time === world.pointer) return;

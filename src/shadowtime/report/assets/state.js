@@ -80,6 +80,7 @@ function applyState(world) {
   world.view.set(number('from', world.view.full.from), number('to', world.view.full.to));
   world.view.setRows(number('low', 0), number('high', 1));
   world.chosen = state.has('job') ? world.jobs.id.indexOf(number('job', -1)) : -1;
+  world.trail = world.chosen < 0 ? [] : [world.chosen];
   if (state.has('job') && world.chosen < 0) missing.push(`job ${state.get('job')}`);
   if (['light', 'dark'].includes(state.get('theme'))) document.documentElement.dataset.theme = state.get('theme');
   return missing;

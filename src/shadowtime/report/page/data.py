@@ -81,6 +81,7 @@ def summary(
                 report.workload.user, work, top=USERS, known=report.workload.names.get("user", ())
             )[1],
             "names": _names(report),
+            "without": [_absences(report, run) for run in report.runs],
             "axes": axes(report, classes) if has_frontier(report) else [],
             "resources": list(report.workload.resources[1:]),
             "lengths": runtime_classes(report.workload.run)[1],
@@ -100,6 +101,23 @@ def summary(
                 for run, r in zip(report.runs, rows, strict=True)
             ],
         },
+    }
+
+
+def _absences(report: ReportInput, run: PolicyRun) -> dict[str, Any]:
+    """What the others would have done without a job, by the job's row."""
+    row = {job: place for place, job in enumerate(report.workload.job_id.tolist())}
+    return {
+        str(row[one.job]): {
+            "earlier": [one.earlier, one.earlier_s],
+            "later": [one.later, one.later_s],
+            "never": [one.start_now, one.start_no_more],
+            "most": [
+                [row[each.job], each.after - each.before]
+                for each in (*one.largest_earlier, *one.largest_later)
+            ],
+        }
+        for one in report.absences.get(run.name, ())
     }
 
 

@@ -54,6 +54,7 @@ SCRIPTS = (
     "paint.js",
     "series.js",
     "overview.js",
+    "chain.js",
     "card.js",
     "scope.js",
     "rescore.js",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
     from shadowtime.study.counterfactual.variation import Variation
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 SHOWN = 5
@@ -31,10 +32,44 @@ class Moved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Otherwise:
+class Others:
+    """Which jobs, but the one in question, start at another time in a run with a change.
+
+    ``earlier`` and ``later`` count them, ``largest_*`` are those that gain and lose most.
+    """
+
+    earlier: int
+    later: int
+    earlier_s: int
+    later_s: int
+    """Sums of seconds, of jobs that start in both runs."""
+    start_now: int
+    start_no_more: int
+    """Jobs that start in only one of the runs."""
+    largest_earlier: tuple[Moved, ...]
+    largest_later: tuple[Moved, ...]
+
+    @property
+    def affected(self) -> int:
+        """How many other jobs start at another time, or in one run only."""
+        return self.earlier + self.later + self.start_now + self.start_no_more
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**asdict(self), "affected": self.affected}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absence(Others):
+    """A job that is not there, and what that means for the others."""
+
+    job: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Otherwise(Others):
     """A run with something changed (``without``, ``instead``) and the run as it was; -1: no start.
 
-    ``earlier`` and ``later`` count the other jobs, ``largest_*`` are those that gain and lose most;
     ``chain`` leads from the change to the job or, if the job itself was changed, to the other job
     that is affected most.
     """
@@ -49,26 +84,7 @@ class Otherwise:
     killed: bool
     """It is stopped at its limit, and was not before."""
     taken_away: int
-    earlier: int
-    later: int
-    earlier_s: int
-    later_s: int
-    """Sums of seconds, of jobs that start in both runs."""
-    start_now: int
-    start_no_more: int
-    """Other jobs that start in only one of the runs."""
-    largest_earlier: tuple[Moved, ...]
-    largest_later: tuple[Moved, ...]
     chain: tuple[Link, ...]
-
-    @property
-    def affected(self) -> int:
-        """How many other jobs start at another time, or in one run only."""
-        return self.earlier + self.later + self.start_now + self.start_no_more
-
-    def as_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
-        return {**asdict(self), "affected": self.affected}
 
 
 def otherwise(
@@ -97,32 +113,19 @@ def otherwise(
     >>> found.before, found.after, [(one.job, str(one.via)) for one in found.chain]
     (8, 6, [(1, 'changed'), (2, 'held'), (3, 'held')])
     """
-    varied = variation.apply(workload, job, cluster)
-    made = engine(varied, cluster, policy)
+    made = engine(variation.apply(workload, job, cluster), cluster, policy)
     row = int(np.flatnonzero(workload.job_id == job)[0])
     changed = variation.gone(workload, job)
     taken_away = int(changed.sum())
     changed[row] = bool(variation.instead)
     pair = Pair.of(schedule, made, changed)
-    before, after = pair.before.start, pair.after.start
-    both = pair.moved & (before < LATE) & (after < LATE)
-    both[row] = False
-    rows = np.flatnonzero(both)
-    shift = (after - before)[rows]
-    rows, shift = (each[np.argsort(shift, kind="stable")] for each in (rows, shift))
-    one_run = pair.moved & ((before == LATE) != (after == LATE))
-    one_run[row] = False
+    others = _others(pair, row)
     new_row = int(pair.after.row[row])
-
-    def moved(each: int) -> Moved:
-        return Moved(
-            job=int(workload.job_id[each]), before=int(before[each]), after=int(after[each])
-        )
-
     target = row
     if changed[row]:
-        most = rows[[0, -1]] if len(rows) else rows
-        target = max(most.tolist(), key=lambda one: abs(int(after[one] - before[one])), default=row)
+        most = [*others["largest_earlier"][:1], *others["largest_later"][:1]]
+        ids = [one.job for one in sorted(most, key=lambda one: -abs(one.after - one.before))]
+        target = int(np.flatnonzero(workload.job_id == ids[0])[0]) if ids else row
     return Otherwise(
         without=variation.without,
         instead=variation.instead,
@@ -133,13 +136,50 @@ def otherwise(
         after=int(made.start[new_row]),
         killed=bool(made.killed[new_row] and not schedule.killed[row]),
         taken_away=taken_away,
-        earlier=int((shift < 0).sum()),
-        later=int((shift > 0).sum()),
-        earlier_s=-int(shift[shift < 0].sum()),
-        later_s=int(shift[shift > 0].sum()),
-        start_now=int((one_run & (before == LATE)).sum()),
-        start_no_more=int((one_run & (after == LATE)).sum()),
-        largest_earlier=tuple(moved(one) for one in rows[shift < 0][:SHOWN].tolist()),
-        largest_later=tuple(moved(one) for one in rows[shift > 0][::-1][:SHOWN].tolist()),
         chain=chain(pair, target) if target != row or pair.moved[row] else (),
+        **others,
     )
+
+
+def absence(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Any,
+    schedule: Schedule,
+    job: int,
+    *,
+    engine: Engine,
+) -> Absence:
+    """What the other jobs would have done without one of them."""
+    gone = workload.job_id == job
+    made = engine(workload.take(~gone), cluster, policy)
+    return Absence(job=job, **_others(Pair.of(schedule, made, gone), None))
+
+
+def _others(pair: Pair, row: int | None) -> dict[str, Any]:
+    """The fields of :class:`Others`, of all jobs but the one at a row and changed ones."""
+    before, after, ids = pair.before.start, pair.after.start, pair.before.schedule.job_id
+    moved = pair.moved.copy()
+    if row is not None:
+        moved[row] = False
+    rows = np.flatnonzero(moved & (before < LATE) & (after < LATE))
+    shift = (after - before)[rows]
+    order = np.argsort(shift, kind="stable")
+    rows, shift = rows[order], shift[order]
+
+    def named(some: Ints) -> tuple[Moved, ...]:
+        return tuple(
+            Moved(job=int(ids[one]), before=int(before[one]), after=int(after[one]))
+            for one in some[:SHOWN].tolist()
+        )
+
+    return {
+        "earlier": int((shift < 0).sum()),
+        "later": int((shift > 0).sum()),
+        "earlier_s": -int(shift[shift < 0].sum()),
+        "later_s": int(shift[shift > 0].sum()),
+        "start_now": int((moved & (before == LATE)).sum()),
+        "start_no_more": int((moved & (after == LATE)).sum()),
+        "largest_earlier": named(rows[shift < 0]),
+        "largest_later": named(rows[shift > 0][::-1]),
+    }
