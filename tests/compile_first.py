@@ -67,7 +67,9 @@ GROUPS = {
             "tests/engine/test_nodes_conservative.py::test_equals_the_reference[first-fit]",
         ),
     ),
-    "slurm": Group((), ("src/shadowtime/kernel/slurm/walk.py",)),
+    "slurm": Group(
+        (), ("src/shadowtime/kernel/slurm/walk.py", "src/shadowtime/kernel/slurm/choose.py")
+    ),
     "metrics": Group((), ("src/shadowtime/metrics", "src/shadowtime/report/rows.py")),
 }
 """By what they schedule; in this order two processes end at about the same time."""

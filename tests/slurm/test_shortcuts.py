@@ -22,8 +22,7 @@ from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.machine import Hardware, Machine
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.run import run_slurm
-from shadowtime.slurm.usage import Share, Usage
-from shadowtime.slurm.whole import runs_of
+from shadowtime.slurm.usage import Share, Usage, runs_of
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
 

@@ -79,6 +79,17 @@ class Ask:
         return self.tasks == 1 and self.min_nodes == 1
 
     @property
+    def tasks_here(self) -> tuple[int, int | None]:
+        """Fewest and most tasks on one node; None: no bound."""
+        if self.tasks_per_node:
+            return self.tasks_per_node, self.tasks_per_node
+        if self.one_node:
+            return self.tasks, self.tasks
+        if self.tasks == 1 or (self.tasks == self.min_nodes == self.fixed_nodes):
+            return 1, 1
+        return 1, None
+
+    @property
     def node_gpus(self) -> int:
         """GPUs that a node must have free."""
         if not self.gpus:

@@ -463,8 +463,7 @@ class BackfillPass:
                 self.out.victims.append((victim.id, job.id))
                 state.usage.give(victim.holding)
                 state.completing |= victim.nodes
-            names = {victim.id for victim in victims}
-            state.running = [one for one in state.running if one.id not in names]
+                state.stop(victim)
             self.known_ends = None
             self.gone.add(job.id)
             return "busy"

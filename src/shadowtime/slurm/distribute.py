@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.gpu_offer import socket_masks
 from shadowtime.slurm.usage import lowest
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def deal(
     else:
         tasks = cpus
     tasks = max(tasks, 1)
+    if hosts == 1:  # what no whole task fits into is given in the end
+        return [min(offered[0], tasks * each)]
     given = [0] * hosts
     count = [0] * hosts
     dealt = 0
@@ -90,7 +91,7 @@ def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
 
     With several cpus per task, tasks that fit one socket whole are packed there first.
     """
-    sockets = [mask & free for mask in socket_masks(node)]
+    sockets = [mask & free for mask in node.socket_masks]
     taken = 0
     if ask.cpus_per_task > 1:
         for at, mask in enumerate(sockets):
@@ -116,6 +117,23 @@ def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
     return taken
 
 
+def cores_beside(node: Hardware, ask: Ask, free_cores: int, free_gpus: int) -> int | None:
+    """Cores beside enough GPUs: sockets with both, most free cores first; None: too few."""
+    need = min(ask.job_gpus, free_gpus.bit_count()) if ask.job_gpus else ask.node_gpus
+    found = []
+    for near, cores in zip(node.near, node.socket_masks, strict=True):
+        if near & free_gpus and cores & free_cores:
+            found.append((cores & free_cores, (near & free_gpus).bit_count()))
+    found.sort(key=lambda one: -one[0].bit_count())
+    chosen = have = 0
+    for cores, gpus in found:
+        if have >= need:
+            break
+        chosen |= cores
+        have += gpus
+    return chosen if have >= ask.node_gpus else None
+
+
 def gpus_for(node: Hardware, ask: Ask, free: int, cores: int, count: int) -> int:
     """Which GPUs a job takes beside its cores: near ones first.
 
@@ -125,7 +143,7 @@ def gpus_for(node: Hardware, ask: Ask, free: int, cores: int, count: int) -> int
         return lowest(free, count)
     used = [
         near & free
-        for near, mask in zip(node.near, socket_masks(node), strict=True)
+        for near, mask in zip(node.near, node.socket_masks, strict=True)
         if mask & cores and near & free
     ]
     taken = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.kernel.slurm import board as b
-from shadowtime.slurm.offers import fresh_weights
+from shadowtime.slurm.weights import fresh_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
     from shadowtime.slurm.usage import Holding, Usage
+    from shadowtime.types import Ints
 
 
 def in_end_order(running: Sequence[Job]) -> list[Job]:
@@ -142,7 +143,7 @@ class WillRunTest:
         usage: Usage,
         nodes: int,
         ends: Ends,
-        weights: list[int],
+        weights: Ints,
         *,
         now: int,
         now_only: bool = False,
@@ -221,7 +222,7 @@ class WillRunTest:
                 return WillRun(start, found)
         return None
 
-    def _weights(self, completing: int) -> list[int]:
+    def _weights(self, completing: int) -> Ints:
         """Scheduling weights of a test: what earlier ones left, or anew by Weight."""
         if not self.rules.fresh_weights:
             return self.weights
@@ -234,9 +235,7 @@ class WillRunTest:
         weights = self._weights(self.completing)
         if self.rows is not None and self.section is not None:
             return self.rows.test(ask, self.section, self.nodes, weights)
-        # Shortcuts do not know that completing nodes come last.
-        chooser = self.chooser.thorough if self.completing else self.chooser
-        return chooser.test(self.usage, ask, self.nodes, weights)
+        return self.chooser.test(self.usage, ask, self.nodes, weights)
 
     def _after(self, ask: Ask, count: int, *, busy_first: int | None = None) -> Choice | None:
         """The choice after ``count`` ends, and without the jobs that would be preempted."""
@@ -244,9 +243,8 @@ class WillRunTest:
             return None
         weights = self._weights(0)
         if self.rows is None or self.section is None:
-            return self.chooser.test_after(
-                self.ends, count, ask, self.nodes, weights, busy_first=busy_first
-            )
+            after = self.ends.after(count)
+            return self.chooser.test(after, ask, self.nodes, weights, busy_first=busy_first)
         ended = {job.id for job in self.ends.jobs[:count]}
         return self.rows.test(
             ask,

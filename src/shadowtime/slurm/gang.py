@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
     from shadowtime.slurm.preempt import Preemption
+    from shadowtime.types import Ints
 
 
 def shadowed(jobs: Iterable[Job], sections: Mapping[str, Section]) -> set[int]:
@@ -99,7 +100,7 @@ class Rows:
     def __init__(
         self, chooser: Chooser, policy: Preemption, machine: Machine, jobs: Sequence[Job]
     ) -> None:
-        self.chooser = chooser.thorough
+        self.chooser = chooser
         self.policy, self.machine, self.jobs = policy, machine, jobs
 
     def test(
@@ -107,7 +108,7 @@ class Rows:
         ask: Ask,
         section: Section,
         nodes: int,
-        weights: list[int],
+        weights: Ints,
         *,
         ended: Collection[int] = (),
         suspended: Collection[int] = (),
@@ -159,7 +160,6 @@ class Rows:
 def _view(used: Usage, cores: Sequence[int], without: Iterable[Job]) -> Usage:
     """A machine with these cores but for those of some jobs; memory and GPUs as they are used."""
     view = used.copy()
-    view.classes = {}
     view.cores = list(cores)
     taken = 0
     for job in without:
@@ -168,9 +168,5 @@ def _view(used: Usage, cores: Sequence[int], without: Iterable[Job]) -> Usage:
                 taken |= 1 << share.node
                 view.cores[share.node] &= ~share.cores
     view.idle = used.machine.everything & ~taken
-    view.cpus = [
-        mask.bit_count() * node.threads
-        for mask, node in zip(view.cores, used.machine.nodes, strict=True)
-    ]
-    view.total = sum(view.cpus)
+    view.write()
     return view

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.reasons import reason_of
+from shadowtime.slurm.running import Running, running_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Association, Limits
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.running import Group, Held
 
 
 SAME_NAME = {"cpus": "cpu", "memory": "mem", "nodes": "node", "gpu": "gres/gpu"}
@@ -186,29 +188,36 @@ class Accounts:
 
     def _before(self, job: Job, running: Sequence[Job], section: Section | None) -> str:
         seen: set[str] = set()
+        every = running_of(running)
         for name, limits in self._sharing(job, section):
-            same = [one for one in running if name in (one.qos, section.qos if section else "")]
-            for what, bound, count in (
-                ("GrpJobs", limits.group_jobs, len(same)),
-                ("MaxJobsPU", limits.user_jobs, sum(one.user == job.user for one in same)),
-                ("MaxJobsPA", limits.account_jobs, sum(one.account == job.account for one in same)),
+            if limits.group_jobs is limits.user_jobs is limits.account_jobs is None:
+                continue
+            first, *rest = _qos_group(name, section)
+            for what, bound, group in (
+                ("GrpJobs", limits.group_jobs, (first, *rest)),
+                ("MaxJobsPU", limits.user_jobs, (f"{first} user", *rest, job.user)),
+                ("MaxJobsPA", limits.account_jobs, (f"{first} account", *rest, job.account)),
             ):
                 if bound is None or what in seen:
                     continue
                 seen.add(what)
-                if count >= bound:
+                if len(every.held(group, self.chains).jobs) >= bound:
                     self.blocker = name
                     return reason_of("QOS", what)
         for level, link in enumerate(self._chain(job)):
-            below = [one for one in running if _is_below(one, link, self.chains)]
             limits = link.limits
-            bound = None if "GrpJobs" in seen else limits.group_jobs
-            if bound is not None and len(below) >= bound:
+            most = None if "GrpJobs" in seen else limits.group_jobs
+            if most is not None and len(self._below(every, link).jobs) >= most:
                 return reason_of("Assoc", "GrpJobs")
-            bound = limits.user_jobs if level == 0 and "MaxJobsPU" not in seen else None
-            if bound is not None and len(below) >= bound:
+            most = limits.user_jobs if level == 0 and "MaxJobsPU" not in seen else None
+            if most is not None and len(self._below(every, link).jobs) >= most:
                 return reason_of("Assoc", "MaxJobs")
         return ""
+
+    def _below(self, running: Running, link: Association) -> Held:
+        """What counts against an association: jobs of its own or of one below it."""
+        group = ("user", link.account, link.user) if link.user else ("account", link.account)
+        return running.held(group, self.chains)
 
     def after(
         self,
@@ -230,51 +239,52 @@ class Accounts:
 
     def _after(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
         hidden: set[tuple[str, str]] = set()
+        every = running_of(running)
         for name, limits in self._sharing(job, section):
-            same = [one for one in running if name in (one.qos, section.qos if section else "")]
-            over = self._group("qos", name, limits, same, job, asks, hidden)
+            first, *rest = _qos_group(name, section)
+            over = self._group(("qos", name), limits, every, (first, *rest), job, asks, hidden)
             if over:
                 self.blocker = name
                 return reason_of("QOS", *over)
-            for kind, bounds, who in (
-                ("MaxTRESPU", limits.user_resources, lambda one: one.user == job.user),
-                ("MaxTRESPA", limits.account_resources, lambda one: one.account == job.account),
-                ("MaxTRESPJ", limits.job_resources, lambda one: False),
+            for kind, bounds, group in (
+                ("MaxTRESPU", limits.user_resources, (f"{first} user", *rest, job.user)),
+                ("MaxTRESPA", limits.account_resources, (f"{first} account", *rest, job.account)),
+                ("MaxTRESPJ", limits.job_resources, ("none",)),
             ):
-                over = _over(kind, bounds, filter(who, same), asks, hidden)
+                over = self._over(kind, bounds, every, group, asks, hidden)
                 if over:
                     return reason_of("QOS", *over)
         for level, link in enumerate(self._chain(job)):
-            below = [one for one in running if _is_below(one, link, self.chains)]
-            limits = link.limits
-            over = self._group(link.account, link.user, limits, below, job, asks, hidden)
+            group = ("user", link.account, link.user) if link.user else ("account", link.account)
+            limits, key = link.limits, (link.account, link.user)
+            over = self._group(key, limits, every, group, job, asks, hidden)
             if over:
                 return reason_of("Assoc", *over)
             if level == 0:
-                over = _over("MaxTRESPJ", limits.job_resources, (), asks, hidden)
+                over = self._over("MaxTRESPJ", limits.job_resources, every, (), asks, hidden)
                 if over:
                     return reason_of("Assoc", *over)
         return ""
 
     def _group(
         self,
-        first: str,
-        second: str,
+        key: tuple[str, str],
         limits: Limits,
-        running: Sequence[Job],
+        running: Running,
+        group: Group,
         job: Job,
         asks: Tally,
         hidden: set[tuple[str, str]],
     ) -> tuple[str, str] | None:
         """The kind and resource of GrpTRES, GrpTRESMins or GrpTRESRunMins that is in the way."""
-        over = _over("GrpTRES", limits.group_resources, running, asks, hidden)
+        over = self._over("GrpTRES", limits.group_resources, running, group, asks, hidden)
         if over:
             return over
         for name, bound in _named(limits.group_minutes).items():
             if ("GrpTRESMins", name) in hidden:
                 continue
             hidden.add(("GrpTRESMins", name))
-            if self.used.get((first, second), 0.0) // 60 >= bound:
+            if self.used.get(key, 0.0) // 60 >= bound:
                 return "GrpTRESMins", name
         for name, bound in _named(limits.group_run_minutes).items():
             if ("GrpTRESRunMins", name) in hidden:
@@ -282,7 +292,7 @@ class Accounts:
             hidden.add(("GrpTRESRunMins", name))
             own = asks.of(name) * job.limit
             left = 0.0
-            for one in running:
+            for one in _in_order(running.held(group, self.chains)):
                 passed = max(0, self.counted_to - one.start)
                 left += held_by(one).of(name) * max(0, one.limit - passed)
             # What others have left is cut to whole minutes before the job's own are added.
@@ -290,37 +300,44 @@ class Accounts:
                 return "GrpTRESRunMins", name
         return None
 
+    def _over(
+        self,
+        kind: str,
+        bounds: Mapping[str, int],
+        running: Running,
+        group: Group,
+        asks: Tally,
+        hidden: set[tuple[str, str]],
+    ) -> tuple[str, str] | None:
+        """The kind of limit and the resource that running jobs and this one would break."""
+        if not bounds:
+            return None
+        held = running.held(group, self.chains)
+        for name, bound in _named(bounds).items():
+            if (kind, name) in hidden:
+                continue
+            hidden.add((kind, name))
+            if _sum(held, name) + asks.of(name) > bound:
+                return kind, name
+        return None
 
-def _over(
-    kind: str,
-    bounds: Mapping[str, int],
-    running: Iterable[Job],
-    asks: Tally,
-    hidden: set[tuple[str, str]],
-) -> tuple[str, str] | None:
-    """The kind of limit and the resource that running jobs and this one together would break."""
-    held = [held_by(one) for one in running] if bounds else []
-    for name, bound in _named(bounds).items():
-        if (kind, name) in hidden:
-            continue
-        hidden.add((kind, name))
-        if sum(one.of(name) for one in held) + asks.of(name) > bound:
-            return kind, name
-    return None
+
+def _qos_group(name: str, section: Section | None) -> Group:
+    """The running jobs that count against a QOS: against a partition's own, all of them."""
+    return ("all",) if section is not None and name == section.qos else ("qos", name)
 
 
-def _is_below(
-    job: Job,
-    link: Association,
-    chains: Mapping[tuple[str, str], tuple[Association, ...]],
-) -> bool:
-    """True where a job counts against an association: its own or one above it."""
-    if link.user:
-        return (job.account, job.user) == (link.account, link.user)
-    return any(
-        one.account == link.account and not one.user
-        for one in chains.get((job.account, job.user), ())
-    )
+def _in_order(held: Held) -> list[Job]:
+    """The jobs of a group in record order: sums of fractions depend on it."""
+    return sorted(held.jobs.values(), key=lambda one: one.record)
+
+
+def _sum(held: Held, name: str) -> float:
+    """How much of a resource a group holds, by Slurm's name of it."""
+    if name == "billing":
+        return sum(held_by(one).billing for one in _in_order(held))
+    amounts = {"cpu": held.cpu, "node": held.node, "gres/gpu": held.gpu, "mem": held.mem}
+    return amounts.get(name, 0)
 
 
 def chains_of(

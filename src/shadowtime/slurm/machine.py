@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.cluster.features import choices, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from shadowtime.types import Ints
 
 UNBOUNDED = 500_000
 """Slurm's own stand-in for "any number of nodes"."""
@@ -48,6 +52,12 @@ class Hardware:
     def cores(self) -> int:
         """Cores: what is allocated whole."""
         return self.cpus // self.threads
+
+    @cached_property
+    def socket_masks(self) -> list[int]:
+        """The cores of each socket as masks."""
+        each = self.cores // self.sockets
+        return [((1 << each) - 1) << (each * at) for at in range(self.sockets)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +128,11 @@ class Machine:
     def full_cpus(self) -> list[int]:
         """Cpus of each node."""
         return [node.cores * node.threads for node in self.nodes]
+
+    @cached_property
+    def memories(self) -> Ints:
+        """MB of each node."""
+        return np.array([node.memory for node in self.nodes], np.int64)
 
     @cached_property
     def has_gpus(self) -> bool:

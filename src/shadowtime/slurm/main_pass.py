@@ -124,9 +124,7 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
             out.victims.append((victim.id, job.id))
             state.usage.give(victim.holding)
             state.completing |= victim.nodes
-        if victims:
-            names = {victim.id for victim in victims}
-            state.running = [one for one in state.running if one.id not in names]
+            state.stop(victim)
         return "busy"
     if accounts.enforced and accounts.after(
         job, tally_of(state, job, section, found), state.running, section
@@ -148,7 +146,7 @@ def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tal
     """
     ask = job.ask
     nodes = section.nodes & ask.suits & allowed & state.up
-    weights = state.weights[:] if state.machine.has_gpus else state.weights
+    weights = state.weights.copy() if state.machine.has_gpus else state.weights
     could = state.chooser.ever(ask, nodes, weights)
     if could is not None:
         return tally_of(state, job, section, could) if state.accounts.enforced else Tally()

@@ -76,7 +76,7 @@ class Preemption:
 def candidates_for(state: SlurmState, job: Job, section: Section) -> list[Job]:
     """Running jobs that the job may evict, in the order they are tried."""
     policy = state.preemption
-    if not policy.on:
+    if not policy.on or (policy.kind == "qos" and not policy.over.get(job.qos)):
         return []
     found = []
     for other in state.running:

@@ -14,6 +14,7 @@ from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.gang import overlaps
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
+from shadowtime.slurm.running import running_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -158,7 +159,7 @@ def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: in
     started.billing = tally.billing
     if state.preemption.gang:
         started.in_no_row = overlaps(started, state.running)
-    state.running.append(started)
-    state.running.sort(key=_record)
+    state.running = running_of(state.running)
+    state.running.put(started)
     state.usage.take(holding)
     return started

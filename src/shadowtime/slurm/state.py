@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.slurm.choose import Chooser
 from shadowtime.slurm.gang import Rows, usage_of
 from shadowtime.slurm.limits import Accounts
-from shadowtime.slurm.offers import base_weights
 from shadowtime.slurm.preempt import Preemption
+from shadowtime.slurm.running import Running, running_of
 from shadowtime.slurm.usage import Usage
+from shadowtime.slurm.weights import base_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.kept_queue import KeptQueue
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
+    from shadowtime.types import Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +48,11 @@ class SlurmState:
     parameters: Parameters
     usage: Usage
     chooser: Chooser
-    weights: list[int]
+    weights: Ints
     up: int
     accounts: Accounts
     preemption: Preemption
-    running: list[Job] = field(default_factory=list)
+    running: list[Job] = field(default_factory=Running)
     waiting: list[Job] = field(default_factory=list)
     completing: int = 0
     windows: tuple[Window, ...] = ()
@@ -70,13 +74,14 @@ class SlurmState:
         preemption: Preemption | None = None,
         licences: Mapping[str, int] | None = None,
         shortcuts: bool = True,
+        compiled: bool = True,
     ) -> SlurmState:
         """An empty machine; ``shortcuts`` False runs every pass without shortcuts."""
         return SlurmState(
             machine,
             parameters,
             Usage(machine),
-            Chooser(machine, parameters, shortcuts=shortcuts),
+            Chooser(machine, parameters, shortcuts=shortcuts, compiled=compiled),
             base_weights(machine),
             machine.everything,
             accounts or Accounts(),
@@ -91,11 +96,11 @@ class SlurmState:
             self.parameters,
             self.usage.copy(),
             self.chooser,
-            self.weights[:],
+            self.weights.copy(),
             self.up,
             self.accounts,
             self.preemption,
-            self.running[:],
+            Running(self.running),
             self.waiting[:],
             self.completing,
             self.windows,
@@ -111,11 +116,16 @@ class SlurmState:
 
     def release(self, job: Job) -> None:
         """Release what a job holds; cores that it shared stay with the other job."""
-        self.running = [one for one in self.running if one is not job]
+        self.stop(job)
         if self.preemption.gang:
             self.usage = usage_of(self.machine, self.running)
         else:
             self.usage.give(job.holding)
+
+    def stop(self, job: Job) -> None:
+        """A job runs no longer."""
+        self.running = running_of(self.running)
+        self.running.drop(job)
 
     def rest_of(self, job: Job) -> Job | None:
         """What still waits of a job: of an array the record left by the last start of a task."""
@@ -127,9 +137,10 @@ class SlurmState:
         """What select_nodes() does to the nodes a job may use (spec: slurm 11.4)."""
         if not self.machine.has_gpus:
             return  # weights move with GPUs alone
-        for at, node in enumerate(self.machine.nodes):
-            if nodes >> at & 1:
-                self.weights[at] = node.weight * 256 + 255
+        size = len(self.weights)
+        told = np.frombuffer(nodes.to_bytes(-(-size // 8), "little"), np.uint8)
+        touched = np.unpackbits(told, count=size, bitorder="little").view(np.bool_)
+        np.copyto(self.weights, self.chooser.base_weights, where=touched)
 
     def licences_short(self, job: Job) -> str:
         """Why the job waits where a licence that it needs is not free in that number."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.slurm.desk import full_state
 from shadowtime.slurm.machine import bits
-from shadowtime.slurm.whole import runs_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
+    from shadowtime.types import Ints
 
 
 class Share(NamedTuple):
@@ -61,31 +65,40 @@ Floor = tuple[int, int | None, int]
 class Usage:
     """Free cores and GPUs per node as masks, memory in use, and which nodes are idle.
 
-    Jobs never share a core, so a release is exact. ``total`` is the number of free cpus.
+    Jobs never share a core, so a release is exact. ``total`` is the number of free cpus. ``table``
+    is the same for compiled code, with the free cores of each socket where nodes have GPUs.
     """
 
-    __slots__ = ("classes", "cores", "cpus", "gpus", "idle", "machine", "memory", "total")
+    __slots__ = ("classes", "cores", "gpus", "idle", "machine", "table", "total")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.cores = machine.full_cores[:]
-        self.cpus = machine.full_cpus[:]
-        self.memory = [0] * len(machine.nodes)
         self.gpus = [(1 << node.gpus) - 1 for node in machine.nodes]
         self.idle = machine.everything
-        self.total = sum(self.cpus)
-        self.classes: dict[Floor, tuple[int, int]] = {}
-        """Nodes that have at least that free, and those to be checked again."""
+        self.table = full_state(machine)
+        self.total = sum(machine.full_cpus)
+        self.classes: dict[Floor, int] = {}
+        """Nodes that have at least that free, as far as it was asked for since the last change."""
+
+    @property
+    def cpus(self) -> Ints:
+        """Free cpus of each node."""
+        return self.table[:, d.FREE]
+
+    @property
+    def memory(self) -> Ints:
+        """MB in use on each node."""
+        return self.table[:, d.USED]
 
     def copy(self) -> Usage:
         """A copy that can be changed independently."""
         other = Usage.__new__(Usage)
         other.machine = self.machine
         other.cores = self.cores[:]
-        other.cpus = self.cpus[:]
-        other.memory = self.memory[:]
         other.gpus = self.gpus[:]
         other.idle = self.idle
+        other.table = self.table.copy()
         other.total = self.total
         other.classes = self.classes.copy()
         return other
@@ -93,84 +106,109 @@ class Usage:
     def able(self, floor: Floor) -> int:
         """The nodes that have at least these cpus, memory and GPUs free.
 
-        Memory 0 requests nodes with none in use. Only nodes that changed since the last query are
-        checked.
+        Memory 0 requests nodes with none in use.
         """
-        found, stale = self.classes.get(floor, (0, self.machine.everything))
-        if stale:
+        found = self.classes.get(floor)
+        if found is None:
             cpus, memory, gpus = floor
-            found &= ~stale
-            for at in bits(stale):
-                if self.cpus[at] < cpus:
-                    continue
-                if memory is not None:
-                    used = self.memory[at]
-                    if used if not memory else self.machine.nodes[at].memory - used < memory:
-                        continue
-                if gpus and self.gpus[at].bit_count() < gpus:
-                    continue
-                found |= 1 << at
-            self.classes[floor] = (found, 0)
+            fits = self.table[:, d.FREE] >= cpus
+            if memory is not None:
+                used = self.table[:, d.USED]
+                fits &= self.machine.memories - used >= memory if memory else used == 0
+            if gpus:
+                fits &= np.array([one.bit_count() >= gpus for one in self.gpus], np.bool_)
+            found = int.from_bytes(np.packbits(fits, bitorder="little").tobytes(), "little")
+            self.classes[floor] = found
         return found
-
-    def _changed(self, nodes: int) -> None:
-        for floor, (found, stale) in list(self.classes.items()):
-            self.classes[floor] = (found, stale | nodes)
 
     def take(self, holding: Holding) -> None:
         """Allocate this to a job."""
+        self.classes = {}
         if isinstance(holding, WholeNodes):
-            self._take_whole(holding.nodes)
+            self._set_whole(holding.nodes, free=False)
             return
         nodes = 0
         for share in holding:
             at = share.node
             nodes |= 1 << at
-            self.total -= self.cpus[at]
             self.cores[at] &= ~share.cores
-            self.cpus[at] = self.cores[at].bit_count() * self.machine.nodes[at].threads
-            self.total += self.cpus[at]
-            self.memory[at] += share.memory
             self.gpus[at] &= ~share.gpus
+            self._write(at, share.memory)
+            self.table[at, d.IDLE] = 0
         self.idle &= ~nodes
-        self._changed(nodes)
 
     def give(self, holding: Holding) -> None:
         """Release what a job held."""
+        self.classes = {}
         if isinstance(holding, WholeNodes):
-            self._give_whole(holding.nodes)
+            self._set_whole(holding.nodes, free=True)
             return
-        nodes = 0
         for share in holding:
             at = share.node
-            nodes |= 1 << at
-            self.total -= self.cpus[at]
             self.cores[at] |= share.cores
-            node = self.machine.nodes[at]
-            self.cpus[at] = self.cores[at].bit_count() * node.threads
-            self.total += self.cpus[at]
-            self.memory[at] -= share.memory
             self.gpus[at] |= share.gpus
-            if self.cpus[at] == node.cores * node.threads:
+            if self._write(at, -share.memory):
                 self.idle |= 1 << at
-        self._changed(nodes)
 
-    def _take_whole(self, nodes: int) -> None:
+    def _write(self, at: int, memory: int) -> bool:
+        """A node's row after a change; ``memory`` more is in use. True where no core is in use."""
+        node, row = self.machine.nodes[at], self.table[at]
+        cores = self.cores[at]
+        cpus = cores.bit_count() * node.threads
+        self.total += cpus - int(row[d.FREE])
+        whole = cpus == self.machine.full_cpus[at]
+        row[d.FREE] = cpus
+        row[d.USED] += memory
+        row[d.FREE_GPUS] = self.gpus[at]
+        row[d.IDLE] = whole
+        if self.machine.has_gpus:
+            for socket, mask in enumerate(node.socket_masks):
+                row[d.FIRST_SOCKET + socket] = (cores & mask).bit_count()
+        return whole
+
+    def write(self) -> None:
+        """All rows, after ``cores``, ``gpus`` and ``idle`` were set otherwise."""
+        self.classes = {}
+        for at in range(len(self.cores)):
+            self._write(at, 0)
+            self.table[at, d.IDLE] = self.idle >> at & 1
+
+    def _set_whole(self, nodes: int, *, free: bool) -> None:
+        full = self.machine.full_cores
         for at, length in runs_of(nodes):
             end = at + length
-            self.total -= sum(self.cpus[at:end])
-            self.cores[at:end] = self.cpus[at:end] = [0] * length
-        self.idle &= ~nodes
-        self._changed(nodes)
+            part = self.table[at:end]
+            self.total -= int(part[:, d.FREE].sum())
+            if free:
+                self.cores[at:end] = full[at:end]
+                part[:, d.FREE] = self.machine.full_cpus[at:end]
+                self.total += int(part[:, d.FREE].sum())
+            else:
+                self.cores[at:end] = [0] * length
+                part[:, d.FREE] = 0
+            part[:, d.IDLE] = free
+        self.idle = self.idle | nodes if free else self.idle & ~nodes
 
-    def _give_whole(self, nodes: int) -> None:
-        for at, length in runs_of(nodes):
-            end = at + length
-            self.cores[at:end] = self.machine.full_cores[at:end]
-            self.cpus[at:end] = self.machine.full_cpus[at:end]
-            self.total += sum(self.cpus[at:end])
-        self.idle |= nodes
-        self._changed(nodes)
+
+def runs_of(mask: int) -> list[tuple[int, int]]:
+    """Places and lengths of the runs of neighbouring bits, lowest first.
+
+    Examples
+    --------
+    >>> runs_of(0b1101110)
+    [(1, 3), (5, 2)]
+    """
+    found = []
+    at = 0
+    while mask:
+        skip = (mask & -mask).bit_length() - 1
+        mask >>= skip
+        at += skip
+        length = (~mask & (mask + 1)).bit_length() - 1
+        found.append((at, length))
+        mask >>= length
+        at += length
+    return found
 
 
 def lowest(mask: int, count: int) -> int:

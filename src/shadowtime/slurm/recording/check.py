@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.recording.folder import Recording
     from shadowtime.slurm.state import SlurmState
+    from shadowtime.types import Ints
 
 SECOND = 1.002
 """Seconds between two turns of slurmctld's loop."""
@@ -143,7 +144,7 @@ class Checker:
                 main_pass(state, int(time))
                 self.replayer.state.weights = state.weights
 
-    def other_order(self, now: int) -> list[int] | None:
+    def other_order(self, now: int) -> Ints | None:
         """Weights if the last submission and the last quiet pass came the other way round.
 
         None where their order is plain: the log records submissions to the millisecond, but when a

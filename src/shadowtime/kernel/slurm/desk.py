@@ -1,0 +1,114 @@
+"""The arrays that the choice of nodes works on, and the names of their columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shadowtime.kernel.slurm.board import words_of
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+
+# ``rule``: what changed between releases (slurm/rules.py) and what the site sets, 1 where it holds.
+WHOLE_TASKS, CPUS_BESIDE_GPUS, WHOLE_GPU_TASKS, TASK_A_NODE_ONCE, ONE_GPU_TEST = range(5)
+LEFT_OUT_SINGLY, LEFT_OUT_BY_PRODUCT, CPUS_OF_GPU_TASKS, FIRST_SINGLE, LEAF_NEEDS_CPUS = range(
+    5, 10
+)
+COUNTS_CPUS, LEAST_LOADED, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES = range(10, 16)
+"""``MOST_CPUS``: of the largest node. ``LEAVES``: how many leaf switches there are."""
+RULES = 16
+# ``node``: what a node has.
+MEMORY, THREADS, CORES, SOCKETS, GPUS, BOUND, CPUS, IN_LEAF = range(8)
+"""``BOUND``: its GPUs belong to sockets."""
+NODES = 8
+# A state, by node: what is free, then the free cores of each socket.
+FREE, USED, FREE_GPUS, IDLE, FIRST_SOCKET = range(5)
+"""Cpus, MB in use, GPUs as a mask, 1 where no job is on the node."""
+# ``ask``: a request in the numbers that Slurm schedules by (slurm/ask.py).
+TASKS, TASK_CPUS, MIN_NODES, MAX_NODES, WANTED, MIN_CPUS, LEAST_CPUS, NODE_TASKS = range(8)
+ASK_MEMORY, PER_CPU, ASK_GPUS, GPUS_PER, CPUS_PER_GPU, EXCLUSIVE, ONE_NODE, FIXED = range(8, 16)
+UNBOUNDED, FLOOR_CPUS, FLOOR_MEMORY, FLOOR_GPUS, JOB_GPUS, SINGLE, FEWEST, MOST_TASKS = range(
+    16, 24
+)
+WHOLE = 24
+"""``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use;
+``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``: interchangeable whole nodes."""
+ASKS = 25
+PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
+"""``GPUS_PER``."""
+# ``spot``: scratch, by node.
+OFFER, COUNTED, NEAR, ALL_GPUS, LEAST, GIVEN, UNUSED, HERE, LEFT, TAKEN, BEFORE, MARK = range(12)
+"""Cpus that a node offers (less once a try gave fewer), GPUs that count and all free ones, cpus
+beside GPUs, cpus that must come with GPUs, cpus given, free cpus; whether it is among the nodes
+tried; cpus for this try, whether it is taken; its weight before the test; a mark."""
+SPOTS = 12
+# ``need``: what is still needed while nodes are added, and marks of a test.
+N_CPUS, N_BOUND, N_DUE, N_MOST, N_GPUS, N_NODES = range(6)
+LOW, HIGH, AGAIN, CLIPPED, ALL_FREE, TASK_BOUND, BUSY_FIRST = range(6, 13)
+"""The first and last node to look at; a later try; a try gave less than a node offers; all cores
+count as free; the most tasks on a node by which GPUs bound cpus (-1: none); busy nodes first."""
+NEEDS = 13
+# ``run``: sets of neighbours.
+RUN_START, RUN_END, RUN_CPUS, RUN_GPUS, RUN_NODES, RUN_REQUIRED, RUN_WEIGHT = range(7)
+RUNS = 7
+# ``socket``: scratch, by socket.
+S_CORES, S_GPUS, S_REQUIRED, S_SEEN = range(4)
+# Rows of ``mask``.
+TRIED, CHOSEN, IDLE_NOW = range(3)
+
+
+class Desk(NamedTuple):
+    """What a machine and its requests are, and scratch for one test at a time."""
+
+    rule: Ints
+    node: Ints
+    near: Ints
+    """GPUs bound to each socket, as masks."""
+    leaf: AnyArray
+    """Nodes of each leaf switch."""
+    full: Ints
+    """The state of an empty machine."""
+    ask: Ints
+    suits: AnyArray
+    required: AnyArray
+    spot: Ints
+    need: Ints
+    run: Ints
+    socket: Ints
+    mask: AnyArray
+
+
+def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
+    """A desk for ``nodes`` nodes; the caller fills in what they have.
+
+    Examples
+    --------
+    >>> empty_desk(70, sockets=2).full.shape
+    (70, 6)
+    """
+    words = words_of(nodes)
+    size = max(1, nodes)
+
+    def ints(*shape: int) -> Ints:
+        return np.zeros(shape, np.int64)
+
+    def masks(rows: int) -> AnyArray:
+        return np.zeros((rows, words), np.uint64)
+
+    return Desk(
+        rule=ints(RULES),
+        node=ints(size, NODES),
+        near=ints(size, sockets),
+        leaf=masks(max(1, leaves)),
+        full=ints(size, FIRST_SOCKET + sockets),
+        ask=ints(8, ASKS),
+        suits=masks(8),
+        required=masks(8),
+        spot=ints(size, SPOTS),
+        need=ints(NEEDS),
+        run=ints(RUNS, max(size, leaves) + 2),
+        socket=ints(4, sockets),
+        mask=masks(3),
+    )

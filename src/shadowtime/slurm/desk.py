@@ -1,0 +1,129 @@
+"""The machine and its requests on the arrays that the compiled choice of nodes works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import packed, unpacked, words_of
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.parameters import Parameters
+    from shadowtime.types import AnyArray, Ints
+
+GPUS_PER = {"": 0, "node": d.PER_NODE, "job": d.PER_JOB, "task": d.PER_TASK}
+RULES = (
+    "whole_tasks",
+    "cpus_beside_gpus",
+    "whole_gpu_tasks",
+    "task_a_node_once",
+    "one_gpu_test",
+    "nodes_left_out_singly",
+    "nodes_left_out_by_product",
+    "cpus_of_gpu_tasks",
+    "first_single_node",
+    "leaf_needs_cpus",
+)
+"""In the order of their columns (kernel/slurm/desk.py)."""
+
+
+class AskTable:
+    """A desk for one machine, on which requests get rows as they are first seen."""
+
+    def __init__(self, machine: Machine, parameters: Parameters, *, shortcuts: bool) -> None:
+        self.machine = machine
+        self.words = words_of(len(machine.nodes))
+        self.desk = _desk(machine, parameters, shortcuts=shortcuts)
+        self._rows: dict[int, tuple[int, Ask]] = {}
+        """By identity; requests are kept so that no identity is used again."""
+
+    def row(self, ask: Ask) -> int:
+        """The row of a request."""
+        known = self._rows.get(id(ask))
+        if known is not None:
+            return known[0]
+        row = len(self._rows)
+        self._rows[id(ask)] = row, ask
+        desk = self.desk
+        if row == len(desk.ask):
+            desk = self.desk = desk._replace(
+                ask=_longer(desk.ask), suits=_longer(desk.suits), required=_longer(desk.required)
+            )
+        cpus, memory, gpus = ask.floor
+        fewest, most = ask.tasks_here
+        desk.ask[row] = (
+            ask.tasks, ask.cpus_per_task, ask.min_nodes, ask.max_nodes, ask.wanted_nodes,
+            ask.min_cpus, ask.least_cpus, ask.tasks_per_node,
+            -1 if ask.memory is None else ask.memory, ask.memory_per_cpu, ask.gpus,
+            GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,
+            ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
+            ask.job_gpus, ask.single_node, fewest, -1 if most is None else most, 0,
+        )  # fmt: skip
+        desk.required[row] = self.packed(ask.required)
+        desk.suits[row] = self.packed(ask.suits)
+        return row
+
+    def packed(self, nodes: int) -> AnyArray:
+        """A mask as words."""
+        return packed(nodes, self.words)
+
+    @property
+    def chosen(self) -> int:
+        """The nodes that the last test chose."""
+        return unpacked(self.desk.mask[d.CHOSEN])
+
+
+def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
+    sockets = max((node.sockets for node in machine.nodes), default=1) if machine.has_gpus else 1
+    desk = d.empty_desk(len(machine.nodes), sockets=sockets, leaves=len(machine.leaves))
+    for at, rule in enumerate(RULES):
+        desk.rule[at] = getattr(parameters.rules, rule)
+    desk.rule[d.COUNTS_CPUS] = machine.counts_cpus
+    desk.rule[d.LEAST_LOADED] = machine.least_loaded
+    desk.rule[d.PACK_SERIAL] = parameters.pack_serial_at_end
+    desk.rule[d.SHORTCUTS] = shortcuts
+    desk.rule[d.MOST_CPUS] = machine.most_cpus
+    desk.rule[d.LEAVES] = len(machine.leaves)
+    words = words_of(len(machine.nodes))
+    reach = 0
+    for at, leaf in enumerate(machine.leaves):
+        desk.leaf[at] = packed(leaf, words)
+        reach |= leaf
+    for at, node in enumerate(machine.nodes):
+        desk.node[at] = (
+            node.memory, node.threads, node.cores, node.sockets, node.gpus, bool(node.near),
+            node.cores * node.threads, reach >> at & 1,
+        )  # fmt: skip
+        for socket, near in enumerate(node.near):
+            desk.near[at, socket] = near
+    desk.full[: len(machine.nodes)] = full_state(machine)
+    return desk
+
+
+def full_state(machine: Machine) -> Ints:
+    """The state of an empty machine, a row per node.
+
+    Examples
+    --------
+    >>> from shadowtime.slurm.machine import Hardware, Machine
+    >>> full_state(Machine(nodes=(Hardware(name="a", cpus=8, gpus=2, sockets=2),), sections={}))
+    array([[8, 0, 3, 1, 4, 4]])
+    """
+    sockets = max((node.sockets for node in machine.nodes), default=1) if machine.has_gpus else 1
+    made = np.zeros((len(machine.nodes), d.FIRST_SOCKET + sockets), np.int64)
+    for at, node in enumerate(machine.nodes):
+        made[at, : d.FIRST_SOCKET] = node.cores * node.threads, 0, (1 << node.gpus) - 1, 1
+        if machine.has_gpus:
+            for socket, mask in enumerate(node.socket_masks):
+                made[at, d.FIRST_SOCKET + socket] = mask.bit_count()
+    return made
+
+
+def _longer(table: AnyArray) -> AnyArray:
+    """The same with as many rows again."""
+    return np.concatenate([table, np.zeros_like(table)])

@@ -1,0 +1,122 @@
+"""The running jobs in record order, and what they hold together by QOS, user and account."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shadowtime.cluster.site import Association
+    from shadowtime.slurm.job import Job
+
+_record = attrgetter("record")
+Group = tuple[str, ...]
+"""What jobs have in common: a QOS, a user of it, an account, ..."""
+
+
+@dataclass(slots=True)
+class Held:
+    """Resources of a job or of several, by the names of :class:`Tally`; and the jobs."""
+
+    cpu: int = 0
+    node: int = 0
+    gpu: int = 0
+    mem: int = 0
+    jobs: dict[int, Job] = field(default_factory=dict)
+
+    def add(self, job: Job, held: tuple[int, int, int, int], sign: int) -> None:
+        """A job starts (1) or ends (-1)."""
+        self.cpu += sign * held[0]
+        self.node += sign * held[1]
+        self.gpu += sign * held[2]
+        self.mem += sign * held[3]
+        if sign > 0:
+            self.jobs[id(job)] = job
+        else:
+            del self.jobs[id(job)]
+
+
+NOBODY = Held()
+
+
+def groups_of(job: Job, chains: Mapping[tuple[str, str], tuple[Association, ...]]) -> list[Group]:
+    """The groups that a running job counts in."""
+    own = chains.get((job.account, job.user), ())
+    above = {link.account for link in own if not link.user}
+    return [
+        ("all",), ("all user", job.user), ("all account", job.account),
+        ("qos", job.qos), ("qos user", job.qos, job.user), ("qos account", job.qos, job.account),
+        ("user", job.account, job.user),
+        *(("account", name) for name in above),
+    ]  # fmt: skip
+
+
+class Running(list["Job"]):
+    """Running jobs in record order, with running sums by group for the limits.
+
+    Sums follow :meth:`put` and :meth:`drop`; after any other change of the list, as of a plain
+    list, they are counted anew.
+    """
+
+    def __init__(self, jobs: Iterable[Job] = ()) -> None:
+        super().__init__(jobs)
+        self._sums: dict[Group, Held] | None = None
+        self._counted = 0
+        """Jobs in the sums: any other length tells of a change that was not noted."""
+        self._groups: dict[int, tuple[Job, list[Group], tuple[int, int, int, int]]] = {}
+        self._chains: Mapping[tuple[str, str], tuple[Association, ...]] = {}
+
+    def put(self, job: Job) -> None:
+        """A job starts."""
+        self.insert(bisect_right(self, job.record, key=_record), job)
+        if self._sums is not None:
+            self._count(job)
+
+    def drop(self, job: Job) -> None:
+        """A job ends."""
+        at = bisect_left(self, job.record, key=_record)
+        while at < len(self) and self[at] is not job:
+            at += 1
+        if at == len(self):  # not in record order
+            at = next(place for place, one in enumerate(self) if one is job)
+        del self[at]
+        if self._sums is not None and id(job) in self._groups:
+            _, groups, held = self._groups.pop(id(job))
+            self._counted -= 1
+            for group in groups:
+                self._sums[group].add(job, held, -1)
+
+    def held(self, group: Group, chains: Mapping[tuple[str, str], tuple[Association, ...]]) -> Held:
+        """What the jobs of a group hold."""
+        if self._sums is None or self._counted != len(self):
+            self._sums, self._groups, self._counted = {}, {}, 0
+            self._chains = chains
+            for job in self:
+                self._count(job)
+        return self._sums.get(group, NOBODY)
+
+    def _count(self, job: Job) -> None:
+        assert self._sums is not None
+        groups = groups_of(job, self._chains)
+        held = (
+            job.cpus,
+            job.nodes.bit_count(),
+            sum(share.gpus.bit_count() for share in job.holding),
+            sum(share.memory for share in job.holding),
+        )
+        self._groups[id(job)] = job, groups, held
+        self._counted += 1
+        for group in groups:
+            found = self._sums.get(group)
+            if found is None:
+                found = self._sums[group] = Held()
+            found.add(job, held, 1)
+
+
+def running_of(jobs: Sequence[Job]) -> Running:
+    """These jobs with sums; counted now if they are a plain list."""
+    return jobs if isinstance(jobs, Running) else Running(jobs)
