@@ -43,6 +43,7 @@ from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
 from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter  # noqa: E402
+from benchmarks.bench_slurm_year import slurm_year  # noqa: E402
 from benchmarks.bench_small import small  # noqa: E402
 from benchmarks.bench_sweep import sweep  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
@@ -67,6 +68,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "slurm": slurm,
     "slurm-quarter": slurm_quarter,
     "slurm-passes": slurm_passes,
+    "slurm-year": slurm_year,
     "reading": reading,
     "help": help_,
     "second": second,
