@@ -14,12 +14,12 @@ from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm.pull import Pulled, PullError, ask_slurm, pull
-from shadowtime.slurmtext.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext.sacct_export import join_days
+from shadowtime.slurmtext.sacct_rows import BETWEEN, RECOMMENDED
 from shadowtime.trace.anonymise import Names, anonymise, load_key
-from shadowtime.trace.pulled_days import join_days
 from shadowtime.trace.site_folder import read_site
 
-HEAD = RECOMMENDED.replace(",", "|")
+HEAD = RECOMMENDED.replace(",", BETWEEN)
 DAY = date(2026, 5, 1)
 NOON = datetime(2026, 5, 4, 12)
 TEXTS = {
@@ -60,7 +60,12 @@ def row(job: int, state: str = "COMPLETED", **fields: str) -> str:
         "AllocTRES": "cpu=2,node=1", "Reason": "Resources", "NodeList": "n1",
         "JobName": "of eva|x\nbreak", **fields,
     }  # fmt: skip
-    return "|".join(columns.get(name, "") for name in RECOMMENDED.split(","))
+    return BETWEEN.join(columns.get(name, "") for name in RECOMMENDED.split(","))
+
+
+def kept(*rows: str) -> str:
+    """The rows as a folder keeps them: a line each."""
+    return "".join(f"{one}\n" for one in [HEAD, *(one.replace("\n", " ") for one in rows)])
 
 
 class Slurm:
@@ -70,6 +75,7 @@ class Slurm:
         self.days: list[str] = []
         self.broken: dict[str, Done] = {}
         self.asked: list[str] = []
+        self.files: dict[str, tuple[int, str, str]] = {}
         self.rows: dict[str, list[str]] = {
             "2026-05-01": [row(1, "RUNNING")],
             "2026-05-02": [row(1)],
@@ -83,7 +89,11 @@ class Slurm:
         if words[0] == "sacct":
             day = words[words.index("-S") + 1].partition("T")[0]
             self.days.append(day)
-            return Done(0, "".join(f"{one}\n" for one in [HEAD, *self.rows.get(day, [])]), "")
+            (delimiter,) = [one[12:] for one in words if one.startswith("--delimiter=")]
+            text = "".join(f"{one}\n" for one in [HEAD, *self.rows.get(day, [])])
+            return Done(0, text.replace(BETWEEN, delimiter), "")
+        if words[0] in ("cat", "sprio", "sdiag"):
+            return Done(*self.files.get(words[-1], (1, "", f"{words[0]}: no such file")))
         key = (words[0], words[2] if words[0] != "sshare" else words[1])
         return Done(0, TEXTS[key], "")
 
@@ -125,16 +135,47 @@ def test_what_was_pulled_is_a_site(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".nodes")]
 
 
+def test_configuration_is_copied_with_what_it_includes(tmp_path: Path) -> None:
+    """Files that cannot be read are left out; they are no failure."""
+    slurm = Slurm()
+    slurm.files = {
+        "/etc/slurm/slurm.conf": (0, "Include nodes.conf\nInclude /opt/parts.conf\n", ""),
+        "/etc/slurm/nodes.conf": (0, "NodeName=n1 CPUs=4\n", ""),
+        "/opt/parts.conf": (0, "PartitionName=p Nodes=n1\n", ""),
+        "/etc/slurm/gres.conf": (0, "Name=gpu\n", ""),
+    }
+    assert pulled(tmp_path, slurm).failed == []
+    for name in ("slurm.conf", "nodes.conf", "parts.conf", "gres.conf"):
+        assert (tmp_path / name).is_file()
+    assert not (tmp_path / "topology.conf").exists() and not (tmp_path / "sprio.txt").exists()
+    assert read_site(tmp_path)[0].nodes[0].name == "n1"
+
+
+@pytest.mark.parametrize("names", [None, Names(b"0123456789abcdef")])
+def test_what_a_submission_asked_for_is_kept(tmp_path: Path, names: Names | None) -> None:
+    """SubmitLine with the usual separator in it; anonymised, only what decides is left of it."""
+    slurm = Slurm()
+    line = "sbatch -C a|b -J of|eva -N 1-3 --nice=7 -A phys --comment=eva|x --switches=1 job -N 9"
+    slurm.rows = {"2026-05-01": [row(1, Constraints="a|b", SubmitLine=line)]}
+    pulled(tmp_path, slurm, names=names)
+    asked = read_site(tmp_path)[1].requests
+    assert asked is not None and asked[0].features == "a|b"
+    assert (asked[0].nodes, asked[0].max_nodes, asked.nice.tolist()) == (1, 3, [7])
+    assert asked[0].beyond == ("switches",)
+    if names is not None:
+        assert "eva" not in (tmp_path / "jobs.psv").read_text()
+
+
 def test_a_job_of_many_days_is_one_row() -> None:
     """The row with an end wins wherever it is; each run of a requeued job keeps its row."""
     again = row(1, "REQUEUED", Submit="1777500000")
     days = [
-        ("a", f"{HEAD}\n{row(1)}\n{again}\n"),
-        ("b", f"{HEAD}\n{row(1, 'RUNNING')}\n{row(2, 'PENDING')}\n"),
-        ("c", f"{HEAD}\n{row(2, 'RUNNING')}\n"),
+        ("a", kept(row(1), again)),
+        ("b", kept(row(1, "RUNNING"), row(2, "PENDING"))),
+        ("c", kept(row(2, "RUNNING"))),
     ]
     joined = join_days(days)
-    assert joined.text == f"{HEAD}\n{row(1)}\n{again}\n{row(2, 'RUNNING')}\n"
+    assert joined.text == kept(row(1), again, row(2, "RUNNING"))
     assert (joined.rows, joined.repeated) == (3, 2)
 
 
@@ -147,7 +188,7 @@ def test_joined_days_of_a_recording_are_the_recording() -> None:
         for at in range(0, len(lines), 60)
     ]
     joined = join_days(days)
-    assert joined.text == text and joined.repeated > 0
+    assert joined.text.replace(BETWEEN, "|") == text and joined.repeated > 0
 
 
 def test_a_slurmdbd_that_is_down_is_asked_once(tmp_path: Path) -> None:
@@ -187,7 +228,7 @@ def test_an_interrupted_pull_keeps_its_days(tmp_path: Path) -> None:
     ask = ask_slurm(interrupted, lambda: NOON)
     with pytest.raises(KeyboardInterrupt):
         pull(tmp_path, since=DAY, until=NOON.date(), today=NOON.date(), ask=ask)
-    assert (tmp_path / "jobs.psv").read_text() == f"{HEAD}\n{row(1)}\n"
+    assert (tmp_path / "jobs.psv").read_text() == kept(row(1))
     slurm.days.clear()
     pulled(tmp_path, slurm)
     assert slurm.days == ["2026-05-03", "2026-05-04"]
@@ -211,7 +252,7 @@ def test_no_name_is_left(tmp_path: Path) -> None:
     for path in (tmp_path / "hidden").rglob("*"):
         text = path.read_text() if path.is_file() else ""
         assert not [name for name in ("eva", "bob", "phys") if name in text], path
-    assert "|Resources|" in (tmp_path / "hidden" / "jobs.psv").read_text()
+    assert f"{BETWEEN}Resources{BETWEEN}" in (tmp_path / "hidden" / "jobs.psv").read_text()
     site, workload = read_site(tmp_path / "hidden")
     plain, _ = read_site(tmp_path / "open")
     word = names.word
@@ -278,7 +319,7 @@ def fake_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs with the names of Slurm's commands that print a site, first on the PATH."""
     folder.mkdir()
     texts = {f"{key[0]}-{key[1]}": text for key, text in TEXTS.items()}
-    texts["sacct-day"] = f"{HEAD}\n{row(1)}\n"
+    texts["sacct-day"] = f"{HEAD}\n{row(1)}\n".replace(BETWEEN, "@0123456789abcdef@")
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
     for program in ("scontrol", "sacctmgr", "sshare", "sacct"):
@@ -305,7 +346,7 @@ def test_from_the_command_line(
     key = str(tmp_path / "key")
     assert run(["pull", "slurm", "--from", raw, "-o", shared, "--anonymise", "--key", key]) == 0
     assert "eva" not in (tmp_path / "shared" / "jobs.psv").read_text()
-    assert (tmp_path / "site" / "jobs.psv").read_text().count("\n") == 3
+    assert (tmp_path / "site" / "jobs.psv").read_text().count("\n") == 2
 
 
 def test_wrong_use_is_one_sentence(

@@ -17,13 +17,13 @@ from live.conftest import put_up_the_gate
 from live.test_slurm_real import finish, loop_over, started, submit, tidied
 from shadowtime.cli import run
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext.sacct_rows import BY_HAND, RECOMMENDED
 from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
 
-HEAD = RECOMMENDED.replace(",", "|")
+HEAD = RECOMMENDED.replace(",", BY_HAND)
 JOBS = ((3, 4, 2), (4, 3, 1), (1, 8, 1), (1, 3, 1), (2, 2, 1))
 """(nodes, seconds, requested minutes) on four nodes: the third is backfilled beside the first."""
 
@@ -78,11 +78,13 @@ def test_a_run_goes_back_through_replay(
 
     def all_there() -> bool:
         export(counted, psv, capsys)
-        return psv.read_text().count("|COMPLETED|") == len(JOBS)
+        return psv.read_text().count(f"{BY_HAND}COMPLETED{BY_HAND}") == len(JOBS)
 
     wait_for(all_there, "slurmdbd to have written everything down")
 
-    rows = [dict(zip(HEAD.split("|"), line.split("|"), strict=True)) for line in lines_of(psv)]
+    rows = [
+        dict(zip(HEAD.split(BY_HAND), line.split(BY_HAND), strict=True)) for line in lines_of(psv)
+    ]
     assert {row["JobIDRaw"]: sorted(expand(row["NodeList"])) for row in rows} == {
         job: nodes for job, (_, nodes) in happened.items()
     }

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from shadowtime.slurmtext import fields, tres
 from shadowtime.slurmtext import times as slurm_times
 from shadowtime.slurmtext.job_id import JobId, parse_job_id, tasks_of
+from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.trace.sacct_requests import _NOTHING, _request
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.raw import MAX_AMOUNT, MAX_PROCS, MAX_TIME
@@ -166,7 +167,7 @@ def _values(
     ):  # fmt: skip
         if value > most:
             raise ValueError(f"the job's {name} is {value}, beyond {most}")
-    request_, _ = _request({**_NOTHING, **row})
+    request_, _ = _request({**_NOTHING, **row}, parse_line(row.get("submitline", "")))
     priority = fields.parse_count(get("priority"), "Priority")
     counts["request_unlimited"] += times * boundless
     counts["local_times_as_utc"] += times * ("-" in get("submit"))

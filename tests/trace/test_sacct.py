@@ -25,7 +25,7 @@ USUAL = {
     "priority": "1", "flags": "SchedMain", "reason": "None", "nnodes": "1", "reqcpus": "4",
     "ncpus": "4", "reqmem": "8G", "reqtres": "billing=4,cpu=4,mem=8G,node=1",
     "alloctres": "billing=4,cpu=4,mem=8G,node=1", "constraints": "", "reservation": "",
-    "nodelist": "n1", "jobname": "run.sh", "reqgres": "gpu:0",
+    "nodelist": "n1", "jobname": "run.sh", "reqgres": "gpu:0", "submitline": "", "licenses": "",
 }  # fmt: skip
 COLUMNS = RECOMMENDED.lower().split(",")
 
@@ -70,7 +70,8 @@ def test_the_command_asks_for_every_column_we_know_how_to_read() -> None:
     assert f"--format={RECOMMENDED}" in RECOMMENDED_COMMAND
     for flag in ("SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0", "-X", "-D", "-P", "--noconvert"):
         assert flag in RECOMMENDED_COMMAND.split()
-    assert RECOMMENDED.endswith("JobName")  # the name may hold the delimiter: it must be last
+    # Neither the first nor the last column has a line end in it.
+    assert RECOMMENDED.startswith("JobIDRaw") and RECOMMENDED.endswith("ExitCode")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=len)
@@ -283,7 +284,7 @@ def test_pipes_in_a_name_in_the_middle() -> None:
 def test_line_breaks_in_names() -> None:
     raw = parse(export({"jobname": "a\nb\n17\n"}, {"jobidraw": "101", "jobname": "c"}))
     assert raw["job_id"].tolist() == [100, 101]
-    assert raw.counts["names_joined"] == 2
+    assert raw.counts["names_joined"] == 3
     text = "JobID|JobName|Submit|Start|End|State|NCPUS\n7|a\nb|100|100|160|COMPLETED|4\n"
     assert job(parse(text))["run"] == 60
     text = "User|JobName|JobID|Submit|Start|End|State|NCPUS\nann|a\nb|7|100|100|160|CD|4\n"
@@ -390,7 +391,7 @@ def test_a_bad_row_is_refused_with_its_line_or_dropped(
 
 def test_a_line_that_breaks_off() -> None:
     text = export({}) + "101|101|c1|batch\n" + line(COLUMNS, jobidraw="102")
-    with pytest.raises(InputError, match="line 3: expected 29 columns, found 4"):
+    with pytest.raises(InputError, match="line 3: expected 30 columns, found 4"):
         parse(text)
     assert len(parse(text, bad_lines="drop")) == 2
 
@@ -434,7 +435,7 @@ def test_the_delimiter_in_several_texts_of_a_row(constraint: str, name: str) -> 
     """sbatch -C 'a|b' writes it into Constraints and SubmitLine, -J 'x|y' into two as well."""
     submitted = f"sbatch -C {constraint} -J {name} -N 2-3 job.sh a|b"
     job = {"constraints": constraint, "jobname": name, "submitline": submitted}
-    for columns in ([*COLUMNS, "submitline"], ["submitline", *COLUMNS], [*COLUMNS[:-1], "jobname"]):
+    for columns in (COLUMNS, COLUMNS[::-1], [*COLUMNS[:-2], "exitcode"]):
         head = "|".join(columns)
         raw = parse_sacct(
             f"{head}\n{line(columns, **job)}\n{line(columns, submitline='')}\n", name="x"

@@ -30,9 +30,17 @@ if TYPE_CHECKING:
 
 RECOMMENDED = (
     "JobIDRaw,JobID,Cluster,Partition,QOS,Account,User,Submit,Eligible,Start,End,ElapsedRaw,"
-    "Suspended,TimelimitRaw,State,ExitCode,Priority,Flags,Reason,NNodes,ReqCPUS,NCPUS,"
-    "ReqMem,ReqTRES,AllocTRES,Constraints,Reservation,NodeList,JobName"
+    "Suspended,TimelimitRaw,State,Priority,Flags,Reason,NNodes,ReqCPUS,NCPUS,"
+    "ReqMem,ReqTRES,AllocTRES,Constraints,Reservation,NodeList,JobName,SubmitLine,ExitCode"
 )
+"""The columns to export; the last one has no line end in it, as the first has none."""
+_EARLIER = RECOMMENDED.replace("State,", "State,ExitCode,").removesuffix(",SubmitLine,ExitCode")
+BETWEEN = "\x1f"
+"""The separator of exports that :mod:`shadowtime.slurmtext.sacct_export` wrote."""
+BY_HAND = "@3fa94c07@"
+"""The separator to ask sacct for where none can be drawn: nobody writes it by accident."""
+LONG = re.compile(r"\s*[A-Za-z]+(@[0-9a-f]{8,32}@)[A-Za-z]+")
+"""The beginning of a header with such a separator."""
 
 _XDMOD = (
     "jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,"
@@ -42,6 +50,7 @@ LAYOUTS: tuple[tuple[str, ...], ...] = tuple(
     tuple(names.lower().split(","))
     for names in (
         RECOMMENDED,
+        _EARLIER,
         _XDMOD,
         _XDMOD.replace("qos,", ""),
         _XDMOD.replace("qos,", "").replace("reqtres,alloctres", "reqgres,reqtres"),
@@ -87,6 +96,10 @@ def split_rows(text: str | bytes, *, path: str | None = None) -> Rows:
     >>> rows.columns, list(rows.each())
     (('jobid', 'state', 'jobname'), [(2, ['7', 'FAILED', 'a']), (3, ['8', 'COMPLETED', 'b|c'])])
     """
+    start = text[:4096]
+    long = LONG.match(start if isinstance(start, str) else start.decode("utf-8", "replace"))
+    if long is not None:
+        return _exact(text if isinstance(text, str) else text.decode("utf-8", "replace"), long[1])
     blocks = _blocks(text)
     begin: list[bytes] = []
     first = None
@@ -122,6 +135,32 @@ def split_rows(text: str | bytes, *, path: str | None = None) -> Rows:
     return _delimited(rest(first + 1), first + 2, delimiter, columns, trailing=trailing)
 
 
+def _exact(text: str, delimiter: str) -> Rows:
+    """The rows of an export whose delimiter is in no text: each has all of its fields.
+
+    A field may contain line ends, but not the first one: after the last line end in the last
+    field of a row the next row begins.
+    """
+    head, _, body = text.replace("\r\n", "\n").lstrip().partition("\n")
+    columns = tuple(name.strip().lower() for name in head.split(delimiter))
+
+    def rows() -> Iterator[Row]:
+        number, step = 2, len(columns) - 1
+        parts = body.rstrip("\n").split(delimiter) if body.strip() else []
+        first = parts[0] if parts else ""
+        for at in range(1, len(parts), step):
+            inner = parts[at : at + step]
+            last, more, following = inner[-1].rpartition("\n")
+            end = at + step >= len(parts)
+            fields = [first, *inner] if end else [first, *inner[:-1], last]
+            good = len(fields) == len(columns) and (end or more)
+            yield number, fields if good else f"expected {len(columns)} columns: is it cut off?"
+            number += sum(field.count("\n") for field in fields) + 1
+            first = following
+
+    return Rows(columns, pieces_of(rows(), len(columns)))
+
+
 def _blocks(text: str | bytes) -> Iterator[bytes]:
     """The text in blocks of whole lines: joined by line ends they are all of it, as UTF-8."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -147,7 +186,7 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
 
 
 def _delimiter(head: str) -> str:
-    return next((mark for mark in ("|", "\t", ";", ",") if mark in head), "|")
+    return next((mark for mark in (BETWEEN, "|", "\t", ";", ",") if mark in head), "|")
 
 
 def _layout(lines: list[str], first: int, delimiter: str, path: str | None) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ _READINGS = 5_000
 """No more readings of a line than this are compared: of a line with more, those in which the
 delimiters stand in few texts."""
 _SUBMITTED = re.compile(r"(?:\S*/)?(?:sbatch|salloc|srun|scrontab)(?:\s.*)?", re.DOTALL)
+_BEFORE_NAME = ("-J ", "-J", "job-name=", "job-name ", "/", " ")
 _FEATURES = re.compile(r"[\w.:+=*&|,()\[\]-]*[^&|,]")
 _ID = re.compile(r"\d+([_.+].*)?")
 
@@ -116,8 +117,10 @@ def _shares(extra: int, columns: int) -> Iterator[tuple[int, ...]]:
 def _agree(row: Mapping[str, str]) -> int:
     """What speaks for a reading of the free texts themselves."""
     line, features = row.get("submitline", "").strip(), row.get("constraints", "").strip()
+    name = row.get("jobname", "").strip()
     return (
         (not line or _SUBMITTED.fullmatch(line) is not None)
         + (not features or _FEATURES.fullmatch(features) is not None)
         + (not line or not features or features in line)
+        + any(f"{before}{name} " in f"{line} " for before in _BEFORE_NAME)
     )

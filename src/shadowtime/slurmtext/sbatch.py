@@ -44,6 +44,24 @@ _FLAGS = {
     "usage", "propagate", "pty", "label", "unbuffered", "multi-prog", "overlap", "exact",
 }  # fmt: skip
 """Options without a value, or with one only after an equals sign."""
+READ = frozenset((
+    "nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "gres", "gpus",
+    "gpus-per-node", "gpus-per-task", "cpus-per-gpu", "constraint", "exclusive", "contiguous",
+    "qos", "account", "reservation", "partition", "nodelist", "exclude", "licenses", "begin",
+    "nice", "time", "time-min", "array", "dependency", "hold", "requeue", "no-requeue", "uid",
+))  # fmt: skip
+"""Options that are modelled."""
+NO_EFFECT = frozenset((
+    "job-name", "chdir", "error", "input", "output", "open-mode", "comment", "admin-comment",
+    "extra", "wrap", "export", "export-file", "mail-type", "mail-user", "parsable", "quiet",
+    "verbose", "wait", "get-user-env", "propagate", "signal", "distribution", "clusters", "wckey",
+    "gid", "container", "container-id", "profile", "acctg-freq", "cpu-freq", "gpu-freq", "cpu-bind",
+    "gpu-bind", "mem-bind", "no-kill", "ignore-pbs", "kill-on-invalid-dep", "test-only", "pty",
+    "label", "unbuffered", "multi-prog", "overlap", "exact", "mpi", "help", "usage", "version",
+    "x11", "bell", "no-bell", "no-shell", "immediate", "kill-on-bad-exit", "task-prolog",
+    "task-epilog", "umask", "tres-bind",
+))  # fmt: skip
+"""Options that change neither when nor where a job runs; any other one is not modelled."""
 _SAME = {"tasks-per-node": "ntasks-per-node", "share": "oversubscribe", "workdir": "chdir"}
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _NOW = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -58,17 +76,18 @@ _DEPENDENCY = re.compile(r"(after\w*)((?::\d+(?:_\d+)?(?:\+\d+)?)+)", re.IGNOREC
 def parse_line(line: str) -> Mapping[str, str]:
     """Options by their long names, up to the script; flags are "".
 
-    Options of no meaning here are kept too; a line that no shell would take gives nothing.
+    Options of no meaning here are kept too. sacct's SubmitLine has the words as the shell left
+    them, without quotes: a line that no shell would take is cut at its blanks.
 
     Examples
     --------
     >>> dict(parse_line("sbatch -N2-4 -n 8 --gres=gpu:1 --exclusive -p a,b job.sh -N 9"))
     {'nodes': '2-4', 'ntasks': '8', 'gres': 'gpu:1', 'exclusive': '', 'partition': 'a,b'}
     """
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return {}
+    words = line.split()
+    if "'" in line or '"' in line or "\\" in line:
+        with suppress(ValueError):
+            words = shlex.split(line)
     if words and not words[0].startswith("-"):
         words = words[1:]  # the command, wherever it lies
     found: dict[str, str] = {}
@@ -95,6 +114,31 @@ def parse_line(line: str) -> Mapping[str, str]:
                 break
             found[_SHORT_FLAGS.get(letter, letter)] = ""
     return found
+
+
+def not_modelled(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The options that may decide and are not modelled, by name.
+
+    Examples
+    --------
+    >>> not_modelled(parse_line("sbatch -N 2 --switches=1 -o x --exclusive=user a.sh"))
+    ('exclusive=user', 'switches')
+    """
+    found = {name for name in options if name not in READ and name not in NO_EFFECT}
+    if options.get("exclusive", "") not in ("", "exclusive"):
+        found.add(f"exclusive={options['exclusive'][:20]}")
+    return tuple(sorted(found))
+
+
+def deciding(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The options that may decide when and where a job runs.
+
+    Examples
+    --------
+    >>> deciding(parse_line("sbatch -N 2 -J x --switches=1 -o x a.sh"))
+    (('nodes', '2'), ('switches', '1'))
+    """
+    return tuple((name, value) for name, value in options.items() if name not in NO_EFFECT)
 
 
 def apply_options(options: Mapping[str, str], request: Request) -> Request:

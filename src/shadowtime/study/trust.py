@@ -195,6 +195,15 @@ RULES: tuple[Rule, ...] = (
         reason="each partition is a separate machine: replay them one by one",
     ),
     Rule(
+        name="not_modelled",
+        topic="options not modelled",
+        kind="cause",
+        measures="core-hours of jobs submitted with an option that is not modelled",
+        good=0.01,
+        fair=0.1,
+        reason="they run as if it were not there: doctor names the options",
+    ),
+    Rule(
         name="offered_load",
         topic="load",
         kind="cause",

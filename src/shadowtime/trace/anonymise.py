@@ -5,8 +5,9 @@ Rules
 Users, accounts, job names and reservations are replaced wherever they stand: in jobs, associations,
 shares, reservations, events, and in the lists of a partition. A QOS keeps its name unless it is
 also that of a user or an account. ``root`` stays, as Slurm's tree begins with it. Free texts
-(comments, reasons, descriptions, submit lines) are left out, and so are the settings that name
-hosts, users, paths or programs. Names of nodes, partitions and features stay.
+(comments, reasons, descriptions) are left out, of submissions all but the options that decide, and
+so are the settings that name hosts, users, paths or programs. Names of nodes, partitions and
+features stay.
 A hash is HMAC-SHA256 with a key that only its owner has: without it, names cannot be guessed by
 trial.
 """
@@ -24,7 +25,9 @@ from pathlib import Path
 from shadowtime.errors import UsageError
 from shadowtime.private import open_plain
 from shadowtime.slurmtext.fields import lines_of
-from shadowtime.trace.pulled_days import records
+from shadowtime.slurmtext.sacct_export import fields_of, rewritten
+from shadowtime.slurmtext.sacct_rows import BETWEEN
+from shadowtime.slurmtext.sbatch import deciding, parse_line
 
 _KEPT = {"", "root", "(null)", "all", "none", "n/a"}
 _NAMES = {"user", "account", "parentname", "jobname", "reservation"}
@@ -39,6 +42,10 @@ _LISTS = re.compile(
     r"\b(Users|Accounts|Groups|AllowAccounts|DenyAccounts|AllowGroups|AllowQos|DenyQos|QoS|"
     r"ReservationName|Owner)=(\S*)"
 )
+_KEPT_LINE = re.compile(
+    r"\s*(NodeName|PartitionName|NodeSet|SwitchName|Name|Include)\b", re.IGNORECASE
+)
+"""Lines of slurm.conf and its like that describe the machine."""
 _FREE = re.compile(r"\s\b(?:(?:Reason|Comment|Extra)=.*|(?:OS|NodeAddr)=.*?(?=\s+[A-Z]\w*=|$))")
 """Free texts come last in a record and may contain anything, even what looks like a key."""
 
@@ -113,6 +120,9 @@ def anonymise(file: str, text: str, names: Names) -> str:
     if file == "config.txt":
         kept = [line for line in lines_of(text) if not _is_private(line)]
         return "".join(f"{line}\n" for line in kept)
+    if file.endswith(".conf"):
+        kept = [line for line in lines_of(text) if _KEPT_LINE.match(line) or not _is_private(line)]
+        return "".join(f"{_record(line, names)}\n" for line in kept)
     if file in ("nodes.txt", "partitions.txt", "reservations.txt"):
         return "".join(f"{_record(line, names)}\n" for line in lines_of(text))
     return _table(file, text, names)
@@ -124,19 +134,27 @@ def _is_private(line: str) -> bool:
 
 
 def _jobs(text: str, names: Names) -> str:
-    head, _, body = text.partition("\n")
+    head, *rows = lines_of(rewritten(text, path="sacct"))
     lines = [head]
-    for fields, _ in records(text, path="sacct") if body.strip() else ():
+    for fields in fields_of(head, rows):
         if not fields:
             names.unread += 1
             continue
-        lines.append(
-            "|".join(  # why a job waited is one of Slurm's own words, not a text
-                value if column == "reason" else _field(column, value, names)
-                for column, value in fields.items()
-            )
-        )
+        lines.append(BETWEEN.join(_job_field(name, text, names) for name, text in fields.items()))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _job_field(column: str, value: str, names: Names) -> str:
+    """Why a job waited is one of Slurm's own words; of submissions the options that decide stay."""
+    if column == "submitline":
+        words = {"account": names.person, "qos": names.qos, "reservation": names.word}
+        kept = [
+            f"--{name}={words.get(name, str)(given)}" if given else f"--{name}"
+            for name, given in deciding(parse_line(value))
+            if name != "uid"
+        ]
+        return " ".join(["sbatch", *kept]) if kept else ""
+    return value if column == "reason" else _field(column, value, names)
 
 
 def _record(line: str, names: Names) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -25,7 +24,7 @@ from shadowtime.trace.site_commands import DAYS, day_command, days_between, site
 from shadowtime.trace.site_folder import JOBS, read_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from shadowtime.cluster.site import Site
@@ -71,11 +70,17 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
         "flurries": _flurries(workload),
         "machine_changes": _changes(site, workload),
         "not_expressed": [
-            {"reason": one.reason, "runs": one.runs, "jobs": len(one.jobs), "ids": list(one.jobs)}
+            {
+                "reason": one.reason,
+                "runs": one.runs,
+                "jobs": len(one.jobs),
+                "core_share": core_share(workload, one.jobs),
+                "ids": list(one.jobs),
+            }
             for one in beyond
         ],
         "ignored": dict(site.ignored),
-        "notes": [*site.notes, *_usage_note(folder, workload)],
+        "notes": list(site.notes),
         "remarks": [
             {"check": one.check, "text": one.text}
             for one in remarks(_ran(workload), cluster=site.as_nodes())
@@ -88,6 +93,12 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     else:
         found["verdict"] = FINE
     return found
+
+
+def core_share(workload: Workload, jobs: Sequence[int]) -> float:
+    """The share of the core-hours of all jobs."""
+    work = (workload.effective_run * workload.procs).astype(float)
+    return float(work[np.isin(workload.job_id, jobs)].sum() / max(work.sum(), 1.0))
 
 
 def _ran(workload: Workload) -> Workload:
@@ -120,7 +131,11 @@ def _missing(folder: Path, today: date) -> Iterator[dict[str, str]]:
     for command in site_commands(since):
         names = (command.file, *others.get(command.file, ()))
         in_conf = alone and command.file in ("nodes.txt", "partitions.txt", "config.txt")
-        if not in_conf and not any((folder / name).is_file() for name in names):
+        if (
+            not command.optional
+            and not in_conf
+            and not any((folder / name).is_file() for name in names)
+        ):
             yield {"file": command.file, "what": command.what, "command": command.line}
     if not any((folder / name).is_file() for name in JOBS):
         yield {
@@ -197,25 +212,12 @@ def _heterogeneous(folder: Path) -> list[Unexpressed]:
     if not path.is_file():
         return []
     text = path.read_bytes().decode("utf-8", "replace")
-    ids = {int(one) for one in re.findall(r"^(\d{1,15})\|\d{1,15}\+\d{1,6}\|", text, re.MULTILINE)}
+    ids = {
+        int(one)
+        for one in re.findall(r"^(\d{1,15})[|\x1f]\d{1,15}\+\d{1,6}[|\x1f]", text, re.MULTILINE)
+    }
     reason = "is part of a heterogeneous job: its parts start apart from each other"
     return [Unexpressed(reason=reason, runs=True, jobs=tuple(sorted(ids)))] if ids else []
-
-
-def _usage_note(folder: Path, workload: Workload) -> list[str]:
-    """Report usage that was queried long after the log begins."""
-    try:
-        text = json.loads((folder / "pull.json").read_text())["files"]["sshare.txt"]
-        asked = datetime.fromisoformat(text).timestamp()
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    late = asked - (workload.epoch or 0)
-    if workload.epoch is None or late < 86400:
-        return []
-    return [
-        f"usage (sshare.txt) was asked for {late / 86400:.0f} days after the log begins: it holds "
-        "usage by the log's own jobs"
-    ]
 
 
 def _stamp(workload: Workload, seconds: int) -> str | None:
@@ -322,6 +324,8 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
 
 
 def _runs_without(request: Request) -> str:
+    if request.beyond:
+        return f"was submitted with {', '.join(f'--{one}' for one in request.beyond)}: left out"
     if request.contiguous and not in_a_row(request):
         return "asks for contiguous nodes beside nodes it names: that is left out"
     if left_out(request):

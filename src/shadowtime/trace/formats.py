@@ -112,7 +112,9 @@ def _swf(data: bytes, how: Reading) -> RawTrace:
 SACCT = Format(
     name="sacct",
     summary="Slurm accounting records: sacct --parsable2, with or without a header",
-    recognises=lambda file: "|" in file.line,
+    recognises=lambda file: (
+        re.search(r"[|\x1f]|^\s*[A-Za-z]+@[0-9a-f]{8,}@", file.line) is not None
+    ),
     parse=lambda data, how: parse_sacct(
         data, **how.only("bad_lines", "tz", "cluster", "unlimited")
     ),

@@ -19,7 +19,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.slurmtext.sacct_columns import BadRows
-from shadowtime.slurmtext.sacct_rows import RECOMMENDED, split_rows
+from shadowtime.slurmtext.sacct_rows import BY_HAND, RECOMMENDED, split_rows
 from shadowtime.slurmtext.sacct_texts import BadRow, Piece
 from shadowtime.trace._bytes import load, stem
 from shadowtime.trace.sacct_jobs import PLACE, SacctJobs, column_places
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 RECOMMENDED_COMMAND = f"""\
 SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 sacct -a -X -D -P --noconvert -S now-30days -E now \\
-  --format={RECOMMENDED} > jobs.psv
+  --delimiter={BY_HAND} --format={RECOMMENDED} > jobs.psv
 """
 """What to run on the cluster: once, for a bounded time, never in a loop (others need slurmdbd)."""
 
@@ -358,6 +358,7 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
             "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
             "nodes": column["nodes"],
             "node_list": column["node_list"],
+            **_billing(read, column["asked"]),
             # Which pass started each job and what it waited for, where these were exported.
             **({"started_by": column["started_by"]} if "flags" in read.place else {}),
             **({"pending_reason": column["pending_reason"]} if "reason" in read.place else {}),
@@ -375,6 +376,12 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
         },
         epoch=origin,
     )  # fmt: skip
+
+
+def _billing(read: SacctJobs, asked: Ints) -> dict[str, Ints]:
+    """What a second of each job is charged, where the site has billing."""
+    each = np.array([one.tres.get("billing", UNKNOWN) for one in read.asked.each], np.int64)
+    return {"billing": each[asked]} if bool((each[asked] >= 0).any()) else {}
 
 
 def _used(known: Mapping[int, int], labels: Ints, procs: Ints) -> Ints:

@@ -15,12 +15,13 @@ named rules that count the jobs they touched:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.cluster.amounts import is_amount
+from shadowtime.errors import ClusterError
 from shadowtime.slurmtext import fields, sbatch, tres
 from shadowtime.slurmtext.sacct_columns import Known, KnownRows
 from shadowtime.slurmtext.sbatch import parse_line
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes", "reqnodes",
         "reqmem", "constraints", "partition", "qos", "account", "reservation",
-        "submitline")  # fmt: skip
+        "licenses")  # fmt: skip
 AMOUNTS = ("procs", "requested_procs", "nodes", "memory", "gpus")
 _NOTHING = dict.fromkeys(READ, "")
 _BEYOND = MAX_AMOUNT + 1
@@ -57,6 +58,8 @@ class Asked:
     """procs, requested_procs, nodes, memory and gpus, in the order of :data:`AMOUNTS`."""
     request: Request | None
     rules: tuple[str, ...]
+    options: Mapping[str, str]
+    """Those of its submission that may decide."""
     trouble: str = ""
     """Why there is no request: the row is bad, but other fields are looked at before."""
 
@@ -66,7 +69,15 @@ class SacctRequests:
 
     def __init__(self, place: Mapping[str, int]) -> None:
         self.read = [name for name in READ if name in place]
-        self.known = KnownRows(self._find)
+        self.known = KnownRows(self._row)
+        self.said: list[tuple[dict[str, str], Mapping[str, int], tuple[int, ...]]] = []
+        """What the columns ``read`` say, each once: texts, the TRES list and the amounts."""
+        self.line = Known(self._line)
+        self.options: dict[tuple[tuple[str, str], ...], int] = {}
+        """The options of submissions that may decide, each set once."""
+        self.option_sets: list[dict[str, str]] = []
+        self.pairs: dict[int, int] = {}
+        """Both together: the place in ``each``."""
         self.each: list[Asked] = []
         self.amounts = np.zeros((len(AMOUNTS), 0), np.int64)
         """The amounts of each, no larger than what is beyond all bounds."""
@@ -82,13 +93,20 @@ class SacctRequests:
         self.rows = 0
 
     def find(self, spans: Sequence[Texts], get: Callable[[str], Texts]) -> Ints:
-        """The place in ``each`` of what every row says in the columns ``read``; ``spans`` are
-        these, neighbours as one."""
+        """The place in ``each`` of what every row says in the columns ``read``, which ``spans``
+        are, neighbours as one, and in its SubmitLine."""
 
         def texts(rows: Ints) -> Iterable[tuple[str, ...]]:
             return zip(*(get(name)[rows] for name in self.read), strict=True)
 
-        found = self.known.column(spans, texts)
+        pairs = (self.known.column(spans, texts) << 32) + self.line.column(get("submitline"))
+        different, first, where = np.unique(pairs, return_index=True, return_inverse=True)
+        places = np.empty(len(different), np.int64)
+        for at in np.argsort(first).tolist():  # as they turn up
+            pair = int(different[at])
+            if pair not in self.pairs:
+                self.pairs[pair] = self._find(pair >> 32, pair & 0xFFFFFFFF)
+            places[at] = self.pairs[pair]
         if len(self.number) < len(self.each):
             # What is beyond all bounds is only distinguished from what is not: the row is bad.
             new = [[min(amount, _BEYOND) for amount in one.amounts]
@@ -97,7 +115,37 @@ class SacctRequests:
             more = np.full(len(new), UNKNOWN, np.int64)
             self.number = np.concatenate([self.number, more])
             self.trouble = np.array([bool(one.trouble) for one in self.each])
-        return found
+        return places[where]
+
+    def _row(self, texts: tuple[str, ...]) -> int:
+        row = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
+        got, asked = tres.parse_tres(row["alloctres"]), tres.parse_tres(row["reqtres"])
+        procs = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
+        wanted = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
+        nodes = fields.parse_count(row["nnodes"] or row["allocnodes"], "NNodes")
+        memory = got.get("mem") or asked.get("mem") or UNKNOWN
+        if memory < 0:
+            memory = fields.parse_reqmem(row["reqmem"], max(procs, wanted), nodes)
+        gpus = tres.gpus_of(got or asked) if got or asked else UNKNOWN
+        self.said.append((row, got or asked, (procs, wanted, nodes, memory, gpus)))
+        return len(self.said) - 1
+
+    def _line(self, text: str) -> int:
+        options = sbatch.deciding(parse_line(text))
+        if options not in self.options:
+            self.options[options] = len(self.options)
+            self.option_sets.append(dict(options))
+        return self.options[options]
+
+    def _find(self, said: int, line: int) -> int:
+        row, held, amounts = self.said[said]
+        options = self.option_sets[line]
+        try:
+            request, rules = _request(row, options)
+            self.each.append(Asked(row, held, amounts, request, rules, options))
+        except ValueError as error:
+            self.each.append(Asked(row, held, amounts, None, (), options, str(error)))
+        return len(self.each) - 1
 
     def new(self, found: Ints) -> list[int]:
         """Those of ``found`` that no row taken in so far has, as they turn up; now one has."""
@@ -119,21 +167,19 @@ class SacctRequests:
         begin, cancelled, array, task, throttle, nice, _, least, requeue = table
         begin[:], nice[:], least[:], requeue[:] = UNKNOWN, 0, UNKNOWN, 1
         cancelled[:], array[:], task[:], throttle[:] = left, ids.array, ids.task, ids.throttle
-        if "submitline" in self.read:
-            for row, place in enumerate(found.tolist()):
-                line = self.each[place].row["submitline"]
-                if line:
-                    options = parse_line(line)
-                    begin[row] = sbatch.begin_of(options, int(submit[row]))
-                    throttle[row] = sbatch.throttle_of(options) or throttle[row]
-                    nice[row] = sbatch.nice_of(options)
-                    least[row] = sbatch.least_time_of(options)
-                    requeue[row] = int("no-requeue" not in options)
-                    kinds, either = sbatch.dependencies_of(options)
-                    self.dependencies += [
-                        Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
-                        for kind, on in kinds
-                    ]
+        submitted = np.array([bool(one.options) for one in self.each], bool)[found]
+        for row in np.flatnonzero(submitted).tolist():
+            options = self.each[found[row]].options
+            begin[row] = sbatch.begin_of(options, int(submit[row]))
+            throttle[row] = sbatch.throttle_of(options) or throttle[row]
+            nice[row] = sbatch.nice_of(options)
+            least[row] = sbatch.least_time_of(options)
+            requeue[row] = int("no-requeue" not in options)
+            kinds, either = sbatch.dependencies_of(options)
+            self.dependencies += [
+                Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
+                for kind, on in kinds
+            ]
         self.rows += len(found)
 
     def requests(self, found: Ints, table: Ints, origin: int) -> Requests:
@@ -159,27 +205,9 @@ class SacctRequests:
         hosts = "" if hosts in (*_NONE, "None assigned") else hosts
         return self.lists.setdefault(hosts, len(self.lists))
 
-    def _find(self, texts: tuple[str, ...]) -> int:
-        row = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
-        got, asked = tres.parse_tres(row["alloctres"]), tres.parse_tres(row["reqtres"])
-        procs = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
-        wanted = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
-        nodes = fields.parse_count(row["nnodes"] or row["allocnodes"], "NNodes")
-        memory = got.get("mem") or asked.get("mem") or UNKNOWN
-        if memory < 0:
-            memory = fields.parse_reqmem(row["reqmem"], max(procs, wanted), nodes)
-        gpus = tres.gpus_of(got or asked) if got or asked else UNKNOWN
-        amounts = (procs, wanted, nodes, memory, gpus)
-        try:
-            request, rules = _request(row)
-            self.each.append(Asked(row, got or asked, amounts, request, rules))
-        except ValueError as error:
-            self.each.append(Asked(row, got or asked, amounts, None, (), trouble=str(error)))
-        return len(self.each) - 1
 
-
-def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
-    """The request behind a row, and the rules that were needed for it."""
+def _request(row: Mapping[str, str], options: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
+    """The request behind a row and its submission, and the rules that were needed for it."""
     asked, got = tres.parse_tres(row["reqtres"]), tres.parse_tres(row["alloctres"])
     cpus = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
     given = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
@@ -200,14 +228,22 @@ def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
         qos=_plain(row["qos"]),
         account=_plain(row["account"]),
         reservation=_plain(row["reservation"]),
-        amounts=tuple((name, n) for name, n in asked.items() if is_amount(name)),
+        amounts=_licences(row["licenses"])
+        or tuple((name, n) for name, n in asked.items() if is_amount(name)),
     )
-    if row["submitline"].strip():
-        submitted = sbatch.apply_options(parse_line(row["submitline"]), request)
+    if options:
+        submitted = sbatch.apply_options(options, request)
         if submitted != request:
             rules.append("options_from_line")
-        request = submitted
+        request = replace(submitted, beyond=sbatch.not_modelled(options))
     return request, tuple(rules)
+
+
+def _licences(text: str) -> tuple[tuple[str, int], ...]:
+    try:
+        return tuple(tres.parse_licences(text).items())
+    except ClusterError:  # alternatives, a:1|b:2
+        return ()
 
 
 def _memory(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from shadowtime.slurmtext.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext.sacct_rows import BETWEEN, BY_HAND, RECOMMENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ class SiteCommand:
     mark: str = ""
     what: str = ""
     """What a simulation lacks without the file."""
+    optional: bool = False
+    """Many sites have no such file, or nothing depends on it."""
 
     @property
     def accounting(self) -> bool:
@@ -123,11 +125,38 @@ def site_commands(since: date) -> tuple[SiteCommand, ...]:
             mark="Account|",
             what="usage at the beginning of the log: fair-share begins with none",
         ),
+        SiteCommand(file="sprio.txt", argv=("sprio", "-l"), optional=True),
+        SiteCommand(file="sdiag.txt", argv=("sdiag",), optional=True),
     )  # fmt: skip
 
 
-def day_command(day: date, *, today: date) -> SiteCommand:
+CONFIGURATION = ("slurm.conf", "gres.conf", "topology.conf")
+"""Slurm's own files beside what slurm.conf includes."""
+
+
+def conf_command(file: str, folder: str = "/etc/slurm") -> SiteCommand:
+    """Copies a file of Slurm's configuration.
+
+    Examples
+    --------
+    >>> conf_command("gres.conf").argv
+    ('cat', '/etc/slurm/gres.conf')
+    """
+    what = {"gres.conf": "which GPUs are near which socket", "topology.conf": "the switches"}
+    return SiteCommand(
+        file=file.rpartition("/")[2],
+        argv=("cat", file if file.startswith("/") else f"{folder}/{file}"),
+        what=what.get(file, "node sets, and the text that deploy changes"),
+        optional=True,
+    )
+
+
+def day_command(
+    day: date, *, today: date, columns: str = RECOMMENDED, delimiter: str = BY_HAND
+) -> SiteCommand:
     """The sacct of one day: every job that waited or ran on it.
+
+    ``delimiter`` should be drawn: users write the usual one into names and constraints.
 
     Examples
     --------
@@ -139,9 +168,9 @@ def day_command(day: date, *, today: date) -> SiteCommand:
         file=f"{DAYS}/{day.isoformat()}.psv",
         argv=(
             "sacct", "-a", "-X", "-D", "-P", "--noconvert", "-S", f"{day.isoformat()}T00:00:00",
-            "-E", end, f"--format={RECOMMENDED}",
+            "-E", end, f"--delimiter={delimiter}", f"--format={columns}",
         ),
-        mark=RECOMMENDED.replace(",", "|"),
+        mark=columns.replace(",", BETWEEN),
         what="the jobs",
     )  # fmt: skip
 

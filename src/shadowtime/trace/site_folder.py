@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,10 +60,13 @@ def read_site(
     ``release``: "eligible" lets a job be considered from the moment the log says it was eligible,
     which stands for begin times, dependencies and holds; "asked" takes --begin and --dependency
     instead, where they are known. ``submits``: what submits.psv says of a job's options is used.
-    Jobs cancelled while they waited stay in the log until then. ``switches`` are those of
-    :func:`shadowtime.workload.clean.clean`.
+    Jobs cancelled while they waited stay in the log until then. Usage is that at the beginning of
+    the log where pull.json tells when it was asked for (:mod:`shadowtime.trace.usage_before`).
+    ``switches`` are those of :func:`shadowtime.workload.clean.clean`.
     """
-    from shadowtime.trace.site_fit import fit_to_site  # a log that is no folder needs neither
+    # A log that is no folder needs none of these.
+    from shadowtime.trace.site_fit import fit_to_site
+    from shadowtime.trace.usage_before import usage_before
 
     if release not in ("eligible", "asked"):
         raise UsageError(f"release must be eligible or asked, not {release!r}")
@@ -78,7 +83,19 @@ def read_site(
         workload, known = with_submits(
             workload, read_text(here / SUBMITS), path=str(here / SUBMITS)
         )
-    return fit_to_site(site, workload, release=release, known=known)
+    site, workload = fit_to_site(site, workload, release=release, known=known)
+    at = pulled_at(here, "sshare.txt")
+    site, note = usage_before(site, workload, at) if at is not None else (site, "")
+    return (site.replace(notes=(*site.notes, note)) if note else site), workload
+
+
+def pulled_at(folder: Path, file: str) -> float | None:
+    """When `pull` fetched a file, in seconds since 1970; None where nothing tells it."""
+    try:
+        text = json.loads((folder / "pull.json").read_text())["files"][file]
+        return datetime.fromisoformat(text).timestamp()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload, AnyArray]:

@@ -14,6 +14,7 @@ import numpy as np
 from shadowtime.errors import InputError, UsageError
 from shadowtime.types import NO_LIMIT, UNKNOWN
 from shadowtime.workload.fit import fit
+from shadowtime.workload.never_ran import drawn_runs
 from shadowtime.workload.raw import (
     KEPT,
     MAX_AMOUNT,
@@ -80,8 +81,9 @@ def clean(
         ``drop`` drops them in any log; ``keep`` takes the parts instead of the summaries, each
         submitted when the one before it ended.
     negative_submit : submit < 0 is dropped.
-    cancelled : status 5 and run <= 0. ``queue-until-cancel`` keeps such a job with its request as
-        run time and the moment of its cancellation in ``extra["cancel_at"]`` (-1 elsewhere).
+    cancelled : status 5 and run <= 0. ``queue-until-cancel`` keeps such a job with the moment of
+        its cancellation in ``extra["cancel_at"]`` (-1 elsewhere) and a run time drawn from those of
+        its user and kind (:func:`shadowtime.workload.never_ran.drawn_runs`).
     no_run : run <= 0 otherwise. In SWF 0 means under half a second: ``one-second`` keeps those.
     no_procs : processors are those allocated, else those requested (``procs_field`` turns that
         round); neither is dropped. ``procs_per_node`` rounds up to whole nodes.
@@ -149,7 +151,9 @@ def clean(
     queued = np.zeros(len(raw), bool)
     if cancelled == "queue-until-cancel":
         queued = never & log.kept & (raw["wait"] >= 0) & (request > 0)
-        run = np.where(queued, request, run)
+        if queued.any():
+            wide, _ = _first_known(raw, "procs", "requested_procs", procs_field)
+            run = drawn_runs(queued, user=raw["user"], procs=wide, request=request, run=run)
         log.counts["cancelled_queued"] = int(queued.sum())
         never &= ~queued
     log.drop("cancelled", never, refuse=cancelled == "refuse")

@@ -68,6 +68,8 @@ class Request:
     excluded: tuple[str, ...] = ()
     amounts: tuple[tuple[str, int], ...] = ()
     """What it takes of what is counted over the whole site (cluster/amounts.py)."""
+    beyond: tuple[str, ...] = ()
+    """Options of its submission that are not modelled: it runs as if they were not there."""
     counts: bool = field(default=True, repr=False)
     """False for a further part of a job that is written as several: limits count its amounts but
     no other job."""

@@ -27,7 +27,8 @@ RULES: dict[str, str] = {
     "summary_dropped": "summary lines of jobs whose parts are kept",
     "negative_submit_dropped": "jobs without a submission time",
     "cancelled_dropped": "jobs cancelled before they started (status 5, no run time)",
-    "cancelled_queued": "jobs cancelled before they started, kept in the queue until then",
+    "cancelled_queued": "jobs cancelled before they started, kept in the queue until then; "
+    "where they start before, for a run drawn from those of their user and kind",
     "no_run_dropped": "jobs without a run time (<= 0)",
     "no_run_one_second": "jobs with run time 0, taken as one second",
     "no_procs_dropped": "jobs without a number of processors",

@@ -16,6 +16,7 @@ from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.study.site.replay import SiteReplay, replay_site
 from shadowtime.study.site.trials import Repeats, predicted
+from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
@@ -24,9 +25,9 @@ FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "
 recorded = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
 
 
-def replayed(name: str, phases: int = 2) -> SiteReplay:
-    """A recording under Slurm's own scheduler."""
-    site, jobs = read_site(FOLDER / name)
+def replayed(name: str, place: Path, phases: int = 2) -> SiteReplay:
+    """A recording, from what a site can export, under Slurm's own scheduler."""
+    site, jobs = read_site(strip(FOLDER / name, place / name))
     return replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=phases))
 
 
@@ -98,9 +99,9 @@ def test_the_range_holds_every_run_and_no_negative_wait() -> None:
 
 @recorded
 @pytest.mark.parametrize("name", ["A", "B2", "E2", "J", "L2"])
-def test_recordings_lie_in_their_ranges(name: str) -> None:
+def test_recordings_lie_in_their_ranges(name: str, tmp_path: Path) -> None:
     """Nine of ten groups of a recording are in the range of one run."""
-    found = replayed(name)
+    found = replayed(name, tmp_path)
     within = [row.within for row in found.groups]
     assert sum(within) >= 0.9 * len(within)
     assert {row.by for row in found.groups} == {"all", "partition", "account", "qos", "size"}
@@ -110,9 +111,9 @@ def test_recordings_lie_in_their_ranges(name: str) -> None:
 
 
 @recorded
-def test_a_replay_of_another_scheduler_is_not_trusted() -> None:
+def test_a_replay_of_another_scheduler_is_not_trusted(tmp_path: Path) -> None:
     """B2 did not run first come, first served, and the verdict shows it."""
-    site, jobs = read_site(FOLDER / "B2")
+    site, jobs = read_site(strip(FOLDER / "B2", tmp_path / "B2"))
     other = site.replace(config={**site.config, "SchedulerType": "sched/builtin"})
     found = replay_site(jobs, other, SlurmPolicy(), repeats=Repeats(phases=2))
     assert found.trust.grade == "poor"
@@ -120,7 +121,18 @@ def test_a_replay_of_another_scheduler_is_not_trusted() -> None:
 
 
 @recorded
-def test_the_same_replay_gives_the_same_numbers() -> None:
-    first, second = replayed("A"), replayed("A")
+def test_the_same_replay_gives_the_same_numbers(tmp_path: Path) -> None:
+    first, second = replayed("A", tmp_path / "a"), replayed("A", tmp_path / "b")
     assert [row.as_dict() for row in first.groups] == [row.as_dict() for row in second.groups]
     assert replace(first.groups[0], jobs=1) != first.groups[0]
+
+
+@recorded
+def test_jobs_cancelled_in_the_queue_are_told_apart(tmp_path: Path) -> None:
+    """Some of J's would have started: how many, how much of the work, and what depends on it."""
+    found = replayed("J", tmp_path)
+    gone = found.cancelled
+    assert gone is not None and gone.jobs >= gone.started > 0
+    assert 0 < gone.core_share < 0.1 and -0.2 < gone.sensitivity < 1
+    assert found.as_dict()["cancelled"]["jobs"] == gone.jobs
+    assert replayed("A", tmp_path).cancelled is None

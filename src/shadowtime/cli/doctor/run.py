@@ -106,7 +106,8 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
         [
             (
                 one["jobs"],
-                f"{one['reason']}{'' if one['runs'] else ' (never starts)'}: {_ids(one['ids'])}",
+                f"{one['reason']} ({one['core_share']:.1%} of the core-hours"
+                f"{'' if one['runs'] else ', never starts'}): {_ids(one['ids'])}",
             )
             for one in found["not_expressed"]
         ],

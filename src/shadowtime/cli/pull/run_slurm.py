@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,15 @@ from shadowtime.errors import UsageError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.pull import PullError, ask_folder, ask_slurm, pull
 from shadowtime.printable import printable
+from shadowtime.slurmtext.sacct_export import columns_for
+from shadowtime.slurmtext.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext.version import installed_version
 from shadowtime.trace.anonymise import Names, key_path, load_key
 from shadowtime.trace.site_commands import (
+    CONFIGURATION,
     DAYS,
     ENVIRONMENT,
+    conf_command,
     day_command,
     days_between,
     site_commands,
@@ -61,10 +67,10 @@ def pull_site(
         if source or anonymise:
             raise UsageError("--print only prints: use --from and --anonymise when its files exist")
         click.echo(f"mkdir -p {DAYS}")
-        for one in site_commands(first):
-            click.echo(one.line)
+        for one in (*site_commands(first), *map(conf_command, CONFIGURATION)):
+            click.echo(f"{one.line} || rm {one.file}" if one.optional else one.line)
         for day in days_between(first, last):
-            click.echo(day_command(day, today=today).line)
+            click.echo(day_command(day, today=today, delimiter=drawn_delimiter()).line)
         note(
             "run these commands in an empty folder there, then here: "
             f"shadowtime pull slurm --from THAT -o {folder}"
@@ -88,12 +94,15 @@ def _pull(
     if source and Path(source).resolve() == folder.resolve():
         raise UsageError("--from and --output are the same folder: give another one to write to")
     env = {**os.environ, **ENVIRONMENT}
-    ask = (
-        ask_folder(Path(source))
-        if source
-        else ask_slurm(Commands(timeout=PATIENCE, env=env), datetime.now)
-    )
-    done = pull(folder, since=since, until=until, today=today, ask=ask, names=names, tell=note)
+    if source:
+        ask, columns = ask_folder(Path(source)), RECOMMENDED
+    else:
+        ask = ask_slurm(Commands(timeout=PATIENCE, env=env), datetime.now)
+        columns = columns_for(installed_version("sacct"))
+    done = pull(
+        folder, since=since, until=until, today=today, ask=ask, names=names, tell=note,
+        columns=columns, delimiter=drawn_delimiter(),
+    )  # fmt: skip
     if done.left_out:
         note(f"{done.left_out} lines were omitted because the position of their names is unknown")
     if anonymise:
@@ -102,6 +111,11 @@ def _pull(
         kept = f"{len(done.files)} files were fetched and are kept in {folder}"
         raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to resume")
     click.echo(printable(_summary(folder, done)))
+
+
+def drawn_delimiter() -> str:
+    """A separator that nobody can have written into a job: it is drawn when it is needed."""
+    return f"@{secrets.token_hex(8)}@"
 
 
 def _summary(folder: Path, done: Pulled) -> str:

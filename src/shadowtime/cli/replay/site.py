@@ -128,6 +128,13 @@ def _show(found: SiteReplay) -> None:
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
         causes = why_never(found.simulated, found.workload, found.site, window=found.window)
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
+    gone = found.cancelled
+    if gone is not None and gone.started:
+        head.append(
+            f"\n{tables.count(gone.jobs, 'job')} were cancelled while they waited: "
+            f"{gone.started:.0f} of them start before, for drawn times ({gone.core_share:.1%} of "
+            f"the core-hours); to their limits, waits would change by {gone.sensitivity:+.0%}"
+        )
     verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         verdict.append(f" {found.trust.meaning}\n"),

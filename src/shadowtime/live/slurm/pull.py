@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import InputError, UsageError
 from shadowtime.live.port import PortError
 from shadowtime.private import locked, write_result
+from shadowtime.slurmtext.conf import conf_lines, parse_config
+from shadowtime.slurmtext.sacct_export import join_days, rewritten
+from shadowtime.slurmtext.sacct_rows import BY_HAND, RECOMMENDED
 from shadowtime.trace.anonymise import Names, anonymise
-from shadowtime.trace.pulled_days import join_days
 from shadowtime.trace.site_commands import (
+    CONFIGURATION,
     DAYS,
     SiteCommand,
+    conf_command,
     day_command,
     days_between,
     site_commands,
@@ -96,6 +100,8 @@ def pull(
     ask: Ask,
     names: Names | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    columns: str = RECOMMENDED,
+    delimiter: str = BY_HAND,
 ) -> Pulled:
     """Bring a site folder up to date.
 
@@ -104,13 +110,16 @@ def pull(
     Days are fetched one after another, and each is kept in ``days/`` at once. A day is not fetched
     again once it was fetched an hour or more after its end, with the current columns; the current
     day always is. jobs.psv is joined from all days of the folder. sshare.txt is fetched once: the
-    earlier, the closer to the beginning of the log. Failures are reported and the rest continues,
-    but a slurmdbd that does not answer is not queried again.
+    earlier, the closer to the beginning of the log. Slurm's own files are copied where they can be
+    read. Failures are reported and the rest continues, but a slurmdbd that does not answer is not
+    queried again. ``columns`` are sacct's, separated by ``delimiter``, which should be drawn.
     """
     (folder / DAYS).mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / ".pull.lock"):
-            return _Pull(folder, ask=ask, names=names, tell=tell).run(since, until, today)
+            job = _Pull(folder, ask=ask, names=names, tell=tell)
+            job.columns, job.delimiter = columns, delimiter
+            return job.run(since, until, today)
     except BlockingIOError:
         raise UsageError(f"another pull is writing to {folder}: wait for it to end") from None
 
@@ -130,6 +139,8 @@ class _Pull:
         self.done = Pulled()
         self.memory = _remembered(folder, names)
         self.dbd_down = False
+        self.columns, self.delimiter = RECOMMENDED, BY_HAND
+        self.conf = "/etc/slurm/slurm.conf"
         if names is not None:
             names.people |= set(self.memory["people"])
 
@@ -138,6 +149,7 @@ class _Pull:
         for command in site_commands(earliest):
             if command.file != "sshare.txt" or not (self.folder / command.file).is_file():
                 self._file(command)
+        self._configuration()
         try:
             self._fetch_days(since, until, today)
         finally:  # also if a user interrupts
@@ -146,14 +158,29 @@ class _Pull:
             self.done.left_out = self.names.unread
         return self.done
 
+    def _configuration(self) -> None:
+        """slurm.conf with what it includes, and the files beside it."""
+        folder = self.conf.rpartition("/")[0]
+        for name in CONFIGURATION:
+            pending, seen = [name], set()
+            while pending:
+                command = conf_command(pending.pop(), folder)
+                text = self._file(command) if command.file not in seen else None
+                seen.add(command.file)
+                if text is not None:
+                    conf_includes(text, pending)
+
     def _fetch_days(self, since: date, until: date, today: date) -> None:
         for day in days_between(since, until):
             if self._have(day):
                 self.done.days_kept += 1
-            elif self._file(day_command(day, today=today), day=day):
+            elif self._file(self._day(day, today), day=day) is not None:
                 self.done.days_fetched += 1
             else:
                 break  # slurmdbd is not queried repeatedly
+
+    def _day(self, day: date, today: date) -> SiteCommand:
+        return day_command(day, today=today, columns=self.columns, delimiter=self.delimiter)
 
     def _days(self) -> list[date]:
         found = []
@@ -173,34 +200,38 @@ class _Pull:
         end = datetime.combine(day + timedelta(days=1), datetime.min.time())
         with path.open(encoding="utf-8", errors="replace") as file:
             head = file.readline().rstrip("\n")
-        return datetime.fromisoformat(fetched) >= end + SETTLED and head == _head(day)
+        return datetime.fromisoformat(fetched) >= end + SETTLED and head == self._day(day, day).mark
 
-    def _file(self, command: SiteCommand, *, day: date | None = None) -> bool:
-        """Fetch one file; False if that failed."""
-        if self.dbd_down and command.accounting:
-            return False
+    def _file(self, command: SiteCommand, *, day: date | None = None) -> str | None:
+        """Fetch one file; None if that failed, else its text."""
+        if (self.dbd_down and command.accounting) or (self.names and _private(command)):
+            return None
         self.tell(f"{command.argv[0]}: {command.file}")
         try:
             text, at = self.ask(command)
-            head = text.partition("\n")[0] if "|" in command.mark else text
+            if day is not None and text.strip():
+                text = rewritten(text, path=command.file)
+            head = text.partition("\n")[0] if "|" in command.mark or day is not None else text
             if command.mark not in head:
                 raise PullError(f"{command.argv[0]} did not print what {command.file} needs")
-        except PullError as error:
+        except (PullError, InputError) as error:
             sentence = str(error)
-            if sentence not in self.done.failed:
+            if sentence not in self.done.failed and not command.optional:
                 self.done.failed.append(sentence)
             self.dbd_down = self.dbd_down or sentence.startswith(_DOWN)
-            return False
+            return None
+        if command.file == "config.txt":
+            self.conf = parse_config(text).get("SLURM_CONF", self.conf)
+        shown = text if self.names is None else anonymise(command.file, text, self.names)
         if self.names is not None:
-            text = anonymise(command.file, text, self.names)
             self.memory["people"] = sorted(self.names.people)
-        write_result(self.folder / command.file, text)
+        write_result(self.folder / command.file, shown)
         self.done.files.append(command.file)
         self.memory["files"][command.file] = at.isoformat(timespec="seconds")
         if day is not None:
             self.memory["days"][day.isoformat()] = at.isoformat(timespec="seconds")
         write_result(self.folder / MEMORY, json.dumps(self.memory, indent=1) + "\n")
-        return True
+        return text
 
     def _join(self) -> None:
         days = self._days()
@@ -214,8 +245,28 @@ class _Pull:
         self.done.rows = joined.rows
 
 
-def _head(day: date) -> str:
-    return day_command(day, today=day).mark
+def _private(command: SiteCommand) -> bool:
+    """Tables for people, in which the place of names is not known."""
+    return command.file in ("sprio.txt", "sdiag.txt")
+
+
+def conf_includes(text: str, found: list[str]) -> None:
+    """Add the files that a text of Slurm's configuration includes.
+
+    Examples
+    --------
+    >>> names = []
+    >>> conf_includes("Include nodes.conf\\ninclude /x/parts.conf # all\\n", names)
+    >>> names
+    ['nodes.conf', '/x/parts.conf']
+    """
+
+    def include(name: str) -> str:
+        found.append(name)
+        return ""
+
+    for _ in conf_lines(text, path="", include=include):
+        pass
 
 
 def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
