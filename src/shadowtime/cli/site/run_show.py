@@ -10,6 +10,7 @@ from rich.text import Text
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
+from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_summary import summarise
 from shadowtime.cluster.site_toml_write import format_site_toml
@@ -54,6 +55,12 @@ def parts(found: Mapping[str, Any]) -> list[RenderableType]:
         for name in ("qos", "accounts", "users", "reservations", "outages", "switches")
     }
     shown.append(Text(", ".join(f"{n} {name}" for name, n in counts.items())))
+    for kind in COUNTED:
+        value = found[kind.entry]
+        each = value if isinstance(value, dict) else {} if value is None else {"": value}
+        if each:
+            listed = (f"{own} {kind.count(number(n))}".strip() for own, n in each.items())
+            shown.append(Text(f"{kind.entry}: {', '.join(listed)}"))
     if found["limits"]:
         enforced = "" if found["limits_enforced"] else " (AccountingStorageEnforce: not enforced)"
         shown.append(Text(f"\nLimits{enforced}:", "bold"))

@@ -244,7 +244,8 @@ def within_limits(case: SiteCase) -> Proof:
         if at is not None:
             title, bound = kind_of(name).title(name), kind_of(name).count(str(most))
             return violated(WITHIN_LIMITS, f"at {at} s more of {title} is in use than {bound}")
-    return proved(WITHIN_LIMITS, f"{len(shared)} sets of limits, none passed")
+    counted = f" and {len(site.amounts)} amounts of the site" if site.amounts else ""
+    return proved(WITHIN_LIMITS, f"{len(shared)} sets of limits{counted}, none passed")
 
 
 def _used(case: SiteCase) -> dict[int, dict[str, int]]:
