@@ -55,6 +55,7 @@ ADDED = {
     "a metric: awbsld": (r"\bawbsld\b", ("metrics",)),
     "a trace format: PBS": (r"(?<![-\w])(parse_|is_)?pbs\b", ("trace",)),
     "a trace format: CSV of Slurm sites": (r"\b(parse_|is_)?slurm_csv\b", ("trace",)),
+    "an amount that a site counts: power": (r"\bPOWER\b|[\"']power[\"']", ("",)),
     "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
 }
 """Examples of additions: a pattern, and the packages in which it is searched."""

@@ -244,3 +244,10 @@ def test_from_files_to_a_folder_and_back(
     jobs, site = read_inputs("out")
     assert isinstance(site, Site) and site.amounts == {name_of(kind): 5}
     assert jobs.requests is not None and jobs.requests[0].amounts == ((name_of(kind), 3),)
+
+
+@of_every_kind
+def test_site_show_lists_it(kind: Kind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "site.toml").write_text(format_site_toml(site_with(kind, 5)))
+    assert run(["site", "show", str(tmp_path / "site.toml")]) == 0
+    assert f"{kind.entry}: {kind.count('m 5' if kind.prefix else '5')}" in capsys.readouterr().out

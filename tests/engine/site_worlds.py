@@ -33,7 +33,7 @@ FEATURES = [
     *("x*1", "[x|y]", "[x*1&y*1]", "[(x|y)*2&x*1]", "y&x*2", "[x*2|y*1]"),
 ]
 """Feature expressions for one node, or for several nodes together."""
-M, K = "license/m", "license/k"
+M, K, POWER = "license/m", "license/k", "power"
 LENGTHS = (1, 1, 2, 3, 4, 5, 7, 10, 16, 25)
 
 
@@ -55,6 +55,8 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
             )
         )
     amounts = {M: pick.number(1, 3), K: 2}
+    if pick.yes():  # without a number there is no cap
+        amounts[POWER] = pick.number(3, 9)
     if plain:
         return Site(nodes=tuple(nodes), resources=RESOURCES, amounts=amounts)
     names = [node.name for node in nodes]
@@ -167,7 +169,8 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         "contiguous": pick.one([False, False, False, True]),
         "wanted": pick.one([(), (), ("n0",)]),
         "excluded": pick.one([(), (), ("n1",)]),
-        "amounts": pick.one([(), (), ((M, 1),), ((M, 2),), ((M, 1), (K, 2))]),
+        "amounts": pick.one([(), (), ((M, 1),), ((M, 2),), ((M, 1), (K, 2))])
+        + pick.one([(), ((POWER, 2),), ((POWER, 5),)]),
     }
     if plain:
         return Request(**common)

@@ -1,4 +1,4 @@
-"""Amounts that are counted over a whole site, declared once: licences.
+"""Amounts that are counted over a whole site, declared once: licences, and power.
 
 ``COUNTED`` is all there is to know of them: their names, where a site's description, a job table
 and ``--set`` give them, and their words. Everything else (simulation, ``slurm``, checks,
@@ -93,7 +93,11 @@ LICENCE = Kind(
     name="licence", prefix=LICENCE_PREFIX, entry="licences", setting="Licenses", like="matlab:1",
     short="too few licences ({})", reason="Licenses", demanded=True, of_slurm=True,
 )  # fmt: skip
-COUNTED = (LICENCE,)
+POWER = Kind(
+    name="power", entry="power", setting="power", unit="W", like="350",
+    short="more power than the site has", reason="PowerNotAvail",
+)  # fmt: skip
+COUNTED = (LICENCE, POWER)
 
 
 def kind_of(amount: str) -> Kind:
