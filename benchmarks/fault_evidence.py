@@ -9,6 +9,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from shadowtime.live.slurm.requeued import DELAY
 from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ PACKED = 3.0
 """The most seconds between slurmctld's snapshot of its jobs and the end of saving it."""
 LAUNCHES = 5.0
 """Seconds that Slurm takes at most from an allocation to the script."""
-DELAY, CLEANED = 121.0, 60.0
-"""Seconds for which Slurm delays a requeued job, and that nodes take at most to clean up before."""
+CLEANED = 60.0
+"""Seconds that nodes take at most to clean up after a job before Slurm delays it."""
 
 Mark = tuple[str, float]
 """The begin or the end of a run, as the job wrote it, and when."""
@@ -130,10 +131,6 @@ def stops_of(job: str, log: str) -> list[float]:
 def was_stopped_as_it_ended(ended: float, stops: Iterable[float]) -> bool:
     """Whether the policy stopped a job so close to its end that Slurm had not heard of that."""
     return any(-1 <= ended - when <= AT_ONCE for when in stops)
-
-
-DELAY = 121
-"""Seconds for which Slurm does not start a requeued job."""
 
 
 def delayed_until(job: str, log: str) -> float:

@@ -15,7 +15,7 @@ from conftest import program
 from shadowtime.cli import run
 from shadowtime.errors import InputError, StoreError, UsageError
 from shadowtime.hperf import Record, open_store
-from shadowtime.hperf.epilog import PENDING, after_job
+from shadowtime.hperf.epilog import PENDING, after_job, read_pending, record_of
 from shadowtime.hperf.install import Installation
 from shadowtime.hperf.publish import publish
 from shadowtime.hperf.store import Average
@@ -352,3 +352,31 @@ def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     open_store(str(path)).close()
     assert oct(path.stat().st_mode & 0o777) == "0o600"
+
+
+def test_a_file_in_the_spool_sets_no_tag_key_or_time(place: Installation) -> None:
+    """A user's own measurement is recorded under the job's own tag, key and end."""
+    forged = {"bandwidth": 300.0, "tag": "others", "key": "slurm/1", "finished": 7}
+    (place.spool / "42.json").write_text(json.dumps(forged))
+    environment = {"SLURM_JOB_ID": "42", "SLURM_JOB_COMMENT": "tag=mine"}
+    record = record_of(environment, place.spool, now=1000)
+    assert record is not None
+    assert (record.tag, record.key, record.finished) == ("mine", "slurm/42", 1000)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_measurement_of_another_user_is_refused(place: Installation) -> None:
+    """The spool may be writable for all: the file must be the job's user's, root's or ours."""
+    path = place.spool / "42.json"
+    path.write_text('{"bandwidth": 300.0}')
+    os.chown(path, 4242, -1)
+    environment = {"SLURM_JOB_ID": "42", "SLURM_JOB_COMMENT": "tag=mine", "SLURM_JOB_UID": "4243"}
+    with pytest.raises(InputError, match="another user than the job"):
+        record_of(environment, place.spool, now=1000)
+    record = record_of(environment | {"SLURM_JOB_UID": "4242"}, place.spool, now=1000)
+    assert record is not None and record.bandwidth == 300.0
+    pending = place.spool / PENDING
+    pending.write_text('{"tag": "others", "bandwidth": 1.0}\n')
+    os.chown(pending, 4242, -1)
+    with pytest.raises(InputError, match="another user has written it"):
+        read_pending(pending)

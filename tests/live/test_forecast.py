@@ -18,7 +18,7 @@ from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.forecast import forecast, look
-from shadowtime.live.slurm.watch import Watch
+from shadowtime.live.slurm.watch import Watch, status_beside
 from shadowtime.policy import parse_policy
 
 TEXTS = {
@@ -234,3 +234,12 @@ def test_the_commands(
     assert run(["live", "slurm", "accuracy", str(bad)]) == 2
     with pytest.raises(InputError, match="no prediction"):
         list(read_predictions(bad))
+
+
+def test_jobs_of_equal_priority_are_in_slurms_order() -> None:
+    """By submission and number, however squeue lists them: it begins with the last."""
+    jobs = [str(k) for k in range(2, 22)]
+    found = seen(RUNS + "".join(waits(job, 32, TimeLimit="1:00") for job in reversed(jobs)))
+    rows = status_beside(found, forecast(found)).waiting
+    assert [row.job for row in rows] == jobs
+    assert [row.eta.expected for row in rows] == sorted(row.eta.expected for row in rows)

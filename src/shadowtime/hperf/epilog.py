@@ -69,8 +69,9 @@ def record_of(environment: Mapping[str, str], spool: Path, *, now: int) -> Recor
         return counted.record(tag, key=key, finished=now)
     whole = spool / f"{job}.json"
     if whole.is_file():
+        text = _text(whole, owners)
         try:
-            values = json.loads(_text(whole, owners))
+            values = json.loads(text)
         except (ValueError, RecursionError):
             raise InputError("not a whole JSON object: half written?", path=str(whole)) from None
         if not isinstance(values, dict):

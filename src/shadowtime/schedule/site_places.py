@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.schedule.node_places import Places
-from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.hostlist import expand, ranges
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
@@ -99,25 +99,9 @@ def compressed(names: list[str]) -> str:
         if isinstance(one, str):
             words.append(one)
             continue
-        ranges = _ranges(sorted(prefixes[one]), one[1])
-        plain = len(ranges) == 1 and "-" not in ranges[0]
-        words.append(one[0] + (ranges[0] if plain else f"[{','.join(ranges)}]"))
+        numbers = ranges(sorted(prefixes[one]), one[1])
+        words.append(one[0] + (numbers if numbers.isdecimal() else f"[{numbers}]"))
     return ",".join(words)
-
-
-def _ranges(numbers: list[int], width: int) -> list[str]:
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and found[-1][1] == number - 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return [
-        str(low).zfill(width)
-        if low == high
-        else f"{str(low).zfill(width)}-{str(high).zfill(width)}"
-        for low, high in found
-    ]
 
 
 def parse_site_place(text: str) -> list[tuple[str, int | None]]:

@@ -132,3 +132,22 @@ def numbers(text: str) -> list[int]:
     [0, 1, 2, 3, 8]
     """
     return [int(word) for word in expand(f"[{text}]")]
+
+
+def ranges(numbers: Sequence[int], width: int = 0) -> str:
+    """Ascending numbers as a list of ranges, what :func:`numbers` reads; ``width`` with zeros.
+
+    Examples
+    --------
+    >>> ranges([0, 1, 2, 3, 8]), ranges([7, 9, 10], 3)
+    ('0-3,8', '007,009-010')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(
+        f"{low:0{width}}-{high:0{width}}" if high > low else f"{low:0{width}}" for low, high in runs
+    )

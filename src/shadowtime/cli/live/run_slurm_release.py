@@ -35,8 +35,7 @@ def release_queue(
         now = port.clock.now()
         plan = plan_release(rows, port.touched, name, now=now, begins=port.begins)
         if show_only:
-            for lines in plan.lines.values():
-                print(*map(printable, lines), sep="\n")
+            print(*map(printable, plan.words()), sep="\n")
             return 0
         found = give_back(port, plan)
         if path.exists():

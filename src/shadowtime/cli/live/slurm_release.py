@@ -10,7 +10,13 @@ from shadowtime.cli.live import options as live
 
 
 @click.command("release")
-@click.option("--print", "show_only", is_flag=True, help="Only print the lines for scontrol.")
+@click.option(
+    "--print",
+    "--dry-run",
+    "show_only",
+    is_flag=True,
+    help="Change nothing: print the lines for scontrol, and what stays held.",
+)
 @live.partition
 @live.state
 @live.timeout
@@ -23,7 +29,7 @@ def command(**given: Any) -> int:
     Exits with 1 if a job could not be released.
 
     \b
-    shadowtime live slurm release --print
+    shadowtime live slurm release --dry-run
     shadowtime live slurm release
     """
     from shadowtime.cli.live.run_slurm_release import release_queue

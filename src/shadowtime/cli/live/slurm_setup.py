@@ -12,7 +12,9 @@ from shadowtime.live.slurm.gate import LEASE
 
 
 @click.command("setup")
-@click.option("--print", "show_only", is_flag=True, help="Print every change, make none.")
+@click.option(
+    "--print", "--dry-run", "show_only", is_flag=True, help="Print every change, make none."
+)
 @click.option("--unit", is_flag=True, help="Print a systemd unit for the loop, change nothing.")
 @click.option("--undo", "undo_it", is_flag=True, help="Undo all changes.")
 @click.option(

@@ -8,6 +8,7 @@ from shadowtime.live.port import Outcome, Start
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.slurmtext.hostlist import ranges
 from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
@@ -162,17 +163,7 @@ def together(jobs: Iterable[str]) -> list[str]:
     for job in jobs:
         array, _, task = job.partition("_")
         tasks.setdefault(array, []).extend([int(task)] if task.isdigit() else [])
-    return [f"{array}_[{_ranges(sorted(own))}]" if own else array for array, own in tasks.items()]
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
+    return [f"{array}_[{ranges(sorted(own))}]" if own else array for array, own in tasks.items()]
 
 
 def asks_for(row: QueueRow, gres: str) -> bool:

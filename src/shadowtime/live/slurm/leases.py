@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.live.slurm.act import together
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.requeued import DELAY
+from shadowtime.live.slurm.requeued import DELAY, SEEN_LATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -52,7 +52,7 @@ class Leases:
             ours = any(name in driven for name in row.partition.split(","))
             if leased(row.eligible, now):
                 if ours:
-                    requeued = row.restarts > 0 and row.eligible <= now + DELAY
+                    requeued = row.restarts > 0 and row.eligible <= now + DELAY + SEEN_LATE
                     if row.id not in before and requeued and not stopped(row.id):
                         self.begins.setdefault(row.id, row.eligible)
                     self.ends[row.id] = row.eligible

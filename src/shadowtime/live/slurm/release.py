@@ -10,6 +10,8 @@ from shadowtime.live.slurm.gate import FAR, begin_words, leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.ownership import BAD
 from shadowtime.live.slurm.sending import session
+from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.slurm.touched import CLEAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,16 @@ class Plan:
 
     lines: Mapping[str, list[str]] = field(default_factory=dict)
     stay: Mapping[str, str] = field(default_factory=dict)
+    unmark: tuple[str, ...] = ()
+    """Running jobs from whose comments what a start has written is removed."""
+
+    def words(self) -> list[str]:
+        """What carrying it out would do, for a rehearsal: scontrol's lines, with remarks."""
+        lines = [line for own in self.lines.values() for line in own]
+        lines += [f"update JobId={job} {CLEAR}" for job in self.unmark]
+        lines += [f"# {job} stays held: {why}" for job, why in self.stay.items()]
+        count = f"{len(self.lines)} jobs returned, {len(self.unmark)} running ones unmarked"
+        return [*lines, f"# {count}, {len(self.stay)} stay held; nothing was changed"]
 
 
 def plan_release(
@@ -46,7 +58,7 @@ def plan_release(
     what a start has overwritten of its own request is restored. A job that was handed to Slurm at
     the lowest priority gets its ordinary one: it is held and released. Holds of users and of
     operators stay, with what gates before 0.3 had written beside them taken away. Jobs that Slurm
-    schedules already are not touched.
+    schedules already are not touched, except that marks of ours leave the comments of running ones.
 
     Examples
     --------
@@ -55,15 +67,20 @@ def plan_release(
     >>> columns |= {"State": "PENDING", "Partition": "batch", "TimeLimit": "1:00"}
     >>> row = _queue_row(BETWEEN.join(columns.values()))._replace(eligible=1537)
     >>> held = row._replace(priority=0, eligible=0, reason="JobHeldUser")
-    >>> plan_release({"7": row, "8": held}, {}, "batch", now=600)
-    Plan(lines={'7': ['update JobId=7 StartTime=now']}, stay={'8': 'it is held (JobHeldUser)'})
+    >>> print(*plan_release({"7": row, "8": held}, {}, "batch", now=600).words(), sep="\\n")
+    update JobId=7 StartTime=now
+    # 8 stays held: it is held (JobHeldUser)
+    # 1 jobs returned, 0 running ones unmarked, 1 stay held; nothing was changed
     """
     lines: dict[str, list[str]] = {}
     stay: dict[str, str] = {}
+    unmark: list[str] = []
     for job, row in rows.items():
+        mark = touched.get(job)
+        if row.state in HOLDS and mark is not None and mark.words.endswith(CLEAR):
+            unmark.append(job)
         if row.state != "PENDING" or set(partition.split(",")).isdisjoint(row.partition.split(",")):
             continue
-        mark = touched.get(job)
         undo = ""
         if mark is not None:
             undo = mark.undo if mark.ours(row) else mark.words
@@ -81,7 +98,7 @@ def plan_release(
             lines[job] = own
         if held:
             stay[job] = f"it is held ({row.reason})"
-    return Plan(lines=lines, stay=stay)
+    return Plan(lines=lines, stay=stay, unmark=tuple(unmark))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +112,8 @@ class Released:
 def give_back(port: SlurmPort, plan: Plan) -> Released:
     """Carry out a plan and read the result from Slurm."""
     batch: list[str] = []
-    for lines in plan.lines.values():
+    unmarked = [[f"update JobId={job} {CLEAR}"] for job in plan.unmark]
+    for lines in (*plan.lines.values(), *unmarked):
         if len(batch) + len(lines) > BATCH:
             session(port.run, batch)
             batch = []

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from shadowtime.slurmtext.squeue import QueueRow
 
-DELAY = 125
-"""Seconds after a requeue, at the most, until which Slurm does not start the job."""
+DELAY = 121
+"""Seconds after a requeue until which Slurm does not start the job."""
+SEEN_LATE = 4
+"""Seconds of them that may have passed when a poll first sees the job, and rounding."""
 APART = 1.0
 """Seconds between the first poll at which a requeued job waits, which is after its kill, and its
 start, so that the two are in different seconds."""
