@@ -12,6 +12,7 @@ from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.agreement import agreement, judged_groups
 from shadowtime.study.trust import Trust, judge
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.coverage import core_share
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def causes(
         # On a site partitions are modelled, and jobs wait until they were eligible.
         **({} if cluster.shape == "site" else {**_held(workload), **_elsewhere(workload)}),
         **_machine(workload, cluster, recorded),
-        **_not_modelled(workload),
+        "not_modelled": core_share(workload),
     }
     if cluster.shape == "pool":
         found["idle_while_waiting"] = loss_of_capacity(
@@ -127,16 +128,6 @@ def _held(workload: Workload) -> dict[str, float]:
         known = True
         held |= np.isin(before, workload.job_id) & (before != workload.job_id)
     return {"held": float(held.mean())} if known else {}
-
-
-def _not_modelled(workload: Workload) -> dict[str, float]:
-    """The share of work by jobs that ask for what no model of a site knows."""
-    asked = workload.requests
-    if asked is None or not any(one.beyond for one in asked.distinct):
-        return {}
-    beyond = np.array([bool(one.beyond) for one in asked.distinct])[asked.index]
-    work = (workload.effective_run * workload.procs).astype(float)
-    return {"not_modelled": float(work[beyond].sum() / max(work.sum(), 1.0))}
 
 
 def _elsewhere(workload: Workload) -> dict[str, float]:

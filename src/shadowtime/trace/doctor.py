@@ -80,7 +80,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
             for one in beyond
         ],
         "ignored": dict(site.ignored),
-        "notes": list(site.notes),
+        "notes": [*site.notes, *_submissions_note(folder)],
         "remarks": [
             {"check": one.check, "text": one.text}
             for one in remarks(_ran(workload), cluster=site.as_nodes())
@@ -218,6 +218,23 @@ def _heterogeneous(folder: Path) -> list[Unexpressed]:
     }
     reason = "is part of a heterogeneous job: its parts start apart from each other"
     return [Unexpressed(reason=reason, runs=True, jobs=tuple(sorted(ids)))] if ids else []
+
+
+def _submissions_note(folder: Path) -> list[str]:
+    """What is not known of requests where sacct does not show the submissions."""
+    path = folder / "jobs.psv"
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = file.readline().lower()
+    if "submitline" in head or "jobid" not in head:
+        return []
+    return [
+        "jobs.psv has no column SubmitLine (Slurm 21.08 and later): whole nodes, memory and GPUs "
+        "are inferred from what was allocated; ranges of nodes, nodes that were named or excluded, "
+        "nice values, throttles of arrays and GPUs that accounting does not track are unknown, so "
+        "that simulated waits may be far off"
+    ]
 
 
 def _stamp(workload: Workload, seconds: int) -> str | None:

@@ -26,6 +26,7 @@ from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.trust import group_grade
 from shadowtime.study.unstarted import why_never
+from shadowtime.workload.coverage import not_modelled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -128,6 +129,9 @@ def _show(found: SiteReplay) -> None:
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
         causes = why_never(found.simulated, found.workload, found.site, window=found.window)
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
+    left_out = not_modelled(found.workload)
+    if left_out:
+        head.append(f"\noptions that are not modelled: {', '.join(map(str, left_out))}")
     gone = found.cancelled
     if gone is not None and gone.started:
         head.append(

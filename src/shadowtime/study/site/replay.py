@@ -18,6 +18,7 @@ from shadowtime.study.replay import shown_groups
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.coverage import not_modelled
 from shadowtime.workload.site_requests import counted_jobs
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class SiteReplay:
             "all": self.whole.as_dict(),
             "never_started": self.never_started,
             "cancelled": None if self.cancelled is None else self.cancelled.as_dict(),
+            "not_modelled": [one.as_dict() for one in not_modelled(self.workload)],
             "classes": [row.as_dict() for row in self.rows],
             "backfilled": None
             if shares is None

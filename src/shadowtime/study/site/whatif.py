@@ -22,6 +22,7 @@ from shadowtime.study.site.trial_runs import TrialRun, trial_runs
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.coverage import not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -225,7 +226,10 @@ def what_if(
         baseline=tuple(baseline),
         feedback=feedback,
         trust=None if feedback else _trust(world, baseline[0]),
-        notes=tuple(without_effect(changed, changes)),
+        notes=(
+            *without_effect(changed, changes),
+            *(f"not modelled: {one}" for one in not_modelled(world.jobs)),
+        ),
     )
 
 
