@@ -321,6 +321,52 @@ def _libraries(module: str, at_once: dict[str, set[str]]) -> set[str]:
     return roots - set(sys.stdlib_module_names) - {"shadowtime"}
 
 
+def whole_numbers(tree: ast.Module) -> Iterable[tuple[str, int]]:
+    """Names in capitals that a file gives whole numbers: columns, registers, bounds.
+
+    >>> list(whole_numbers(ast.parse("A, B = 0, 1\\nC = 1 << 3\\nD, E = range(2)\\nF = 'x'")))
+    [('A', 0), ('B', 1), ('C', 8), ('D', 0), ('E', 1)]
+    """
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            several = isinstance(target, ast.Tuple)
+            names = [ast.unparse(one) for one in (target.elts if several else [target])]
+            try:
+                value = eval(ast.unparse(node.value), {"__builtins__": {"range": range}})
+                values = list(value) if several else [value]
+            except Exception:  # it needs other names
+                continue
+            for name, number in zip(names, values, strict=False):
+                if name.strip("_").isupper() and type(number) is int:
+                    yield name, number
+
+
+def columns(package: Path) -> dict[str, str]:
+    """Whole numbers with names, names with several values, and parameters of any type."""
+    values: dict[str, set[int]] = defaultdict(set)
+    count = 0
+    for file in package.rglob("*.py"):
+        for name, number in whole_numbers(ast.parse(file.read_text())):
+            values[name].add(number)
+            count += 1
+    every = anything = 0
+    for file in (*(package / "engine").rglob("*.py"), *(package / "kernel").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                typed = [one.annotation for one in given if one.arg not in ("self", "cls")]
+                every += len(typed)
+                anything += sum(one is not None and ast.unparse(one) == "Any" for one in typed)
+    several = sum(len(found) > 1 for found in values.values())
+    return {
+        "whole numbers with names in capitals (columns, registers, bounds)": f"{count:,}",
+        "of their names, those with several values": f"{several:,}",
+        "parameters of engine and kernel, of these Any": f"{every:,}, {anything:,}",
+    }
+
+
 def slurm_text(package: Path) -> str:
     """Files that read Slurm's text, and their lines."""
     found = [
@@ -334,6 +380,7 @@ def slurm_text(package: Path) -> str:
 def shape(package: Path) -> dict[str, str]:
     """All rows of a column."""
     counts = {row: f"{value:,.0f}" for row, value in figures(package).items()}
+    counts |= columns(package)
     counts["files that read Slurm's text, lines"] = slurm_text(package)
     counts["references to the specification that resolve to nothing"] = (
         f"{len(unresolved(package.parents[1])):,}"
