@@ -8,7 +8,10 @@ Starts a private Slurm on loopback with the gate and `shadowtime live slurm --ap
 of its own, submits jobs and injects faults at random moments, drawn from the seed: the loop killed
 and restarted, slurmctld and slurmd killed and restarted, nodes drained, jobs cancelled, limits
 changed, jobs that fit nowhere, a full disk, a broken state file, jumps of the loop's clock (a
-wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afterwards everything
+wrapper adds seconds to the time that the loop reads; Slurm's clock stays), answers that are cut off
+or garbled, commands that fail or take up to half a minute, the loop or slurmctld stopped, a node
+taken out of its partition, epilogs that hang, jobs with forged records in their texts. With --plain
+the same happens to a Slurm without gate and loop. Afterwards everything
 is put back and the jobs have to end. With --site all this happens on sixteen mixed nodes in three
 partitions with limits, to jobs of twenty kinds, and slurmdbd is killed and QOS limits change too.
 
@@ -46,6 +49,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import mixed_site as mixed  # noqa: E402
+from benchmarks.fault_answers import hang_epilogs, wrap  # noqa: E402
 from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER, ON_THE_LOOP  # noqa: E402
 from benchmarks.fault_loop import LoopProcess  # noqa: E402
 from benchmarks.fault_site import NEED_CONTROLLER_ON_SITE, ON_SITE, SiteWorld  # noqa: E402
@@ -53,14 +57,17 @@ from benchmarks.fault_world import World  # noqa: E402
 
 from shadowtime.errors import UsageError  # noqa: E402
 from shadowtime.live.slurm import setup  # noqa: E402
-from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, slurm_root, wait_for  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NODES, CPUS = 6, 4
+CONTROLLER = {"slurmctld killed", "slurmctld stopped"}
 EVERY = 0.3
 """Seconds between two checks for stalls."""
+STALLED = 30.0
+"""Seconds for which no feasible job may wait on idle nodes, faults aside."""
 PATIENCE = 150.0
 """Seconds without a start or an end under a loop that looks, after which what waits is stuck: more
 than the two minutes that a job waits which Slurm itself has requeued."""
@@ -79,6 +86,8 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--faults", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--site", action="store_true", help="a mixed site with slurmdbd")
+    parser.add_argument("--plain", action="store_true", help="no gate and no loop, for comparison")
+    parser.add_argument("--slurm", default="", help="another Slurm than the system's, as 24.11")
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
     parser.add_argument(
         "--keep", metavar="DIR", help="copy the logs there, what jobs wrote and what was done"
@@ -91,6 +100,8 @@ def main(words: list[str] | None = None) -> int:
         seed=chosen.seed,
         pace=chosen.pace,
         site=chosen.site,
+        plain=chosen.plain,
+        version=chosen.slurm,
         keep=Path(chosen.keep) if chosen.keep else None,
     )
     print(json.dumps(found, indent=1))
@@ -122,21 +133,36 @@ def inject(
     seed: int,
     pace: float = 1.2,
     site: bool = False,
+    plain: bool = False,
+    version: str = "",
     keep: Path | None = None,
 ) -> dict[str, Any]:
     """One campaign and its figures."""
     rng = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-faults-"))
     folder.chmod(0o755)
+    root = slurm_root(version) if version else None
+    if version and root is None:
+        raise UsageError(f"Slurm {version} is not here: run scripts/fetch-daemons")
+    options = SITE if site else EQUAL
+
+    def prepare(cluster: SlurmCluster) -> None:
+        if site:
+            mixed.prepare(cluster, gate=not plain)
+        elif not plain:
+            gate(cluster)
+        hang_epilogs(cluster.conf, folder)
+
     try:
         with (
             small_disk(folder / "state-of-loop") as disk,
-            slurm_cluster(folder / "slurm", **(SITE if site else PLAIN)) as cluster,
+            slurm_cluster(folder / "slurm", root=root, prepare=prepare, **options) as cluster,
         ):
-            world = (site_in if site else world_in)(folder, cluster, policy)
+            world = (site_in if site else world_in)(folder, cluster, "" if plain else policy)
             try:
                 found = campaign(world, rng, jobs=jobs, faults=faults, pace=pace, disk=disk)
-                return {"policy": policy, "seed": seed} | found
+                by = "slurm itself" if plain else policy
+                return {"policy": by, "slurm": version or "system", "seed": seed} | found
             finally:
                 if world.loop.process is not None:
                     world.loop.end(signal.SIGKILL)
@@ -149,7 +175,8 @@ def inject(
 def keep_evidence(world: World, folder: Path) -> None:
     """The logs, what every job wrote and what was done when: enough to judge each case later."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(world.loop.log, folder / "loop.log")
+    with contextlib.suppress(OSError):
+        shutil.copy(world.loop.log, folder / "loop.log")
     shutil.copytree(world.cluster.folder / "log", folder / "log", dirs_exist_ok=True)
     shutil.copytree(world.out, folder / "marks", dirs_exist_ok=True)
     with contextlib.suppress(OSError):
@@ -187,8 +214,8 @@ def gate(cluster: SlurmCluster) -> None:
     setup.carry_out(changes, folder)
 
 
-PLAIN: dict[str, Any] = {"prepare": gate, "nodes": NODES, "cpus": CPUS}
-SITE: dict[str, Any] = {"prepare": mixed.prepare, **mixed.OPTIONS}
+EQUAL: dict[str, Any] = {"nodes": NODES, "cpus": CPUS}
+SITE: dict[str, Any] = mixed.OPTIONS
 
 
 def world_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
@@ -234,7 +261,7 @@ def loop_in(folder: Path, cluster: SlurmCluster, policy: str, *options: str) -> 
         state=folder / "state-of-loop" / "state.json",
         offset=folder / "offset",
         log=folder / "loop.log",
-        env=cluster.env,
+        env=wrap(folder, cluster.env),
         options=options,
     )
     loop.offset.write_text("0")
@@ -278,7 +305,7 @@ def campaign(
 
     def begun() -> bool:
         process = world.loop.process
-        if process is None or process.poll() is not None:
+        if world.loop.policy and (process is None or process.poll() is not None):
             raise UsageError(f"the loop ended at once: {world.loop.log.read_text()[-500:]}")
         return bool(world.marks(first))
 
@@ -314,6 +341,7 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
     clash = kind in world.going_on or (
         kind in ON_THE_LOOP and (world.going_on & ON_THE_LOOP or not world.loop.up())
     )
+    clash = clash or (kind in CONTROLLER and bool(world.going_on & CONTROLLER))
     if not clash and (world.controller or kind not in world.need_controller):
         try:
             undo = world.kinds[kind](world, rng)
@@ -330,7 +358,8 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
 
 def over(world: World, kind: str, undo: Callable[[], None], line: Timeline) -> None:
     """The fault is over."""
-    if kind in world.need_controller - {"slurmctld killed"} and not world.controller:
+    back = {"slurmctld killed", "slurmctld stopped"}
+    if kind in world.need_controller - back and not world.controller:
         line.at(line.now + 0.5, partial(over, world, kind, undo, line))
         return
     undo()
@@ -386,6 +415,21 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "doubled_as_preempted_while_ending": len(doubled.preempted),
         "stuck": len(stuck),
         "stuck_as_slurmctld_refuses_all_changes": len(unchangeable),
+        "feasible_jobs_stalled": {
+            job: round(seconds, 1) for job, seconds in world.waits.items() if seconds > STALLED
+        },
+        "longest_feasible_wait_s": round(max(world.waits.values(), default=0.0), 1),
+        "excused": {
+            "its slurmd was killed at its launch": len(never_launched),
+            "a killed slurmctld had not saved its begin or end": len(doubled.forgotten),
+            "preempted within seconds of its end": len(doubled.preempted),
+            "slurmctld refuses every change of it, or of one that it waits for": len(unchangeable),
+            "it fits nowhere, is not ordinary or hostile": len(odd),
+            "cancelled on purpose": sum(job.cancelled for job in world.jobs.values()),
+            "Slurm held it, as its launch failed: released": len(world.were_held),
+            "Slurm calls it running although it has ended: cancelled": len(world.were_gone),
+        },
+        "sacct": world.by_sacct(),
         "longest_stall_s": round(longest[0].seconds, 1) if longest else 0.0,
         "longest_stalls": [
             {"job": s.job, "seconds": round(s.seconds, 1), "during": list(s.during)}

@@ -11,6 +11,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+from benchmarks.fault_answers import ANSWERS, DISTURB
+
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -204,9 +206,15 @@ FAULTS = {
     "partition down": partition_down,
     "infeasible job": infeasible,
 }
-ON_THE_LOOP = {"loop killed", "loop ended", "state broken"}
-"""Faults that end the loop: one at a time."""
-NEED_CONTROLLER = FAULTS.keys() - ON_THE_LOOP - {"disk full", "clock jump", "slurmd killed"}
+FAULTS |= ANSWERS
+ON_THE_LOOP = {"loop killed", "loop ended", "state broken", "loop stopped"}
+"""Faults that end or stop the loop: one at a time."""
+NEED_CONTROLLER = (
+    FAULTS.keys()
+    - ON_THE_LOOP
+    - DISTURB
+    - {"disk full", "clock jump", "slurmd killed", "epilog hangs"}
+)
 
 
 def _any_job(world: World, rng: random.Random) -> Job | None:

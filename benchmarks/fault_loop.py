@@ -37,7 +37,9 @@ class LoopProcess:
     """Exit codes of loops that were not stopped on purpose."""
 
     def start(self) -> None:
-        """Start it with the wrapper that turns its clock."""
+        """Start it with the wrapper that turns its clock; nothing without a policy."""
+        if not self.policy:
+            return
         wrapper = ROOT / "benchmarks" / "fault_injection.py"
         first = ["nice", "-n", str(NICE)] if os.geteuid() == 0 else []  # as its unit does
         command = [*first, sys.executable, str(wrapper), "--as-loop", str(self.offset)]
@@ -59,7 +61,8 @@ class LoopProcess:
 
     def end(self, sign: signal.Signals) -> float:
         """Send a signal; how many seconds the loop took to end."""
-        assert self.process is not None
+        if self.process is None:
+            return 0.0
         began = time.monotonic()
         self.process.send_signal(sign)
         try:
@@ -71,6 +74,8 @@ class LoopProcess:
 
     def up(self) -> bool:
         """True once the loop has polled: a loop that is still starting cannot be tested."""
+        if not self.policy:
+            return True
         beat = read_beat(heartbeat_of(self.state))
         return self.process is not None and beat is not None and beat.pid == self.process.pid
 

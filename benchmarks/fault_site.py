@@ -66,6 +66,10 @@ class SiteWorld(World):
         """Those of the first partition that no reservation takes."""
         return [name for name in self.cluster.names[:12] if name != mixed.RESERVED]
 
+    def fits(self, job: Job, idle: set[str], free: dict[str, int]) -> bool:
+        """Of jobs that request one processor and nothing else: whether a node is idle."""
+        return self.ties(job) and bool(idle & {*(job.only or self.may_tie_to)})
+
     def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
         if idle != set(self.cluster.names):
             return None

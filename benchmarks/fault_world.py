@@ -134,6 +134,9 @@ class World:
     """Jobs that Slurm held when all faults were over, as their launch had failed."""
     were_gone: set[str] = field(default_factory=set)
     """Jobs that had ended and that Slurm still called running when all faults were over."""
+    waits: dict[str, float] = field(default_factory=dict)
+    """The longest time for which each job could have started at once and did not, faults aside."""
+    _since: dict[str, float] = field(default_factory=dict)
     _stall: Stall | None = None
     _looked: float = field(default_factory=time.monotonic)
     _begun: int = 0
@@ -320,6 +323,8 @@ class World:
         self._begun = begun
         if self.limited:
             return
+        if not self.going_on:
+            self._count_waits(waits, idle, free, passed)
         first = self._first(waits, idle, free)
         if first is None:
             self._close()
@@ -327,6 +332,37 @@ class World:
             self._stall = Stall(first, now, 0.0, ())
         else:
             self._stall.seconds += passed
+
+    def _count_waits(
+        self, waits: dict[str, str], idle: set[str], free: dict[str, int], passed: float
+    ) -> None:
+        """How long each job has fitted on free nodes without a break, whatever else began."""
+        before, self._since = self._since, {}
+        for job in self.jobs.values():
+            ready = job.id in waits and not job.odd and waits[job.id] not in NOT_YET
+            if ready and self.fits(job, idle, free):
+                self._since[job.id] = before.get(job.id, 0.0) + passed
+                self.waits[job.id] = max(self.waits.get(job.id, 0.0), self._since[job.id])
+
+    def fits(self, job: Job, idle: set[str], free: dict[str, int]) -> bool:
+        """Whether a job fits on what is free now."""
+        mine = {name: n for name, n in free.items() if not job.only or name in job.only}
+        return job.width <= (len(idle & mine.keys()) if job.whole else sum(mine.values()))
+
+    def by_sacct(self) -> dict[str, int]:
+        """What Slurm's accounting says: ended twice, ended by their files and not by sacct."""
+        if not self.cluster.accounting:
+            return {}
+        words = ("sacct", "-a", "-X", "-n", "-P", "--duplicates", "-S", "now-1day", "-o")
+        listed = self.cluster.run(*words, "JobID,State", check=False).split("\n")
+        done = [line.partition("|")[0] for line in listed if line.endswith("|COMPLETED")]
+        ended = {
+            job for job in self.jobs if self.marks(job)[-1:] and self.marks(job)[-1][0] == "end"
+        }
+        return {
+            "completed twice": sum(done.count(job) > 1 for job in {*done} & self.jobs.keys()),
+            "ended without a record of it": len(ended - {*done}),
+        }
 
     def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
         """The first ordinary job in order of submission, if it fits on what is free now.

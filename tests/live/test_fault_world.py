@@ -324,3 +324,25 @@ def test_limits_are_not_changed_while_slurmdbd_is_down(tmp_path: Path) -> None:
         world.going_on = {other}
         with pytest.raises(UsageError, match="slurmdbd"):
             ON_SITE[fault](world, rng)
+
+
+def test_every_feasible_job_is_timed_while_no_fault_goes_on(tmp_path: Path) -> None:
+    """Also the second in the queue, and whatever else begins; a job that does not fit is not."""
+    world = a_world(tmp_path)
+    waits(world, Job("1", 3, True, 0.0), Job("2", 1, False, 0.0))
+    for fault, passed in ((False, 0), (False, 20), (True, 50), (False, 11)):
+        world.going_on = {"nodes drained"} if fault else set()
+        world._looked = time.monotonic() - passed
+        world.sample()
+    assert set(world.waits) == {"2"} and 31 <= world.waits["2"] < 35
+
+
+def test_accounting_and_files_are_compared(tmp_path: Path) -> None:
+    """A job with two records of completion, and one that ended without any."""
+    world = a_world(tmp_path)
+    waits(world, Job("1", 1, True, 0.0), Job("2", 1, True, 0.0), Job("3", 1, True, 0.0))
+    for job in ("1", "2"):
+        (tmp_path / job).write_text("begin 1\nend 2\n")
+    world.cluster.accounting = True
+    world.cluster.states = "1|REQUEUED\n1|COMPLETED\n1|COMPLETED\n3|CANCELLED\n"
+    assert world.by_sacct() == {"completed twice": 1, "ended without a record of it": 1}
