@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.cluster.site import FOREVER, Node, Outage, Partition, Qos, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import state_of
@@ -10,7 +10,7 @@ from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.run import run_slurm
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Gres, Request, Requests
+from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 SITE = Site(
     nodes=tuple(Node(name=name, amounts=(4,)) for name in ("a", "b")),
@@ -83,3 +83,40 @@ def test_a_job_without_its_gpus_in_a_partition_fails_it_not() -> None:
     wants.record, plain.record = 1, 2
     state.waiting = [wants, plain]
     assert [(one.job, one.nodes) for one in main_pass(state, 20).starts] == [(3, 0b010)]
+
+
+def test_a_job_may_be_evicted_in_the_pass_that_starts_it() -> None:
+    """Both arrive before the same pass: the low one starts, and goes for the high one behind it."""
+    site = SITE.replace(
+        nodes=(Node(name="a", amounts=(4,)),),
+        partitions=(Partition(name="batch", nodes=("a",), default=True),),
+        qos=(Qos(name="low", preempt="requeue"), Qos(name="high", preempts=("low",))),
+        config={
+            "PreemptType": "preempt/qos", "PreemptMode": "REQUEUE",
+            "SchedulerParameters": "bf_interval=5",
+        },
+    )  # fmt: skip
+    jobs = Workload.build(submit=[0, 0], run=[100, 100], procs=[4, 4])
+    asks = Requests.of_jobs([Request(tasks=4, qos="low"), Request(tasks=4, qos="high")])
+    made = run_slurm(jobs, site, asks)
+    assert min(made.start) >= 0
+
+
+def test_an_outage_without_an_end_ends_no_run_late() -> None:
+    """The other node serves the jobs, and the run is over after the last of them."""
+    jobs = Workload.build(submit=[0, 5], run=[60, 60], procs=[4, 4])
+    asks = Requests.of_jobs([Request(tasks=4), Request(tasks=4)])
+    gone = (Outage(node="a", begin=0, end=FOREVER),)
+    made = run_slurm(jobs, SITE.replace(config={}, outages=gone), asks)
+    assert made.start[1] >= made.end[0] and made.passes < 100
+
+
+def test_a_task_that_the_log_holds_twice_runs_twice() -> None:
+    """Rows of one array with the same task, behind a job that they wait for."""
+    jobs = Workload.build(submit=[0, 1, 4], run=[50, 20, 20], procs=[4] * 3)
+    after = [Dependency(job=row, kind="afterany", on=(1,)) for row in (1, 2)]
+    asks = Requests.of_jobs(
+        [Request(tasks=4)] * 3, array=[-1, 7, 7], task=[-1, 3, 3], dependencies=after
+    )
+    made = run_slurm(jobs, SITE.replace(config={}), asks)
+    assert min(made.start) >= 0 and min(made.start[1:]) >= made.end[0]

@@ -144,10 +144,7 @@ def ask_of(
             memory = 0
     either = machine.with_features(request.features)
     suits = functools.reduce(operator.or_, either) & ~excluded
-    for at, node in enumerate(machine.nodes):
-        short = memory is not None and not per_cpu and node.memory < memory
-        if node.cpus < least or short:
-            suits &= ~(1 << at)
+    suits &= machine.with_at_least(least, 0 if memory is None or per_cpu else memory)
     return Ask(
         tasks=tasks,
         cpus_per_task=request.cpus_per_task,

@@ -89,6 +89,7 @@ class BackfillPass:
         """A job over a limit gets no plan; with assoc_limit_stop it does (spec: slurm 6)."""
         self.blocked: dict[str, int] = {}
         """Until when jobs of a QOS are not tried because one was over its limit."""
+        gpus = gpus and not self.rules.fresh_weights
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
         """Jobs with the same request and limit get the same answer."""
         self.passes_over = (
@@ -461,6 +462,7 @@ class BackfillPass:
         if victims:
             for victim in victims:
                 self.out.victims.append((victim.id, job.id))
+                self.out.evicted.append(victim)
                 state.usage.give(victim.holding)
                 state.completing |= victim.nodes
                 state.stop(victim)

@@ -84,12 +84,20 @@ class Chooser:
         weights: Ints,
         *,
         busy_first: int | None = None,
+        plain: bool = False,
     ) -> Choice | None:
         """The nodes the job would get of ``nodes`` in this state, or None.
 
-        ``busy_first`` holds the nodes that are idle now where bf_busy_nodes steers the choice.
+        ``busy_first`` holds the nodes that are idle now where bf_busy_nodes steers the choice;
+        ``plain``: ``weights`` are those of Weight alone.
         """
-        return self._of(usage, ask, nodes, weights, busy_first=busy_first)
+        if not self.shortcuts or not plain or ask.gpus or busy_first is not None:
+            return self._of(usage, ask, nodes, weights, busy_first=busy_first)
+        # Without GPUs the answer depends on what is free and on Weight alone.
+        key = (id(ask), nodes)
+        if key not in usage.chosen:
+            usage.chosen[key] = self._of(usage, ask, nodes, weights)
+        return usage.chosen[key]
 
     def takes_whole(self, ask: Ask) -> bool:
         """Whole nodes that are interchangeable: the choice depends on their places alone."""

@@ -79,8 +79,7 @@ class AskTable:
 
 
 def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
-    sockets = max((node.sockets for node in machine.nodes), default=1) if machine.has_gpus else 1
-    desk = d.empty_desk(len(machine.nodes), sockets=sockets, leaves=len(machine.leaves))
+    desk = d.empty_desk(len(machine.nodes), sockets=machine.sockets, leaves=len(machine.leaves))
     for at, rule in enumerate(RULES):
         desk.rule[at] = getattr(parameters.rules, rule)
     desk.rule[d.COUNTS_CPUS] = machine.counts_cpus
@@ -114,8 +113,7 @@ def full_state(machine: Machine) -> Ints:
     >>> full_state(Machine(nodes=(Hardware(name="a", cpus=8, gpus=2, sockets=2),), sections={}))
     array([[8, 0, 3, 1, 4, 4]])
     """
-    sockets = max((node.sockets for node in machine.nodes), default=1) if machine.has_gpus else 1
-    made = np.zeros((len(machine.nodes), d.FIRST_SOCKET + sockets), np.int64)
+    made = np.zeros((len(machine.nodes), d.FIRST_SOCKET + machine.sockets), np.int64)
     for at, node in enumerate(machine.nodes):
         made[at, : d.FIRST_SOCKET] = node.cores * node.threads, 0, (1 << node.gpus) - 1, 1
         if machine.has_gpus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.usage import lowest
@@ -33,6 +34,13 @@ def deal(
     >>> deal(ask, [3, 2, 7], [1, 1, 1])
     [3, 2, 6]
     """
+    return list(_dealt(ask, tuple(offered), tuple(threads), tuple(gpus)))
+
+
+@lru_cache(maxsize=4096)
+def _dealt(
+    ask: Ask, offered: tuple[int, ...], threads: tuple[int, ...], gpus: tuple[int, ...]
+) -> tuple[int, ...]:
     hosts = len(offered)
     each = max(1, ask.cpus_per_task)
     cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus)
@@ -44,7 +52,7 @@ def deal(
         tasks = cpus
     tasks = max(tasks, 1)
     if hosts == 1:  # what no whole task fits into is given in the end
-        return [min(offered[0], tasks * each)]
+        return (min(offered[0], tasks * each),)
     given = [0] * hosts
     count = [0] * hosts
     dealt = 0
@@ -83,7 +91,7 @@ def deal(
             if dealt < tasks and given[at] < offered[at]:
                 put(at)
                 moved = True
-    return given
+    return tuple(given)
 
 
 def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:

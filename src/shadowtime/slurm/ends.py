@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.kernel.slurm import board as b
+from shadowtime.slurm.shares import ShareTable
 from shadowtime.slurm.weights import fresh_weights
 
 if TYPE_CHECKING:
@@ -36,27 +37,27 @@ class Ends:
     Every job of a pass needs the same ends, so each state is computed once, on first use.
     """
 
-    __slots__ = ("_after", "_first", "_idle", "jobs", "masks", "times", "usage")
+    __slots__ = ("_after", "_first", "_idle", "_shares", "jobs", "masks", "times", "usage")
 
     def __init__(self, running: Sequence[Job], usage: Usage) -> None:
         self.jobs = in_end_order(running)
         self.usage = usage
         self.times = [job.ends_by for job in self.jobs]
         self.masks = [job.nodes for job in self.jobs]
-        self._after: list[Usage] = []
+        self._after: dict[int, Usage] = {0: usage.copy()}
+        self._shares: ShareTable | None = None
         self._idle: list[int] = []
         self._first: dict[tuple[int, int], int] = {}
 
     def after(self, count: int) -> Usage:
-        """The usage after ``count`` ends; shared, not to be changed."""
-        known = self._after
-        if not known:
-            known.append(self.usage.copy())
-        while len(known) <= count:
-            made = known[-1].copy()
-            made.give(self.jobs[len(known) - 1].holding)
-            known.append(made)
-        return known[count]
+        """The usage after ``count`` ends; shared, not to be changed. It has no masks of cores."""
+        known = self._after.get(count)
+        if known is None:
+            if self._shares is None:
+                self._shares = ShareTable(self.usage.machine, self.jobs)
+            before = max(one for one in self._after if one < count)
+            known = self._after[count] = self._shares.given(self._after[before], before, count)
+        return known
 
     def idle(self, count: int) -> int:
         """The nodes without any job after ``count`` ends."""
@@ -180,6 +181,8 @@ class WillRunTest:
             self.before = passed(self.ends.times, start)
             """Running jobs that end before the try: gone at once."""
         self.completing = completing & nodes if self.rules.fresh_weights else 0
+        self.plain = self.rules.fresh_weights or not chooser.machine.has_gpus
+        """No earlier test has left a mark in the weights."""
         self.shares: list[bool] = []
         """Running jobs that hold a licence which the job asks for."""
         if self.rules.licence_holders_end and licences:
@@ -235,7 +238,9 @@ class WillRunTest:
         weights = self._weights(self.completing)
         if self.rows is not None and self.section is not None:
             return self.rows.test(ask, self.section, self.nodes, weights)
-        return self.chooser.test(self.usage, ask, self.nodes, weights)
+        return self.chooser.test(
+            self.usage, ask, self.nodes, weights, plain=self.plain and not self.completing
+        )
 
     def _after(self, ask: Ask, count: int, *, busy_first: int | None = None) -> Choice | None:
         """The choice after ``count`` ends, and without the jobs that would be preempted."""
@@ -244,7 +249,9 @@ class WillRunTest:
         weights = self._weights(0)
         if self.rows is None or self.section is None:
             after = self.ends.after(count)
-            return self.chooser.test(after, ask, self.nodes, weights, busy_first=busy_first)
+            return self.chooser.test(
+                after, ask, self.nodes, weights, busy_first=busy_first, plain=self.plain
+            )
         ended = {job.id for job in self.ends.jobs[:count]}
         return self.rows.test(
             ask,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.site import FOREVER
 from shadowtime.slurm.limits import Accounts, chains_of
 from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 from shadowtime.slurm.parameters import Parameters
@@ -180,7 +181,8 @@ def changes_of(
     for outage in site.outages:
         mask = machine.mask([outage.node])
         yield outage.begin - origin, ("down", mask)
-        yield outage.end - origin, ("up", mask)
+        if outage.end < FOREVER:
+            yield outage.end - origin, ("up", mask)
     for one in site.reservations:
         window = Window(
             name=one.name,
@@ -190,4 +192,5 @@ def changes_of(
         )
         known = one.known_at - origin if one.known_at is not None else 0
         yield min(known, window.begin), ("reserve", window)
-        yield window.end, ("open", window)
+        if one.end < FOREVER:
+            yield window.end, ("open", window)

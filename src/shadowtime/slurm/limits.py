@@ -91,6 +91,8 @@ class Accounts:
 
     def charge(self, job: Job, seconds: float) -> None:
         """Charge an interval of a job's cpus to its QOS, its user and every account above."""
+        if not self.bounds_any_minutes:
+            return  # nobody asks for it
         keys = [("qos", job.qos), (job.account, job.user)]
         keys += [(link.account, "") for link in self._chain(job) if not link.user]
         for key in keys:
@@ -109,6 +111,11 @@ class Accounts:
     def bounds_minutes(self) -> bool:
         """True where some GrpTRESMins is in force."""
         return self.enforced and any(one.group_minutes for one in self._every())
+
+    @cached_property
+    def bounds_any_minutes(self) -> bool:
+        """True where some QOS or account has a GrpTRESMins."""
+        return any(one.group_minutes for one in self._every())
 
     @cached_property
     def bounds_jobs(self) -> bool:

@@ -224,13 +224,14 @@ class Loop:
     def _repeats_itself(self) -> bool:
         """True where a main pass after one that started nothing starts nothing either.
 
-        Reservations open with time, and every test of a GPU job leaves weights behind (spec: slurm
-        11.4).
+        Reservations open with time, and every test of a GPU job leaves weights behind, up to 23.02
+        (spec: slurm 11.4).
         """
         state = self.state
         if state.parameters.assoc_limit_stop and state.accounts.enforced:
             return False  # a job over a limit blocks its partition once
-        return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
+        moves = state.machine.has_gpus and not state.parameters.rules.fresh_weights
+        return state.chooser.shortcuts and not state.windows and not moves
 
     def _backfill(self, time: float) -> None:
         """A backfill pass, where anything has changed since the last one (spec: slurm 1.5)."""
@@ -248,7 +249,6 @@ class Loop:
 
     def _pass(self, time: float, kind: str, *, full: bool = False) -> None:
         state = self.state
-        before = {job.id: job for job in state.running} if state.preemption.on else {}
         now = math.floor(time)
         self.out.passes += 1
         tests = kind == "backfill" or self.builtin
@@ -265,12 +265,15 @@ class Loop:
             state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:
             self._begun({one.job for one in made.starts})
-        for victim, preemptor in made.victims:
-            self._evicted(time, before[victim])
+        begun = {one.record: one for one in made.starts}
+        for victim, (_, preemptor) in zip(made.evicted, made.victims, strict=True):
+            if victim.id in begun:  # it started in this very pass
+                self._started(time, begun.pop(victim.id), kind, victim)
+            self._evicted(time, victim)
             if preemptor in self.waiting:
                 self.waiting[preemptor].evicted_at = now
-        for one in made.starts:
-            self._started(time, one, kind)
+        for one in begun.values():
+            self._started(time, one, kind, state.running.find(one.record))
         if made.starts and state.preemption.gang:
             self._rotate(time)
         if made.starts:
@@ -297,7 +300,7 @@ class Loop:
                 if number in left:
                     state.queue.put(state, left[number])
 
-    def _started(self, time: float, one: Allocation, kind: str) -> None:
+    def _started(self, time: float, one: Allocation, kind: str, job: Job) -> None:
         row = self.rows[one.job, one.task]
         record = one.record
         self.row_of[record] = row
@@ -305,7 +308,6 @@ class Loop:
         self.out.nodes[row] = one.nodes
         self.out.scheduler[row] = kind
         run = float(self.workload.run[row])
-        job = next(job for job in self.state.running if job.id == record)
         self.out.holding[row] = job.holding
         if one.task is None and job.array in self.waiting:
             self.waiting[job.array].started_tasks += 1  # a task that was requeued
@@ -323,7 +325,7 @@ class Loop:
         if self.ends.get(record) != expected:
             return
         state = self.state
-        job = next(one for one in state.running if one.id == record)
+        job = state.running.find(record)
         row = self.row_of.pop(record)
         del self.ends[record]
         self.out.end[row] = math.floor(time)

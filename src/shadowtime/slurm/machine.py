@@ -135,6 +135,16 @@ class Machine:
         return np.array([node.memory for node in self.nodes], np.int64)
 
     @cached_property
+    def cpu_counts(self) -> Ints:
+        """Cpus of each node."""
+        return np.array(self.full_cpus, np.int64)
+
+    @cached_property
+    def sockets(self) -> int:
+        """The most sockets of a node, where they count: with GPUs."""
+        return max((node.sockets for node in self.nodes), default=1) if self.has_gpus else 1
+
+    @cached_property
     def has_gpus(self) -> bool:
         """True where scheduling weights can move: they do with the GPUs of a test.
 
@@ -156,12 +166,16 @@ class Machine:
 
     def mask(self, names: Iterable[str]) -> int:
         """The nodes of these names; unknown names are ignored."""
-        place = {node.name: at for at, node in enumerate(self.nodes)}
+        place = self._places
         found = 0
         for name in names:
             if name in place:
                 found |= 1 << place[name]
         return found
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {node.name: at for at, node in enumerate(self.nodes)}
 
     def names(self, mask: int) -> list[str]:
         """The names of these nodes."""
@@ -183,6 +197,9 @@ class Machine:
         ...  for text in ("a", "a&b", "a|b", "", "[a|b]", "a*2&b*1")]
         [['0b11'], ['0b10'], ['0b11'], ['0b11'], ['0b11', '0b10'], ['0b10']]
         """
+        known = self._by_features.get(expression)
+        if known is not None:
+            return known
         found = []
         for one in choices(expression):
             wishes = (one.each, *(wish for wish, _ in one.counts))
@@ -191,4 +208,24 @@ class Machine:
                 if all(satisfies(wish, node.features) for wish in wishes):
                     mask |= 1 << at
             found.append(mask)
-        return tuple(found)
+        made = self._by_features[expression] = tuple(found)
+        return made
+
+    @cached_property
+    def _by_features(self) -> dict[str, tuple[int, ...]]:
+        """Answers of :meth:`with_features`."""
+        return {}
+
+    def with_at_least(self, cpus: int, memory: int) -> int:
+        """Nodes of at least these cpus and this many MB."""
+        known = self._by_size.get((cpus, memory))
+        if known is None:
+            nodes = enumerate(self.nodes)
+            fit = (1 << at for at, one in nodes if one.cpus >= cpus and one.memory >= memory)
+            known = self._by_size[cpus, memory] = sum(fit)
+        return known
+
+    @cached_property
+    def _by_size(self) -> dict[tuple[int, int], int]:
+        """Answers of :meth:`with_at_least`."""
+        return {}

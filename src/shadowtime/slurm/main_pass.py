@@ -28,6 +28,7 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
     depth = 0
     in_part: Counter[str] = Counter()
     done: set[int] = set()
+    alike = Alike(state)
     for record in build_queue(state):
         job, section = record.job, record.section
         if job.id in done:
@@ -49,7 +50,10 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
         job = rest
         while True:
             evicted = len(out.victims)
-            answer = _try(state, job, section, left, now, out)
+            answer = alike.known(job, section, left)
+            if not answer:
+                answer = _try(state, job, section, left, now, out)
+                alike.note(job, section, left, answer, evicted != len(out.victims))
             if len(out.victims) > evicted:
                 done.add(job.id)  # it preempts in this partition and is tried in no other
             if answer == "started":
@@ -72,6 +76,57 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
                     left &= ~section.nodes
             break
     return out
+
+
+class Alike:
+    """Jobs that are passed over for the same reason as others before them in a pass.
+
+    Until a job starts or is evicted, jobs that ask for the same on the same nodes and count against
+    the same limits get the same answer. Tests of GPU jobs leave weights behind where every will-run
+    test does not set them anew, so that there each of them is made (spec: slurm 11.4).
+    """
+
+    def __init__(self, state: SlurmState) -> None:
+        self.state = state
+        self.over: dict[tuple[object, ...], tuple[str, bool]] = {}
+        """By what the answer depends on: the reason, and whether a limit was the cause."""
+        wish = state.parameters
+        self.on = state.chooser.shortcuts and not wish.assoc_limit_stop and not state.windows
+
+    def _key(self, job: Job, section: Section, left: int) -> tuple[object, ...] | None:
+        ask = job.ask
+        if not self.on or job.tasks or ask.required or job.licences:
+            return None
+        if ask.gpus and not self.state.parameters.rules.fresh_weights:
+            return None
+        who = (job.qos, job.account, job.user)
+        return (id(ask), section.name, left, *who, job.limit, job.reservation)
+
+    def known(self, job: Job, section: Section, left: int) -> str:
+        """ "passed over" where another was; else empty."""
+        key = self._key(job, section, left)
+        found = self.over.get(key) if key is not None else None
+        if found is None:
+            return ""
+        reason, limited = found
+        accounts = self.state.accounts
+        accounts.note(job, reason)
+        if limited:
+            accounts.limited.add(job.id)
+        else:
+            accounts.limited.discard(job.id)
+        return "passed over"
+
+    def note(self, job: Job, section: Section, left: int, answer: str, evicts: bool) -> None:
+        """A job was tried."""
+        if answer == "started" or evicts:
+            self.over.clear()
+        elif answer == "passed over":
+            key = self._key(job, section, left)
+            if key is not None:
+                accounts = self.state.accounts
+                limited = job.id in accounts.limited
+                self.over[key] = accounts.met.get(job.id, ""), limited
 
 
 def _yields(state: SlurmState, job: Job, now: int) -> bool:
@@ -122,6 +177,7 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
             victims = []
         for victim in victims:
             out.victims.append((victim.id, job.id))
+            out.evicted.append(victim)
             state.usage.give(victim.holding)
             state.completing |= victim.nodes
             state.stop(victim)

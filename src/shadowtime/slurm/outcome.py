@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from shadowtime.slurm.job import Job
     from shadowtime.slurm.usage import Holding
 
 
@@ -38,6 +39,8 @@ class Outcome:
     plans: list[Plan] = field(default_factory=list)
     victims: list[tuple[int, int]] = field(default_factory=list)
     """(preempted job, for job)."""
+    evicted: list[Job] = field(default_factory=list)
+    """The same jobs themselves."""
     skipped: dict[int, str] = field(default_factory=dict)
     """Why jobs were passed over."""
     no_start: bool = False

@@ -109,7 +109,7 @@ def run_now(
     order = list(candidates)
     passes = 0
     while True:
-        found = chooser.test(state.usage, ask, nodes, state.weights)
+        found = chooser.test(state.usage, ask, nodes, state.weights, plain=True)
         if found is not None or not order:
             return found, []
         later = state.usage.copy()

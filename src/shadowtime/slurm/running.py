@@ -67,17 +67,27 @@ class Running(list["Job"]):
         self._sums: dict[Group, Held] | None = None
         self._counted = 0
         """Jobs in the sums: any other length tells of a change that was not noted."""
+        self._by_id: dict[int, Job] = {}
         self._groups: dict[int, tuple[Job, list[Group], tuple[int, int, int, int]]] = {}
         self._chains: Mapping[tuple[str, str], tuple[Association, ...]] = {}
 
+    def find(self, number: int) -> Job:
+        """The job of this id."""
+        if len(self._by_id) != len(self):
+            self._by_id = {job.id: job for job in self}
+        return self._by_id[number]
+
     def put(self, job: Job) -> None:
         """A job starts."""
+        if len(self._by_id) == len(self):
+            self._by_id[job.id] = job
         self.insert(bisect_right(self, job.record, key=_record), job)
         if self._sums is not None:
             self._count(job)
 
     def drop(self, job: Job) -> None:
         """A job ends."""
+        self._by_id.pop(job.id, None)
         at = bisect_left(self, job.record, key=_record)
         while at < len(self) and self[at] is not job:
             at += 1

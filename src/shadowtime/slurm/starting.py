@@ -14,7 +14,6 @@ from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.gang import overlaps
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
-from shadowtime.slurm.running import running_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -96,7 +95,7 @@ def _on_nodes(
     elif state.preemption.on:
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:
-        found = state.chooser.test(state.usage, ask, nodes, state.weights)
+        found = state.chooser.test(state.usage, ask, nodes, state.weights, plain=True)
     if found is not None and not victims and state.chooser.overfills(state.usage, ask, found):
         return None, []
     return found, victims
@@ -159,7 +158,6 @@ def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: in
     started.billing = tally.billing
     if state.preemption.gang:
         started.in_no_row = overlaps(started, state.running)
-    state.running = running_of(state.running)
     state.running.put(started)
     state.usage.take(holding)
     return started

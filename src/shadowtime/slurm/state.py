@@ -12,7 +12,7 @@ from shadowtime.slurm.choose import Chooser
 from shadowtime.slurm.gang import Rows, usage_of
 from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.preempt import Preemption
-from shadowtime.slurm.running import Running, running_of
+from shadowtime.slurm.running import Running
 from shadowtime.slurm.usage import Usage
 from shadowtime.slurm.weights import base_weights
 
@@ -52,7 +52,7 @@ class SlurmState:
     up: int
     accounts: Accounts
     preemption: Preemption
-    running: list[Job] = field(default_factory=Running)
+    running: Running = field(default_factory=Running)
     waiting: list[Job] = field(default_factory=list)
     completing: int = 0
     windows: tuple[Window, ...] = ()
@@ -124,7 +124,6 @@ class SlurmState:
 
     def stop(self, job: Job) -> None:
         """A job runs no longer."""
-        self.running = running_of(self.running)
         self.running.drop(job)
 
     def rest_of(self, job: Job) -> Job | None:

@@ -48,22 +48,24 @@ def submissions(
     """The records of a log; a begin time holds a record back.
 
     An array waits from the first moment one of its tasks may: the eligible time of a later task
-    is that of its own start.
+    is that of its own start. A task that the log holds twice is a job of its own the second time.
     """
     found = Submissions()
     arrays: dict[int, Job] = {}
     ready_at: dict[int, float] = {}
     asks: dict[int, tuple[tuple[str, ...], Ask]] = {}
     """By the place of the request: logs hold many jobs and few requests."""
+    same: dict[Ask, Ask] = {}
+    """Requests that differ in account or QOS alone ask for the same, as one object."""
     names = workload.names.get("user", ()) if workload.names else ()
     priority = FIRST_PRIORITY
     for row in range(len(workload)):
         array = int(requests.array[row])
         submit = float(workload.submit[row])
         ready = max(submit, float(requests.begin[row]))
-        if array >= 0 and array in arrays:
+        task = int(requests.task[row])
+        if array >= 0 and array in arrays and task not in arrays[array].tasks:
             job = arrays[array]
-            task = int(requests.task[row])
             job.tasks.append(task)
             job.tasks.sort()
             found.rows[job.id, task] = row
@@ -72,7 +74,8 @@ def submissions(
         request = requests[row]
         kind = int(requests.index[row])
         if kind not in asks:
-            asks[kind] = _ask(request, site, machine)
+            where, made = _ask(request, site, machine)
+            asks[kind] = where, same.setdefault(made, made)
         partitions, ask = asks[kind]
         user = int(workload.user[row])
         job = Job(
@@ -95,7 +98,7 @@ def submissions(
             requeues=bool(requests.requeue[row]),
         )
         priority -= 1
-        if array >= 0:
+        if array >= 0 and array not in arrays:
             arrays[array] = job
             job.array = job.id
             job.tasks = [int(requests.task[row])]

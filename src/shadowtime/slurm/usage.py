@@ -12,6 +12,7 @@ from shadowtime.slurm.desk import full_state
 from shadowtime.slurm.machine import bits
 
 if TYPE_CHECKING:
+    from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.machine import Machine
     from shadowtime.types import Ints
 
@@ -69,7 +70,7 @@ class Usage:
     is the same for compiled code, with the free cores of each socket where nodes have GPUs.
     """
 
-    __slots__ = ("classes", "cores", "gpus", "idle", "machine", "table", "total")
+    __slots__ = ("chosen", "classes", "cores", "gpus", "idle", "machine", "table", "total")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -78,6 +79,8 @@ class Usage:
         self.idle = machine.everything
         self.table = full_state(machine)
         self.total = sum(machine.full_cpus)
+        self.chosen: dict[tuple[int, int], Choice | None] = {}
+        """Choices made since the last change, by request and nodes (slurm/choose.py)."""
         self.classes: dict[Floor, int] = {}
         """Nodes that have at least that free, as far as it was asked for since the last change."""
 
@@ -100,7 +103,17 @@ class Usage:
         other.idle = self.idle
         other.table = self.table.copy()
         other.total = self.total
-        other.classes = self.classes.copy()
+        other.classes, other.chosen = self.classes, self.chosen
+        return other
+
+    def copy_of_table(self) -> Usage:
+        """A copy to be changed by ``table``, ``idle`` and ``total`` alone, then only read."""
+        other = Usage.__new__(Usage)
+        other.machine = self.machine
+        other.cores, other.gpus = [], []
+        other.idle, other.total = self.idle, self.total
+        other.table = self.table.copy()
+        other.classes, other.chosen = {}, {}
         return other
 
     def able(self, floor: Floor) -> int:
@@ -116,14 +129,15 @@ class Usage:
                 used = self.table[:, d.USED]
                 fits &= self.machine.memories - used >= memory if memory else used == 0
             if gpus:
-                fits &= np.array([one.bit_count() >= gpus for one in self.gpus], np.bool_)
+                free = self.table[:, d.FREE_GPUS].tolist()
+                fits &= np.array([one.bit_count() >= gpus for one in free], np.bool_)
             found = int.from_bytes(np.packbits(fits, bitorder="little").tobytes(), "little")
             self.classes[floor] = found
         return found
 
     def take(self, holding: Holding) -> None:
         """Allocate this to a job."""
-        self.classes = {}
+        self.classes, self.chosen = {}, {}
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=False)
             return
@@ -139,7 +153,7 @@ class Usage:
 
     def give(self, holding: Holding) -> None:
         """Release what a job held."""
-        self.classes = {}
+        self.classes, self.chosen = {}, {}
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=True)
             return
@@ -168,7 +182,7 @@ class Usage:
 
     def write(self) -> None:
         """All rows, after ``cores``, ``gpus`` and ``idle`` were set otherwise."""
-        self.classes = {}
+        self.classes, self.chosen = {}, {}
         for at in range(len(self.cores)):
             self._write(at, 0)
             self.table[at, d.IDLE] = self.idle >> at & 1

@@ -16,6 +16,7 @@ from shadowtime.slurm.recording.acts import ACTS
 from shadowtime.slurm.recording.folder import start_second
 from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
 from shadowtime.slurm.recording.options import record_of
+from shadowtime.slurm.running import Running
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number
@@ -262,7 +263,7 @@ class Replayer:
     def list_running(self, now: int) -> None:
         """After a start or an end: which jobs run, and which are suspended or resumed."""
         state = self.state
-        state.running = sorted(self.running.values(), key=lambda one: one.record)
+        state.running = Running(sorted(self.running.values(), key=lambda one: one.record))
         if not state.preemption.gang:
             return
         state.usage = usage_of(state.machine, state.running)
