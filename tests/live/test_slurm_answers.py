@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+
+import pytest
+
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from live.test_slurm_site import SHOWN_NODES, FakeSite
 from live.test_slurm_site import a_loop as a_site_loop
 from shadowtime.live.heartbeat import Heartbeat
 from shadowtime.live.metrics import Metrics
-from shadowtime.live.port import Trust, trust_in
+from shadowtime.live.port import PortError, Trust, trust_in
 from shadowtime.live.runner import Commands, Done, TimedOut
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.answers import Answers
+from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy
 
@@ -149,3 +155,42 @@ def test_the_watchdog_hears_only_of_polls_that_were_understood() -> None:
     fake.queue = queue_line("7")
     loop.run(stopped=lambda: len(told) == 4)
     assert told[-1].startswith("WATCHDOG=1\n")
+
+
+def test_of_several_partitions_those_that_are_there_are_served() -> None:
+    """Also after a restart; the missing one is reported once, and so is its return."""
+    fake = FakeSite(queue_line("7", Partition="cpu"))
+    loop = a_site_loop(fake, partition="cpu,gone")
+    said: list[str] = []
+    loop.tell = said.append
+    loop.step()
+    loop.step()
+    assert any(line.startswith("update JobId=7 ReqNodeList=") for line in fake.sent)
+    assert [line for line in said if "gone" in line] == [
+        "Slurm has no partition gone with nodes: it is not served until it has"
+    ]
+    fake.nodes += fake.nodes.split("\n")[0].replace("cpu*", "gone").replace("cpu", "gone") + "\n"
+    with contextlib.suppress(PortError):
+        loop.port.snapshot()
+    assert "partition gone is back" in said
+
+
+def test_a_slow_session_is_given_more_time_the_next_time() -> None:
+    """scontrol that takes longer than a refusal would be cut off for ever otherwise."""
+    sender, allowed = Sender(), []
+
+    class Slow(Commands):
+        def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+            allowed.append(self.timeout)
+            if self.timeout < 25:
+                raise TimedOut("scontrol did not answer")
+            return Done(0, "", "")
+
+        def allowing(self, seconds: float) -> Slow:
+            return Slow(timeout=seconds)
+
+    lines = [["update JobId=7 StartTime=now"]]
+    with pytest.raises(TimedOut):
+        sender.send(Slow(timeout=20), lines, 0.0)
+    assert sender.send(Slow(timeout=20), lines, 0.0) == []
+    assert allowed == [5.55, 60.0]
