@@ -151,6 +151,13 @@ def inject(
             mixed.prepare(cluster, gate=not plain)
         elif not plain:
             gate(cluster)
+        if plain:  # its own scheduler, as sites use it
+            text = cluster.conf.read_text()
+            assert "SchedulerType=sched/builtin" in text
+            text = text.replace("SchedulerType=sched/builtin", "SchedulerType=sched/backfill")
+            cluster.conf.write_text(
+                text.replace("sched_interval=1", "sched_interval=1,bf_interval=2")
+            )
         hang_epilogs(cluster.conf, folder)
 
     try:

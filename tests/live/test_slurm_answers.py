@@ -194,3 +194,18 @@ def test_a_slow_session_is_given_more_time_the_next_time() -> None:
         sender.send(Slow(timeout=20), lines, 0.0)
     assert sender.send(Slow(timeout=20), lines, 0.0) == []
     assert allowed == [5.55, 60.0]
+
+
+def test_a_loop_that_starts_waits_for_slow_commands() -> None:
+    """It does not end: a slow slurmctld is there."""
+    fake, clock, said = FakeSlurm("", NODES), FakeClock(), []
+    hung = iter([True, True])
+
+    def before(name: str) -> Done | None:
+        if next(hung, False):
+            raise TimedOut("scontrol did not answer within 20 seconds")
+        return None
+
+    fake.before = before
+    assert drive.wait_for_port(drive.Where(), run=fake, clock=clock, tell=said.append).name
+    assert len(said) == 1 and "waiting for slurm" in said[0]

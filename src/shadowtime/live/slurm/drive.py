@@ -20,7 +20,7 @@ from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.operation import state_path
 from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands
+from shadowtime.live.runner import Commands, TimedOut
 from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.gate import LEASE, refuse_lease
@@ -74,7 +74,7 @@ def wait_for_port(
     run: Runner | None = None,
     clock: Clock | None = None,
 ) -> SlurmPort:
-    """The same, but waits for a slurmctld that is starting and shows no partition yet.
+    """The same, but waits for a slurmctld that is slow, or starting and shows no partition yet.
 
     So are the ``nodes`` of the partitions, unless they do not matter.
 
@@ -89,7 +89,7 @@ def wait_for_port(
             if nodes:
                 ready(port)
             return port
-        except NotReady as error:
+        except (NotReady, TimedOut) as error:
             if stopped():
                 raise
             tries += 1
