@@ -90,6 +90,8 @@ class SacctRequests:
         self.lists: dict[str, int] = {"": 0}
         self.hosts = Known(self._host_list)
         self.dependencies: list[Dependency] = []
+        self.said_by_options = np.zeros((6, 0), np.int64)
+        """For each known one what :func:`_of_options` tells."""
         self.rows = 0
 
     def find(self, spans: Sequence[Texts], get: Callable[[str], Texts]) -> Ints:
@@ -165,17 +167,16 @@ class SacctRequests:
         """Write the rows of ``Requests.COLUMNS`` but priority; ``left`` is when a job left the
         queue without starting, else -1."""
         begin, cancelled, array, task, throttle, nice, _, least, requeue = table
-        begin[:], nice[:], least[:], requeue[:] = UNKNOWN, 0, UNKNOWN, 1
-        cancelled[:], array[:], task[:], throttle[:] = left, ids.array, ids.task, ids.throttle
-        submitted = np.array([bool(one.options) for one in self.each], bool)[found]
-        for row in np.flatnonzero(submitted).tolist():
-            options = self.each[found[row]].options
-            begin[row] = sbatch.begin_of(options, int(submit[row]))
-            throttle[row] = sbatch.throttle_of(options) or throttle[row]
-            nice[row] = sbatch.nice_of(options)
-            least[row] = sbatch.least_time_of(options)
-            requeue[row] = int("no-requeue" not in options)
-            kinds, either = sbatch.dependencies_of(options)
+        new = [_of_options(one.options) for one in self.each[self.said_by_options.shape[1] :]]
+        if new:
+            more = np.array(new, np.int64).T
+            self.said_by_options = np.concatenate([self.said_by_options, more], axis=1)
+        after, bound, nice[:], least[:], requeue[:], depends = self.said_by_options[:, found]
+        begin[:] = np.where(after >= 0, submit + after, UNKNOWN)
+        cancelled[:], array[:], task[:] = left, ids.array, ids.task
+        throttle[:] = np.where(bound > 0, bound, ids.throttle)
+        for row in np.flatnonzero(depends).tolist():
+            kinds, either = sbatch.dependencies_of(self.each[found[row]].options)
             self.dependencies += [
                 Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
                 for kind, on in kinds
@@ -204,6 +205,18 @@ class SacctRequests:
         hosts = text.strip()
         hosts = "" if hosts in (*_NONE, "None assigned") else hosts
         return self.lists.setdefault(hosts, len(self.lists))
+
+
+def _of_options(options: Mapping[str, str]) -> tuple[int, ...]:
+    """Seconds from submission to begin, throttle, nice, --time-min, requeue, has dependencies."""
+    return (
+        sbatch.begin_of(options, 0),
+        sbatch.throttle_of(options),
+        sbatch.nice_of(options),
+        sbatch.least_time_of(options),
+        int("no-requeue" not in options),
+        int("dependency" in options),
+    )
 
 
 def _request(row: Mapping[str, str], options: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
