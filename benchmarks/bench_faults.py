@@ -81,6 +81,7 @@ nodes as a killed slurmctld had not saved their end.
 LINES = {
     "jobs, faults": ("jobs", "faults"),
     "**lost, doubled, stuck**": BAD,
+    "preempted in the seconds of their end and run again": ("doubled_as_preempted_while_ending",),
     "feasible jobs that waited longer than 30 s on idle nodes": ("stalled_jobs",),
     "longest wait of a feasible job on idle nodes (s)": ("longest_feasible_wait_s",),
     "longest stall, faults included (s)": ("longest_stall_s",),

@@ -128,6 +128,20 @@ def stops_of(job: str, log: str) -> list[float]:
     return [seconds_of(when) for when, _, what in lines if what == f"stop {job}"]
 
 
+def marked_stops(job: str, log: str) -> list[float]:
+    """The same by slurmctld's log: a loop that is killed at that moment does not report it.
+
+    Examples
+    --------
+    >>> log = "[2026-11-16T10:00:05.190] _update_job: setting admin_comment to shadowtime?pin=n1"
+    >>> log += "&limit=60&stopped=1 for JobId=7"
+    >>> marked_stops("7", log) == [seconds_of("2026-11-16T10:00:05")], marked_stops("8", log)
+    (True, [])
+    """
+    line = re.compile(rf"\[(\S+?)\.\d+\] .*shadowtime\?\S*stopped=1 for {label(job)}")
+    return [seconds_of(stamp) for stamp in line.findall(log)]
+
+
 def was_stopped_as_it_ended(ended: float, stops: Iterable[float]) -> bool:
     """Whether the policy stopped a job so close to its end that Slurm had not heard of that."""
     return any(-1 <= ended - when <= AT_ONCE for when in stops)

@@ -43,6 +43,7 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,11 +89,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--site", action="store_true", help="a mixed site with slurmdbd")
     parser.add_argument("--plain", action="store_true", help="no gate and no loop, for comparison")
     parser.add_argument("--slurm", default="", help="another Slurm than the system's, as 24.11")
+    parser.add_argument("--judge", metavar="DIR", help="judge again what --keep has kept there")
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
     parser.add_argument(
         "--keep", metavar="DIR", help="copy the logs there, what jobs wrote and what was done"
     )
     chosen = parser.parse_args(words)
+    if chosen.judge:
+        print(json.dumps(judged(Path(chosen.judge)), indent=1))
+        return 0
     found = inject(
         chosen.policy,
         jobs=chosen.jobs,
@@ -177,6 +182,25 @@ def inject(
                     keep_evidence(world, keep)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def judged(folder: Path) -> dict[str, Any]:
+    """A kept result, its doubled jobs judged again from what the logs and the jobs say."""
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    done = json.loads((folder / "done.json").read_text())
+    loop = SimpleNamespace(log=folder / "loop.log")
+    cluster = SimpleNamespace(folder=folder)
+    world = World(cluster=cluster, loop=loop, out=folder / "marks")  # type: ignore[arg-type]
+    world.unsaved = [(a, b) for a, b in done["unsaved"]]
+    world.jobs = dict.fromkeys(path.name for path in sorted(world.out.iterdir()))  # type: ignore[arg-type]
+    doubled = world.doubled()
+    found["excused"]["a killed slurmctld had not saved its begin or end"] = len(doubled.forgotten)
+    found["excused"]["preempted within seconds of its end"] = len(doubled.preempted)
+    return found | {
+        "doubled": len(doubled.ours),
+        "doubled_as_slurmctld_forgot": len(doubled.forgotten),
+        "doubled_as_preempted_while_ending": len(doubled.preempted),
+    }
 
 
 def keep_evidence(world: World, folder: Path) -> None:

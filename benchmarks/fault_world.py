@@ -18,6 +18,7 @@ from benchmarks.fault_evidence import (
     is_delayed_by_slurm,
     is_unchangeable,
     lost_at_launch,
+    marked_stops,
     seconds_of,
     stops_of,
     was_forgotten,
@@ -411,7 +412,9 @@ class World:
             first = marks[: kinds.index("end") + 1]
             if was_forgotten(job, first, unsaved=self.unsaved, log=log):
                 found.forgotten.append(job)
-            elif was_stopped_as_it_ended(first[-1][1], stops_of(job, self.loop_log())):
+            elif was_stopped_as_it_ended(
+                first[-1][1], [*stops_of(job, self.loop_log()), *marked_stops(job, log)]
+            ):
                 found.preempted.append(job)
             else:
                 found.ours.append(job)
