@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER
 from benchmarks.fault_world import NOT_YET, Job, World
 
 from shadowtime.errors import UsageError
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.testing.slurm import wait_for
 
 if TYPE_CHECKING:
@@ -67,8 +69,23 @@ class SiteWorld(World):
         return [name for name in self.cluster.names[:12] if name != mixed.RESERVED]
 
     def fits(self, job: Job, idle: set[str], free: dict[str, int]) -> bool:
-        """Of jobs that request one processor and nothing else: whether a node is idle."""
-        return self.ties(job) and bool(idle & {*(job.only or self.may_tie_to)})
+        """Whether idle nodes suffice for a job that requests nodes and processors alone."""
+        asked = simple_request(job.kind)
+        if asked is None:
+            return False
+        partitions, nodes, cpus, excluded = asked
+        small = len(self.cluster.names) * 3 // 4
+        members = {
+            "cpu": self.cluster.names[:small],
+            "gpu": self.cluster.names[small:],
+            "all": self.cluster.names,
+        }
+        for partition in partitions:
+            mine = (idle & {*members[partition]}) - {*excluded, mixed.RESERVED}
+            mine &= {*job.only} if job.only else mine
+            if len(mine) >= nodes and sum(free.get(name, 0) for name in mine) >= cpus:
+                return True
+        return False
 
     def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
         if idle != set(self.cluster.names):
@@ -83,6 +100,30 @@ class SiteWorld(World):
         idle, free = super().free()
         listed = self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines()
         return idle | {line.split()[0] for line in listed if line.endswith(" reserved")}, free
+
+
+def simple_request(kind: str) -> tuple[list[str], int, int, list[str]] | None:
+    """Partitions, nodes, processors and excluded nodes of a request that names nothing else.
+
+    Examples
+    --------
+    >>> simple_request("-p cpu,all -n3 --time=2"), simple_request("-p cpu -x n1,n2 -N2-4 -n6 -c2")
+    ((['cpu', 'all'], 1, 3, []), (['cpu'], 2, 12, ['n1', 'n2']))
+    >>> simple_request("-p cpu --qos=few -n3")
+    """
+    partitions, excluded = ["cpu"], []
+    counts = {"n": 1, "N": 1, "c": 1}
+    words = iter(kind.split())
+    for word in words:
+        if word == "-p":
+            partitions = next(words).split(",")
+        elif word == "-x":
+            excluded = expand(next(words))
+        elif found := re.fullmatch(r"-([nNc])(\d+)(?:-\d+)?", word):
+            counts[found[1]] = int(found[2])
+        elif not word.startswith("--time="):
+            return None
+    return partitions, counts["N"], counts["n"] * counts["c"], excluded
 
 
 def accounting_killed(world: World, rng: random.Random) -> Undo:
