@@ -241,8 +241,8 @@ FORMATS = [
         documents({"looked": 5.5, "waiting_for": "jobs", "pid": 7}),
         lambda text: read_beat(written("beat", text)),
     ),
-    Format("live: squeue", lines_of(squeue_line, lines=3), lambda text: looked(queue=text)),
-    Format("live: sinfo", lines_of(sinfo_line, lines=3), lambda text: looked(nodes=text)),
+    Format("live: squeue", lines_of(squeue_line, lines=3), lambda text: looked(f"{text}\n")),
+    Format("live: sinfo", lines_of(sinfo_line, lines=3), lambda text: looked(nodes=f"{text}\n")),
     Format("live: scontrol show job", texts(DETAILS), lambda text: looked(details=text)),
     Format(
         "live: scontrol show reservation",
