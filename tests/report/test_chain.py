@@ -48,7 +48,7 @@ def test_the_chain_of_a_wait_click_by_click(opened, report):
     """From job 4 to the job that held its processor, to the one before it, and back."""
     browser = opened(report)
     shown = choose(browser, 4)
-    assert "Just before it started: job 2 held 4 processors until day 0, 00:02:10, which" in shown
+    assert "Just before it started job 2 held 4 processors until day 0, 00:02:10, which" in shown
     assert browser.run("return document.querySelector('.trail')") is None
     shown = click(browser, 2)
     assert "job 1 held 3 processors until day 0, 00:01:40, which made room" in shown

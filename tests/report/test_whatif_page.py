@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+import pytest
+
 from report.worlds import report_input
 from shadowtime.report import write_html
 from shadowtime.report.numbers import MINUS, THIN
@@ -91,8 +93,18 @@ def test_folders_from_before_options_are_still_shown():
     assert "all together" in render(report_input(60, policies=("fcfs", "easy"), effects=old))
 
 
-def test_a_what_if_is_one_printed_page(browser, tmp_path):
-    browser.open(write_html(page(), tmp_path / "page.html"))
+def crowded(label):
+    """An option that moves as many groups as the page names and draws."""
+    names = [("account", f"group {k}") for k in range(9)] + [("partition", "batch"), ("qos", "few")]
+    rows = [row(by, name, -200.0 + 40 * k, 30.0, "shorter") for k, (by, name) in enumerate(names)]
+    lost = [row("size", size, 300.0, 60.0, "longer") for size in ("1", "2-4", "5-16")]
+    return {"label": label, "groups": [row("all", "", -150.0, 40.0, "shorter"), *rows, *lost]}
+
+
+@pytest.mark.parametrize("options", [(NODES, LIMIT, SHARE), tuple(map(crowded, "abcd"))])
+def test_a_what_if_is_one_printed_page(browser, tmp_path, options):
+    browser.open(write_html(page(options), tmp_path / "page.html"))
     browser.command("Emulation.setEmulatedMedia", media="", features=[])
-    made = browser.command("Page.printToPDF", printBackground=True)["data"]
-    assert base64.b64decode(made).count(b"/Type /Page\n") == 1
+    for paper in ({}, {"paperWidth": 8.27, "paperHeight": 11.69}):  # letter and A4
+        made = browser.command("Page.printToPDF", printBackground=True, **paper)["data"]
+        assert base64.b64decode(made).count(b"/Type /Page\n") == 1

@@ -75,6 +75,7 @@ def _table(board: Leaderboard) -> dict[str, Any]:
         "label": info.label,
         "side": f"{info.better} is better",
         "definition": info.definition,
+        "same": _same(columns),
         "heads": [(column.subject.name, column.constant) for column in columns],
         "rows": [
             {
@@ -85,6 +86,18 @@ def _table(board: Leaderboard) -> dict[str, Any]:
             for name in board.policies
         ],
     }
+
+
+def _same(columns: Sequence[_Column]) -> str:
+    """Instead of a table of equal values: all of them in a sentence; empty if any differ."""
+    if not all(column.constant for column in columns):
+        return ""
+    reasons = " or ".join(dict.fromkeys(column.constant for column in columns))
+    shown = [(column.cell(next(iter(column.places)))["shown"], column) for column in columns]
+    values = ", ".join(f"{value} on {column.subject.name}" for value, column in shown)
+    if len({value for value, _ in shown}) == 1 and len(shown) > 1:
+        values = f"{shown[0][0]} on every log"
+    return f"{values}; {reasons}."
 
 
 class _Column:

@@ -90,3 +90,15 @@ def test_a_constant_column_says_why():
 def test_no_name_becomes_markup():
     page = leaderboard_page([board({"<b>x</b>": {"<i>": [1.0]}, "y": {"<i>": [2.0]}})])
     assert "<b>x</b>" not in page and "&lt;b&gt;x" in page and "<i></th>" not in page
+
+
+def test_a_metric_that_never_differs_is_a_sentence() -> None:
+    """No table of equal values."""
+    equal = {name: {"a.swf": [2.0], "b.swf": [2.0]} for name in ("easy", "fcfs")}
+    page = unescape(leaderboard_page([board(equal)]))
+    assert (
+        "2 on every log; all equal: on this log the policies decide alike" in page
+        and "Rank and value by log" not in page
+    )
+    differs = {"easy": {"a.swf": [2.0], "b.swf": [2.0]}, "fcfs": {"a.swf": [3.0], "b.swf": [2.0]}}
+    assert "Rank and value by log" in leaderboard_page([board(differs)])

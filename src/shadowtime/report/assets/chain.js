@@ -1,5 +1,5 @@
 // Why a job waited, from job to job: who held processors until it started, who was promised a start before it.
-const LINKS = 4;
+const LINKS = 3;
 
 function runsAt(model, time) {
   const { runs } = model, found = [];
@@ -50,20 +50,21 @@ function chainOf(world, policy, job) {
   const found = waitedFor(world, policy, job);
   if (!found) return [];
   const { runs } = world.models[policy], { columns } = world.models[policy];
-  const at = (time) => moment(time, world.figure.epoch);
+  const at = (time) => node('span', { class: 'when' }, moment(time, world.figure.epoch).replace(' UTC', ''));
   const held = found.holders.slice(0, LINKS).map((r) => {
     const where = bandsOf(world.models[policy], r);
     const on = where.length ? ` on ${where.slice(0, 3).join(', ')}${where.length > 3 ? ' ...' : ''}` : '';
     const made = runs.end[r] === found.start ? ', which made room' : '';
     return node('li', {}, jobButton(world, runs.job[r]),
-      ` held ${processors(world.jobs.procs[runs.job[r]])}${on} until ${at(runs.end[r])}${made}`);
+      ` held ${processors(world.jobs.procs[runs.job[r]])}${on} until `, at(runs.end[r]), made);
   });
   const due = found.promised.slice(0, LINKS).map((other) => node('li', {}, jobButton(world, other),
-    ` had been promised ${at(world.jobs.submit[other] + columns.promised[other] - 1)}`));
+    ' had been promised ', at(world.jobs.submit[other] + columns.promised[other] - 1)));
   const more = (count, what) => (count > LINKS ? [node('li', { class: 'muted' }, `and ${number(count - LINKS)} more ${what}`)] : []);
-  return [node('p', {}, 'Just before it started:'),
+  const open = world.panels.some((panel) => panel.policy === policy) ? { open: '' } : {};
+  return [node('details', open, node('summary', {}, 'Just before it started'),
     node('ul', { class: 'chain' }, ...held, ...more(found.holders.length, 'that ran'),
-      ...due, ...more(found.promised.length, 'with a promise'))];
+      ...due, ...more(found.promised.length, 'with a promise')))];
 }
 
 // What the engine found when the page was made, if it was asked about this job.

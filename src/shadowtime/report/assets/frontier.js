@@ -82,7 +82,10 @@ function drawFrontier(world) {
     const steps = edge.slice(1).map(([ex, ey]) => (x.better === y.better ? `H${ex.toFixed(1)}V${ey.toFixed(1)}` : `L${ex.toFixed(1)} ${ey.toFixed(1)}`));
     parts.push(shape('path', { class: 'edge', d: `M${edge[0].map((v) => v.toFixed(1)).join(' ')}${steps.join('')}` }));
   }
-  parts.push(...pointsOf(world, { x, y, across, up, shown, best, letter }));
+  const corners = x.better === y.better ? edge.slice(1).flatMap(([ex, ey], k) => [ // the lines of the edge, as thin boxes
+    { left: edge[k][0], right: ex, top: edge[k][1] - 1, bottom: edge[k][1] + 1 },
+    { left: ex - 1, right: ex + 1, top: Math.min(edge[k][1], ey), bottom: Math.max(edge[k][1], ey) }]) : [];
+  parts.push(...pointsOf(world, { x, y, across, up, shown, best, letter, corners }));
   drawing.replaceChildren(...parts);
   drawing.setAttribute('aria-label', `${x.label} and ${y.label}: ${shown.map((i) =>
     `${policies[i].name} ${amount(x.values[i], x.unit)} and ${amount(y.values[i], y.unit)}`).join('; ')}`);
@@ -92,9 +95,10 @@ function drawFrontier(world) {
     `${x.low[0] !== null || y.low[0] !== null ? 'Crosses: 95 % intervals.' : ''}`;
 }
 
-function pointsOf(world, { x, y, across, up, shown, best, letter }) {
+function pointsOf(world, { x, y, across, up, shown, best, letter, corners }) {
   const taken = shown.map((i) => ({ left: across.place(x.values[i]) - 7, right: across.place(x.values[i]) + 7,
     top: up.place(y.values[i]) - 7, bottom: up.place(y.values[i]) + 7 }));
+  taken.push(...corners);
   for (const i of shown) { // no name on the line of an interval
     const px = across.place(x.values[i]), py = up.place(y.values[i]);
     if (x.low[i] !== null) taken.push({ left: across.place(x.low[i]), right: across.place(x.high[i]), top: py - 2, bottom: py + 2 });

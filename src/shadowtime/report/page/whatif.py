@@ -259,11 +259,11 @@ def chart(options: Sequence[Mapping[str, Any]]) -> str:
         return middle + half * min(1.0, max(-1.0, share / top))
 
     parts = []
-    for at in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        shown = f"{100 * at * top:+.0f}".replace("-", MINUS).replace("+0", "0")
+    for at in _ticks(top):
+        shown = "0" if not at else f"{100 * at:+.0f}".replace("-", MINUS)
         parts.append(
-            f'<path class="grid" d="M{x(at * top):.1f} 8V{height - 22}"/>'
-            f'<text x="{x(at * top):.1f}" y="{height - 8}" text-anchor="middle">{shown} %</text>'
+            f'<path class="grid" d="M{x(at):.1f} 8V{height - 22}"/>'
+            f'<text x="{x(at):.1f}" y="{height - 8}" text-anchor="middle">{shown} %</text>'
         )
     for place, key in enumerate(keys):
         y = 10 + tall * place
@@ -282,6 +282,20 @@ def chart(options: Sequence[Mapping[str, Any]]) -> str:
         'aria-label="Change of the mean wait by group, with 95 % intervals">'
         f"{body}</svg></figure>"
     )
+
+
+def _ticks(top: float) -> list[float]:
+    """Round shares on both sides of zero, two or so on each.
+
+    Examples
+    --------
+    >>> _ticks(1.79), _ticks(0.06)
+    ([-1.0, 0.0, 1.0], [-0.05, 0.0, 0.05])
+    """
+    power = 10.0 ** math.floor(math.log10(top / 2))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= top / 2.5)
+    count = int(top / step)
+    return [round(at * step, 6) for at in range(-count, count + 1)]
 
 
 def _drawn(options: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
