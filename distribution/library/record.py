@@ -172,6 +172,8 @@ def run_others() -> None:
     from shadowtime.engine.site.live_pass import decide_site
     from shadowtime.engine.site.plans import Run
     from shadowtime.kernel.slurm.board import empty_board
+    from shadowtime.kernel.slurm.choose import choose_now
+    from shadowtime.kernel.slurm.desk import empty_desk
     from shadowtime.kernel.slurm.walk import walk
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
@@ -197,6 +199,8 @@ def run_others() -> None:
         simulate(jobs, machine, learning)
     run_crowd_on_site(site)
     walk(empty_board(8))  # a simulation walks in Python until a log is long
+    desk = empty_desk(8)
+    choose_now(desk, desk.full, desk.full[:, 0].copy(), 0, False)
 
 
 def run_crowd_on_site(site: Any) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from shadowtime.kernel import library
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose_now
 from shadowtime.slurm.desk import AskTable
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 10_000
 """Answers of :meth:`Chooser.ever` that are remembered."""
+
+
+def is_compiled() -> bool:
+    """True if the choice lies in the library of this installation or in the cache."""
+    kernel = getattr(choose_now, "py_func", choose_now)
+    if kernel is choose_now or library.holds(kernel):
+        return True
+    from shadowtime.kernel.numba_cache import cache_folder
+
+    file = Path(kernel.__code__.co_filename)
+    return any(cache_folder(file).glob(f"{file.stem}.{kernel.__name__}-*.nbi"))
 
 
 class Choice(NamedTuple):

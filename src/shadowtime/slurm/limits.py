@@ -118,6 +118,11 @@ class Accounts:
         return any(one.group_minutes for one in self._every())
 
     @cached_property
+    def bounds_run_minutes(self) -> bool:
+        """True where some QOS or account has a GrpTRESRunMins."""
+        return any(one.group_run_minutes for one in self._every())
+
+    @cached_property
     def bounds_jobs(self) -> bool:
         """True where some QOS or account bounds the number of running jobs."""
         return any(

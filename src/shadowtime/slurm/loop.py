@@ -49,6 +49,7 @@ class Loop:
         phase: Phase,
         parameters: Parameters,
         shortcuts: bool,
+        compiled: bool,
         opening: int,
     ) -> None:
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
@@ -60,6 +61,7 @@ class Loop:
             preemption=plain.preemption,
             licences=plain.licences,
             shortcuts=shortcuts,
+            compiled=compiled,
         )
         if shortcuts and self.state.preemption.kind != "qos":
             self.state.queue = KeptQueue()

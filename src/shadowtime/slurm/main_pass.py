@@ -100,7 +100,9 @@ class Alike:
         if ask.gpus and not self.state.parameters.rules.fresh_weights:
             return None
         who = (job.qos, job.account, job.user)
-        return (id(ask), section.name, left, *who, job.limit, job.reservation)
+        # The limit counts in GrpTRESRunMins alone.
+        limit = job.limit if self.state.accounts.bounds_run_minutes else 0
+        return (id(ask), section.name, left, *who, limit)
 
     def known(self, job: Job, section: Section, left: int) -> str:
         """ "passed over" where another was; else empty."""

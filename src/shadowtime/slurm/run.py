@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.slurm.choose import is_compiled
 from shadowtime.slurm.compiled import MOST_OTHERS, CompiledPasses, pays_to_compile
 from shadowtime.slurm.loop import Loop
 from shadowtime.slurm.parameters import Parameters
@@ -50,8 +51,11 @@ def run_slurm(
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
     if ahead:
         workload, requests = _later(workload, requests, ahead)
-    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, ahead)
-    if shortcuts and (pays_to_compile(len(workload)) if compiled is None else compiled):
+    fast = pays_to_compile(len(workload)) if compiled is None else compiled
+    loop = Loop(
+        workload, site, requests, phase or Phase(), wish, shortcuts, fast or is_compiled(), ahead
+    )
+    if shortcuts and fast:
         others = 1.0 if compiled else MOST_OTHERS
         loop.state.compiled = CompiledPasses(loop.state, most_others=others)
     return loop.run().moved(-ahead)
