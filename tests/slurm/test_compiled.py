@@ -147,7 +147,7 @@ def states(draw: st.DrawFn) -> tuple[SlurmState, list[Job]]:
                 submit=NOW - 100,
                 eligible=NOW - draw(st.integers(0, 80)),
                 least_time=draw(st.sampled_from([0, 0, 0, 60])),
-                amounts=request.amounts,
+                licences=request.amounts,
                 tasks=draw(st.sampled_from([[], [], [], [1, 2, 3]])),
             )
         )
