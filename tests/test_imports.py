@@ -22,7 +22,7 @@ FLOORS = [
     ("policy",),
     ("engine", "verify", "trace", "metrics", "hperf", "predict"),
     ("slurm",),
-    ("study", "testing"),
+    ("study", "testing", "eta"),
     ("report", "live"),
     ("result",),
     ("api",),

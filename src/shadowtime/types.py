@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Ints: TypeAlias = NDArray[np.int64]
     SmallInts: TypeAlias = NDArray[np.int8]
     Floats: TypeAlias = NDArray[np.float64]
+    Bools: TypeAlias = NDArray[np.bool_]
     AnyArray: TypeAlias = NDArray[Any]
 
 UNKNOWN = -1

@@ -13,7 +13,9 @@ from shadowtime.cli import run
 from shadowtime.errors import InputError
 from shadowtime.live.eta import Eta
 from shadowtime.live.port import PortError
-from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
+from shadowtime.eta.scores import Scored, accuracy
+from shadowtime.eta.starts import How
+from shadowtime.live.predictions import Predictions, read_predictions, resolved
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.answers import Answers
@@ -51,6 +53,8 @@ class Self:
         self.asked.append(tuple(argv))
         if argv[0] == "squeue":
             return Done(0, self.queue, "")
+        if argv[0] in ("sacct", "sacctmgr", "sshare"):
+            return Done(1, "", "slurmdbd does not answer")
         words = [*argv, *text.split()]
         assert argv[0] == "scontrol" and "show" in words, argv
         return Done(0, self.texts.get(words[-1], ""), "")
@@ -71,34 +75,37 @@ def seen(queue: str) -> object:
 
 
 def test_starts_are_those_of_slurms_own_passes() -> None:
-    """The wide one when the running job must end, a small one that fits beside it at once."""
+    """The wide one when the running job ends, by its limit at the latest; a small one at once."""
     queue = RUNS + waits("2", 32, PriorityLong=300) + waits("3", 4, TimeLimit="1:00")
     found = forecast(seen(queue))
     assert found.unknown == {}
     wide, small = found.etas["2"], found.etas["3"]
-    assert 1195 <= wide.expected <= 1215  # passes are seconds apart
+    assert 1190 <= wide.latest <= 1215  # passes are seconds apart
     assert small.expected <= 1010
-    assert wide.earliest <= wide.expected <= wide.latest
+    assert 1000 <= wide.earliest < wide.expected < wide.latest
+    assert wide.soon == small.soon == 1
 
 
 def test_the_order_is_that_of_present_priorities() -> None:
     """Whatever the order of submission: two that exclude each other on the free node."""
     queue = RUNS + waits("2", 16, PriorityLong=5) + waits("3", 16, PriorityLong=50)
     found = forecast(seen(queue)).etas
-    assert found["3"].expected <= 1010 < 1100 < found["2"].expected
+    assert found["3"].expected <= 1010 < 1030 < found["2"].expected
 
 
 def test_jobs_use_as_much_of_their_limits_as_jobs_did_lately() -> None:
-    """Five have ended after a half: the running one is expected to end after its half."""
+    """Many have ended after a fifth: the running one is expected to end after its fifth."""
     ended = "".join(
         queue_line(str(k), State="COMPLETED", Reason="None", NodeList="n2", StartTime=100,
-                   EndTime=400, TimeLimit="10:00")
-        for k in range(10, 15)
+                   EndTime=220, TimeLimit="10:00")
+        for k in range(10, 40)
     )  # fmt: skip
     queue = running_line("1", "n1", 12, StartTime=990, TimeLimit="5:00") + waits("2", 32)
-    late = forecast(seen(queue)).etas["2"].expected
-    early = forecast(seen(queue + ended)).etas["2"].expected
-    assert late - early == pytest.approx(150, abs=6)
+    how = How(submissions=False)
+    late = forecast(seen(queue), how).etas["2"]
+    early = forecast(seen(queue + ended), how).etas["2"]
+    assert early.expected == pytest.approx(1050, abs=10) and late.expected > 1100
+    assert early.latest - early.earliest < late.latest - late.earliest
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,7 @@ def test_no_start_is_invented(given: dict[str, object], why: str) -> None:
 
 
 def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
-    """squeue and scontrol show alone; a Slurm that does not answer is queried again."""
+    """Commands that show; a Slurm that does not answer is queried again."""
     slurm, clock, reported = Self(RUNS + waits("2", 32)), FakeClock(), []
     watch = Watch(
         answers=Answers(slurm, clock),
@@ -140,12 +147,13 @@ def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
         answers(argv, text=text) if next(turns) > 2 else (_ for _ in ()).throw(PortError("away"))
     )
     watch.run_on(stopped=lambda: clock.time > 1020)
-    assert {argv[0] for argv in slurm.asked} == {"squeue", "scontrol"}
+    accounting = {"sacct", "sacctmgr", "sshare"}
+    assert {argv[0] for argv in slurm.asked} == {"squeue", "scontrol", *accounting}
     assert "away" in reported[0] and reported[1].startswith("2 is expected to start in ")
     slurm.queue = running_line("2", "n[1-2]", 32, StartTime=1210)
     watch.run_on(stopped=lambda: clock.time > 1040)
-    ((made, start),) = pairs(read_predictions(tmp_path / "p"))
-    assert (made.at, start, reported[-1].parts["event"]) == (1015, 1210, "started")
+    (made,) = resolved(read_predictions(tmp_path / "p"))
+    assert (made.at, made.start, reported[-1].parts["event"]) == (1015, 1210, "started")
 
 
 def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path) -> None:
@@ -165,31 +173,25 @@ def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path)
     note(900, 800, at=880)
     note(901, 800, at=880)
     found = [
-        (one.at, one.expected, one.slurm, start) for one, start in pairs(read_predictions(path))
+        (one.at, one.expected, one.slurm, one.start) for one in resolved(read_predictions(path))
     ]
     assert found == [(0, 1000, 9000, 880), (251, 800, 9000, 880)]
     kept.note(1000, {"8": Eta(1100, 1100, 1100)}, slurm={}, started={})
     kept.note(1010, {}, slurm={}, started={})  # cancelled
     kept.note(1020, {}, slurm={}, started={"8": 1015})
-    assert len(list(pairs(read_predictions(path)))) == 2
+    assert len(list(resolved(read_predictions(path)))) == 2
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_scores_by_horizon_beside_squeues_own() -> None:
     """Bias has a sign, errors have none; squeue is compared on the jobs it predicts."""
-    near = [(one, 130) for one in predictions(at=0, expected=30, slurm=730)]
-    far = [(one, 4000) for one in predictions(at=0, expected=3700, slurm=-1)]
-    first, second, everything = accuracy(near + far)
-    assert (first.horizon, second.horizon, everything.horizon) == ("under 1 min", "1 to 6 h", "all")
+    near = Scored(job="1", at=0, expected=30, earliest=0, latest=30, slurm=730, start=130)
+    far = Scored(job="2", at=0, expected=3700, earliest=0, latest=3700, start=4000)
+    first, second, everything = accuracy([near, far])
+    assert (first.name, second.name, everything.name) == ("under 1 min", "1 to 6 h", "all")
     assert (first.ours.bias, first.slurm.bias, first.slurm.median) == (100, -600, 600)
     assert (second.slurm, second.both, second.ours.bias) == (None, None, 300)
     assert (everything.ours.count, everything.both.count, everything.inside) == (2, 1, 0)
-
-
-def predictions(**given: int) -> list:
-    from shadowtime.live.predictions import Prediction
-
-    return [Prediction(job="1", earliest=0, latest=given["expected"], **given)]
 
 
 def test_the_commands(
@@ -226,7 +228,7 @@ def test_the_commands(
     assert run([*words, "--for", "1s"]) == 0
     capsys.readouterr()
     assert run(["live", "slurm", "accuracy", *state, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["horizons"][-1]["ours"]["count"] == 1
+    assert json.loads(capsys.readouterr().out)["scores"][-1]["ours"]["count"] == 1
     assert run(["live", "slurm", "accuracy", *state]) == 0
     assert "90 % error" in capsys.readouterr().out
     bad = tmp_path / "bad"

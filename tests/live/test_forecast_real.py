@@ -10,8 +10,9 @@ from pathlib import Path
 
 from conftest import require
 from live.test_slurm_real import lasting_until
+from shadowtime.eta.scores import accuracy
 from shadowtime.live.clock import SystemClock
-from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
+from shadowtime.live.predictions import Predictions, read_predictions, resolved
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.forecast import Forecast, Seen
@@ -73,9 +74,9 @@ def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
             assert "held" in unknown[held]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    assert {argv[0] for argv in asked} == {"squeue", "scontrol"}
-    assert all("show" in argv for argv in asked if argv[0] == "scontrol")
-    found = list(pairs(read_predictions(tmp_path / "p")))
-    assert set(waits) <= {one.job for one, _ in found} <= {first, *waits}
-    assert all(start >= one.at - 5 for one, start in found)
+    assert {argv[0] for argv in asked} == {"squeue", "scontrol", "sacctmgr", "sacct", "sshare"}
+    assert all("show" in argv for argv in asked if argv[0] in ("scontrol", "sacctmgr"))
+    found = list(resolved(read_predictions(tmp_path / "p")))
+    assert set(waits) <= {one.job for one in found} <= {first, *waits}
+    assert all(one.start >= one.at - 5 for one in found)
     assert accuracy(found)[-1].ours is not None

@@ -64,8 +64,13 @@ def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     return _decorated(Custom, function, memory, by)
 
 
-def estimate(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def estimate(
+    function: Any = None, job: Any = None, /, *, memory: int = 0, by: str = "user", **options: Any
+) -> Any:
     """How long a job will run: called once, at its submission; whole seconds within [1, request].
+
+    With a site instead of a function it answers when a job will start:
+    ``st.estimate(site, job)`` (:func:`shadowtime.api.estimate.estimate_start`).
 
     Examples
     --------
@@ -80,6 +85,10 @@ def estimate(function: Any = None, /, *, memory: int = 0, by: str = "user") -> A
     >>> st.easy(estimate=mean_run).parameters["estimate"]
     'mean_run'
     """
+    if function is not None and not callable(function):
+        from shadowtime.api.estimate import estimate_start
+
+        return estimate_start(function, job, **options)
     return _decorated(Predicted, function, memory, by)
 
 

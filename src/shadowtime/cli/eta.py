@@ -1,8 +1,9 @@
-"""shadowtime eta: when a waiting job of the live cluster will start."""
+"""shadowtime eta: when a waiting job of the live cluster will start, or one yet to be submitted."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,25 +11,42 @@ from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
 from shadowtime.errors import UsageError
 
+if TYPE_CHECKING:
+    from shadowtime.live.eta import Eta
+
 
 @click.command("eta")
-@click.argument("job")
+@click.argument("job", required=False)
+@click.option(
+    "--request",
+    metavar="OPTIONS",
+    help="Instead of a job: options of sbatch, such as '-N4 -t 6:00:00 -p gpu', as if submitted "
+    "now; alternatives that start earlier are listed.",
+)
 @live.poll_of_slurm
-def command(job: str, as_json: bool, **given: Any) -> None:
-    """When the waiting JOB of a Slurm cluster will start, with a range.
+def command(job: str | None, request: str | None, as_json: bool, **given: Any) -> None:
+    """When the waiting JOB of a Slurm cluster will start: the median and a range of 80 %.
 
-    The simulator continues from the live state. Expected: every job runs as long as the policy
-    expects. The range: every job uses as little or as much of its request as recent jobs did.
-    No further submissions are assumed. If no loop runs, Slurm's own passes are simulated.
+    If no loop runs, Slurm's own passes are simulated from the live state many times. Run times are
+    drawn from what the users' jobs used of their limits before, and jobs like those of the past
+    days are submitted. Beside a loop, its policy continues from the live state.
 
     \b
     shadowtime eta 1234
     shadowtime eta 1234 --policy conservative
+    shadowtime eta --request '-N 4 -t 6:00:00 -p gpu'
     """
-    import time
+    if (job is None) == (request is None):
+        raise UsageError("name a waiting job, or describe one with --request '-N 4 -t 1:00:00'")
+    if request is not None:
+        _show_request(request, as_json=as_json, **given)
+    else:
+        assert job is not None
+        _show_job(job, as_json=as_json, **given)
 
+
+def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
     from shadowtime.cli.live.run_slurm_status import look
-    from shadowtime.report.numbers import span
 
     found = look(**given)
     row = next((row for row in found.waiting if row.job == job), None)
@@ -42,13 +60,39 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     if as_json:
         values = {"job": job, "now": found.now, "expected": row.eta.expected}
         values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": found.policy}
+        options.print_json(values | {"within_hour": row.eta.soon, "why": row.why})
+        return
+    print(f"job {job} {_words(row.eta, found.now)}, under {found.policy}")
+    if row.why:
+        print(f"it waits because {row.why}")
+
+
+def _show_request(text: str, *, as_json: bool, **given: Any) -> None:
+    from shadowtime.cli.live.run_slurm_status import ask
+    from shadowtime.report.numbers import span
+
+    now, eta, found = ask(text, **given)
+    if as_json:
+        rows = [
+            {"change": one.change, "expected": round(now + one.expected), "saved": one.saved}
+            for one in found.alternatives
+        ]
+        values = {"request": text, "now": now, "expected": eta.expected, "earliest": eta.earliest}
+        values |= {"latest": eta.latest, "within_hour": eta.soon, "alternatives": rows}
         options.print_json(values)
         return
-    expected, low, high = (
-        max(0, at - found.now) for at in (row.eta.expected, row.eta.earliest, row.eta.latest)
-    )
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.eta.expected))
-    print(
-        f"job {job} is expected to start in {span(expected)} ({when}), "
-        f"between {span(low)} and {span(high)} from now, under {found.policy}"
-    )
+    print(f"a job submitted now {_words(eta, now)}")
+    for one in found.alternatives:
+        print(f"{one.change}: in {span(one.expected)}, {span(one.saved)} earlier")
+    if not found.alternatives:
+        print("no shorter limit, smaller size or other partition would start clearly earlier")
+
+
+def _words(eta: Eta, now: int) -> str:
+    from shadowtime.report.numbers import span
+
+    expected, low, high = (max(0, at - now) for at in (eta.expected, eta.earliest, eta.latest))
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(eta.expected))
+    words = f"is expected to start in {span(expected)} ({when}), "
+    words += f"between {span(low)} and {span(high)} from now"
+    return words if eta.soon is None else f"{words} (80 %), {eta.soon:.0%} within an hour"

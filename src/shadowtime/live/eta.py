@@ -28,6 +28,8 @@ class Eta:
     expected: int
     earliest: int
     latest: int
+    soon: float | None = None
+    """The probability that it starts within an hour, where it is known."""
 
 
 def predict(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
+from shadowtime.eta.ranges import Instant
+from shadowtime.eta.scores import Scored
 from shadowtime.live.json_lines import JsonLines, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from shadowtime.live.eta import Eta
@@ -20,14 +20,6 @@ OFTEN = 60
 """The shortest time in seconds between two stored predictions of a job."""
 SHARE = 0.25
 """And the shortest time as a share of the predicted wait: distant starts change little."""
-HORIZONS = (
-    (0, "under 1 min"),
-    (60, "1 to 10 min"),
-    (600, "10 to 60 min"),
-    (3600, "1 to 6 h"),
-    (21600, "over 6 h"),
-)
-"""How far ahead a start was predicted: the lower bound in seconds, and the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +35,25 @@ class Prediction:
     earliest: int
     latest: int
     slurm: int = -1
+    partition: str = ""
+    cpus: int = 0
+
+
+class Outcome(NamedTuple):
+    """What came of a job's predictions: when it started, -1 if it left the queue without."""
+
+    job: str
+    started: int
+
+
+class Kind(NamedTuple):
+    """What jobs are told apart by in scores."""
+
+    partition: str = ""
+    cpus: int = 0
+
+
+Entry = Prediction | Outcome
 
 
 class Predictions:
@@ -63,8 +74,8 @@ class Predictions:
     ...     kept = Predictions(Path(folder) / "p.jsonl")
     ...     kept.note(100, {"7": Eta(400, 200, 400)}, slurm={}, started={})
     ...     kept.note(500, {}, slurm={}, started={"7": 430})
-    ...     found = list(pairs(read_predictions(kept.path)))
-    >>> [(one.expected, start) for one, start in found]
+    ...     found = list(resolved(read_predictions(kept.path)))
+    >>> [(one.expected, one.start) for one in found]
     [(400, 430)]
     """
 
@@ -77,7 +88,7 @@ class Predictions:
             if isinstance(entry, Prediction):
                 self._open[entry.job] = entry
             else:
-                self._open.pop(entry[0], None)
+                self._open.pop(entry.job, None)
 
     def note(
         self,
@@ -87,12 +98,14 @@ class Predictions:
         slurm: Mapping[str, int],
         started: Mapping[str, int],
         pending: Iterable[str] = (),
+        kinds: Mapping[str, Kind] | None = None,
     ) -> None:
         """What is predicted now, by squeue too, since when jobs run, and which wait at all."""
         lines: list[dict[str, Any]] = []
         listed = {*etas, *started, *pending}
         for job in [job for job in self._open if job not in listed]:  # cancelled
             del self._open[job]
+            lines.append({"job": job, "started": -1})
         for job, start in started.items():
             if job in self._open:
                 del self._open[job]
@@ -108,6 +121,7 @@ class Predictions:
                 earliest=eta.earliest,
                 latest=eta.latest,
                 slurm=slurm.get(job, -1),
+                **(kinds or {}).get(job, Kind())._asdict(),
             )
             self._open[job] = made
             lines.append(asdict(made))
@@ -115,7 +129,7 @@ class Predictions:
             self._lines.append(lines)
 
 
-def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
+def read_predictions(path: Path) -> Iterator[Entry]:
     """Predictions and starts in the order in which they were kept; InputError names a bad line."""
     return read_lines(
         path,
@@ -125,100 +139,51 @@ def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
     )
 
 
-def _entry(values: Mapping[str, Any]) -> Prediction | tuple[str, int]:
+def _entry(values: Mapping[str, Any]) -> Entry:
     job = plain.text(plain.entry(values, "job"), "job")
     if "started" in values:
-        return job, plain.whole(values["started"], "started")
+        return Outcome(job, plain.whole(values["started"], "started"))
     times = ("at", "expected", "earliest", "latest", "slurm")
     return Prediction(
-        job=job, **{name: plain.whole(plain.entry(values, name), name) for name in times}
+        job=job,
+        partition=plain.text(values.get("partition", ""), "partition"),
+        cpus=plain.whole(values.get("cpus", 0), "cpus"),
+        **{name: plain.whole(plain.entry(values, name), name) for name in times},
     )
 
 
-def pairs(
-    entries: Iterable[Prediction | tuple[str, int]],
-) -> Iterator[tuple[Prediction, int]]:
+def resolved(entries: Iterable[Entry]) -> Iterator[Scored]:
     """Every prediction with the start that followed; those still open are omitted."""
     waiting: dict[str, list[Prediction]] = {}
     for entry in entries:
         if isinstance(entry, Prediction):
             waiting.setdefault(entry.job, []).append(entry)
+            continue
+        for one in waiting.pop(entry.job, []):
+            if entry.started >= 0:
+                yield Scored(**asdict(one), start=entry.started)
+
+
+def instants(entries: Iterable[Entry]) -> list[Instant]:
+    """The times at which predictions were made all of whose jobs have started or gone."""
+    made: dict[int, list[Prediction]] = {}
+    outcome: dict[str, int] = {}
+    for entry in entries:
+        if isinstance(entry, Prediction):
+            made.setdefault(entry.at, []).append(entry)
+            outcome.pop(entry.job, None)
         else:
-            for one in waiting.pop(entry[0], []):
-                yield one, entry[1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """Errors of predictions in seconds: the real start minus the predicted one."""
-
-    count: int
-    bias: float
-    """The mean error: above zero, jobs started later than predicted."""
-    median: float
-    """Half of the predictions were off by less, early or late."""
-    ninety: float
-    """Nine of ten were."""
-
-    @staticmethod
-    def of(errors: Sequence[int]) -> Score | None:
-        """From single errors; None without any.
-
-        Examples
-        --------
-        >>> Score.of([-10, 0, 40])
-        Score(count=3, bias=10.0, median=10.0, ninety=34.0)
-        """
-        if not errors:
-            return None
-        off = np.abs(np.array(errors, float))
-        median, ninety = (float(x) for x in np.quantile(off, [0.5, 0.9]))
-        bias = float(np.mean(errors))
-        return Score(count=len(errors), bias=bias, median=median, ninety=ninety)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accuracy:
-    """Scores of one horizon: all of ours, and ours with squeue's where both made a prediction."""
-
-    horizon: str
-    ours: Score | None
-    both: Score | None
-    slurm: Score | None
-    inside: float
-    """The share of starts within the predicted range."""
-
-
-def accuracy(found: Iterable[tuple[Prediction, int]]) -> list[Accuracy]:
-    """Scores by how far ahead a start was predicted, and over all of them last.
-
-    Examples
-    --------
-    >>> near = Prediction(job="1", at=0, expected=30, earliest=30, latest=50, slurm=90)
-    >>> [(one.horizon, one.ours.bias, one.slurm.bias) for one in accuracy([(near, 40)])]
-    [('under 1 min', 10.0, -50.0), ('all', 10.0, -50.0)]
-    """
-    groups: dict[str, list[tuple[Prediction, int]]] = {}
-    everything = list(found)
-    for one, start in everything:
-        ahead = max(0, one.expected - one.at)
-        name = next(name for least, name in reversed(HORIZONS) if ahead >= least)
-        groups.setdefault(name, []).append((one, start))
-    order = [name for _, name in HORIZONS if name in groups]
-    return [
-        _scored(name, rows)
-        for name, rows in [*((name, groups[name]) for name in order), ("all", everything)]
-        if rows
-    ]
-
-
-def _scored(name: str, rows: Sequence[tuple[Prediction, int]]) -> Accuracy:
-    both = [(one, start) for one, start in rows if one.slurm >= 0]
-    inside = sum(one.earliest <= start <= one.latest for one, start in rows)
-    return Accuracy(
-        horizon=name,
-        ours=Score.of([start - one.expected for one, start in rows]),
-        both=Score.of([start - one.expected for one, start in both]),
-        slurm=Score.of([start - one.slurm for one, start in both]),
-        inside=inside / len(rows),
-    )
+            outcome[entry.job] = entry.started
+    found = []
+    for at, rows in made.items():
+        if all(one.job in outcome for one in rows):
+            begun = [one for one in rows if outcome[one.job] >= 0]
+            found.append(
+                Instant(
+                    expected=[one.expected - at for one in begun],
+                    earliest=[one.earliest - at for one in begun],
+                    latest=[one.latest - at for one in begun],
+                    real=[outcome[one.job] - at for one in begun],
+                )
+            )
+    return found

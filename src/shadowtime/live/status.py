@@ -31,6 +31,8 @@ class Row:
     procs: int
     since: int
     eta: Eta
+    why: str = ""
+    """What stands in its way, where it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,24 +73,39 @@ def standing(
     """
     if not has_factors(site):
         return None
-    return _Queue(workload, site, schedule).standing(row, when)
+    queue = Queue(workload, site)
+    queue.count(schedule, when)
+    return queue.standing(row, schedule, when)
 
 
-class _Queue:
-    """Jobs as Slurm's records, created on first use."""
+class Queue:
+    """The jobs of a log with their priorities; usage is the site's own until runs are counted."""
 
-    def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
-        self.workload, self.site, self.schedule = workload, site, schedule
+    def __init__(self, workload: Workload, site: Site) -> None:
+        self.workload, self.site = workload, site
         self.requests = requests_of(workload, site)
         self.machine = machine_of(site)
         self.factors = Multifactor(site)
         self.jobs: dict[int, Job] = {}
 
-    def standing(self, row: int, when: int) -> Standing:
-        self._count(when)
+    def usage(self) -> Site:
+        """The site with the usage that was counted so far."""
+        find = self.factors.shares.branches.get
+        known = [(one, find((one.account, one.user))) for one in self.site.associations]
+        return self.site.replace(
+            associations=tuple(
+                one if branch is None else replace(one, usage=branch.usage) for one, branch in known
+            )
+        )
+
+    def priority(self, row: int) -> int:
+        """The priority of a job, as it was computed last."""
+        return self._priority(self.job(row))
+
+    def standing(self, row: int, schedule: Schedule, when: int) -> Standing:
+        """The place of a job among those that wait."""
         job = self.job(row)
         mine = self._rank(job)
-        schedule = self.schedule
         begun = np.where(schedule.start >= 0, schedule.start, np.iinfo(np.int64).max)
         cancelled = np.where(self.requests.cancel_at >= 0, self.requests.cancel_at, begun)
         here = (schedule.submit <= when) & (self.requests.begin <= when)
@@ -158,7 +173,7 @@ class _Queue:
             )
         return self.jobs[row]
 
-    def _count(self, when: int) -> None:
+    def count(self, schedule: Schedule, when: int) -> None:
         """Tick from the beginning, or from where usage still matters, to a moment."""
         weights = self.factors.weights
         known = first_tick(self.site, self.workload.epoch)
@@ -168,7 +183,7 @@ class _Queue:
         if weights.half_life:
             late = when - HALF_LIVES * weights.half_life
             first += max(0, late - first) // weights.period * weights.period
-        every = runs(self.schedule)
+        every = runs(schedule)
         paid = bool(self.site.enforce & {"limits", "safe"})
         for now in range(first, when + 1, weights.period):
             # Use after the last tick is charged only where limits are enforced (spec: slurm 5.5).
@@ -176,14 +191,14 @@ class _Queue:
             until = now - weights.period + 1 if paid else now
             alive = (every.since < now) & (every.until >= until)
             running = [
-                self._running(int(row), int(since), min(int(until), now), now)
+                self._running(schedule, int(row), int(since), min(int(until), now), now)
                 for row, since, until in zip(
                     every.row[alive], every.since[alive], every.until[alive], strict=True
                 )
             ]
             self.factors.tick(now, running)
 
-    def _running(self, row: int, since: int, until: int, now: int) -> Job:
+    def _running(self, schedule: Schedule, row: int, since: int, until: int, now: int) -> Job:
         """A run as a tick charges it: moved to end at the tick, where it ended before."""
         job = self.job(row)
         charged = Job(
@@ -191,12 +206,12 @@ class _Queue:
             start=max(since, now - self.factors.weights.period) + now - until,
         )  # fmt: skip
         section = self.machine.sections[job.partitions[0]]
-        charged.billing = billing_of({"cpus": self._cpus(row)}, section.billing)
+        charged.billing = billing_of({"cpus": self._cpus(schedule, row)}, section.billing)
         return charged
 
-    def _cpus(self, row: int) -> int:
+    def _cpus(self, schedule: Schedule, row: int) -> int:
         """Cpus that a job held: by its place, else what it requested."""
-        place = self.schedule.place
+        place = schedule.place
         held = [cpus for _, cpus in parse_site_place(place[row])] if place is not None else []
         known = [cpus for cpus in held if cpus is not None]
         if held and len(known) == len(held):

@@ -12,12 +12,13 @@ from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import UsageError
-from shadowtime.live.predictions import accuracy, pairs, read_predictions
+from shadowtime.eta.scores import FEW, accuracy
+from shadowtime.live.predictions import read_predictions, resolved
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.watch import predictions_of
 
 if TYPE_CHECKING:
-    from shadowtime.live.predictions import Accuracy, Score
+    from shadowtime.eta.scores import Accuracy, Score
 
 
 def show_accuracy(
@@ -31,9 +32,9 @@ def show_accuracy(
     """Read the predictions of a loop, compare them with the starts and print the errors."""
     path = _path(predictions, partition, state_file, timeout)
     entries = list(read_predictions(path))
-    found = accuracy(pairs(entries))
+    found = accuracy(resolved(entries))
     if as_json:
-        options.print_json({"predictions": str(path), "horizons": [asdict(one) for one in found]})
+        options.print_json({"predictions": str(path), "scores": [asdict(one) for one in found]})
         return
     if not found:
         raise UsageError(f"{path}: none of the {len(entries)} predicted jobs has started yet")
@@ -56,20 +57,27 @@ def _path(predictions: str | None, partition: str, state_file: str | None, timeo
 
 def _show(found: list[Accuracy]) -> None:
     table = numbers_table(
-        "ahead by", "by", "predictions", "bias", "median error", "90 % error", "in range"
+        "", "by", "predictions", "jobs", "bias", "median error", "90 % error", "in range"
     )
 
-    def add(horizon: str, by: str, score: Score | None, inside: str = "") -> None:
+    def add(name: str, by: str, score: Score | None, jobs: str = "", inside: str = "") -> None:
         if score is not None:
             figures = (seconds(score.bias), seconds(score.median), seconds(score.ninety))
-            table.add_row(horizon, by, str(score.count), *figures, inside)
+            table.add_row(name, by, str(score.count), jobs, *figures, inside)
 
+    last = ""
     for one in found:
-        add(one.horizon, "shadowtime", one.ours, f"{one.inside:.0%}")
+        if one.kind != last:
+            last = one.kind
+            table.add_section()
+        doubt = " ?" if one.few else ""
+        add(one.name, "shadowtime", one.ours, str(one.jobs), f"{one.inside:.0%}{doubt}")
         if one.slurm is not None:
             add("", "shadowtime, same jobs", one.both)
             add("", "squeue --start", one.slurm)
-    show(Text("real start minus predicted start"), table)
+    words = "real start minus predicted start; in range: should be 80 %"
+    few = f"; ? fewer than {FEW} jobs" if any(one.few for one in found) else ""
+    show(Text(f"{words}{few}"), table)
 
 
 def seconds(value: float) -> str:

@@ -1,46 +1,44 @@
 """When Slurm's own scheduler will start the waiting jobs: its model continued from the present
-state.
+state, many times (spec: estimates 4.1).
 
-Read-only: squeue and scontrol show. For a Slurm that schedules by itself, with or without a loop in
-shadow mode beside it.
+Read-only: squeue, scontrol show, and what accounting remembers. For a Slurm that schedules by
+itself, with or without a loop in shadow mode beside it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.engine.live_pass import natural
 from shadowtime.errors import ClusterError
-from shadowtime.live.eta import FEW, LONG, SHORT, Eta
+from shadowtime.eta.present import LONGEST, Arrived, Present, Running, Waiting, even, pieces_on
+from shadowtime.eta.ranges import estimates_of
+from shadowtime.eta.shares import Observed
+from shadowtime.eta.starts import How, draw_starts
+from shadowtime.live.eta import Eta
 from shadowtime.live.port import PortError
-from shadowtime.live.slurm.asks import request_of
+from shadowtime.live.slurm.accounting import Accounting, Learned
+from shadowtime.live.slurm.asks import licences_of, request_of
 from shadowtime.live.slurm.beyond import LIMITS
 from shadowtime.live.slurm.details import detail_of
-from shadowtime.live.slurm.holding import spread
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
-from shadowtime.workload import Workload
-from shadowtime.workload.request import NEVER, Gres, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from shadowtime.cluster.site import Site
+    from shadowtime.eta.ranges import Corrections, Estimate
     from shadowtime.live.slurm.answers import Answers
     from shadowtime.slurmtext.show_job import Detail
     from shadowtime.slurmtext.squeue import QueueRow
 
-LEAD, EACH_PASS, SEATED = 12, 4, 50
-"""Seconds before now at which the model begins, so that it can place the running jobs: a main pass
-takes place every few seconds and starts at least this many."""
 GPU = "gpu"
 """The one generic resource that the model of Slurm counts."""
 
@@ -53,6 +51,9 @@ class Seen:
     site: Site
     rows: tuple[QueueRow, ...]
     details: Mapping[str, Detail] = field(default_factory=dict)
+    learned: Learned = field(default_factory=Learned)
+    missing: tuple[str, ...] = ()
+    """What accounting does not tell, a sentence each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +65,28 @@ class Forecast:
     unknown: Mapping[str, str]
 
 
-def look(answers: Answers) -> Seen:
-    """Query Slurm; nothing is changed. PortError if it does not answer."""
+def look(answers: Answers, accounting: Accounting | None = None) -> Seen:
+    """Query Slurm; nothing is changed. PortError if it does not answer.
+
+    ``accounting`` remembers what slurmdbd said from one look to the next.
+    """
+    accounting = accounting or Accounting()
     show = ("scontrol", "--oneliner", "show")
-    texts = SlurmTexts(
-        nodes=answers.text((*show, "node")),
-        partitions=answers.text((*show, "partition")),
-        config=answers.text(("scontrol", "show", "config")),
-        reservations=answers.text((*show, "reservation")),
-    )
+    nodes, partitions = answers.text((*show, "node")), answers.text((*show, "partition"))
+    config = answers.text(("scontrol", "show", "config"))
+    reservations = answers.text((*show, "reservation"))
     rows = answers.queue()
     now = int(answers.clock.now())
+    accounting.refresh(answers, now)
+    texts = SlurmTexts(
+        nodes=nodes,
+        partitions=partitions,
+        config=config,
+        reservations=reservations,
+        qos=accounting.texts.get("qos", ""),
+        associations=accounting.texts.get("associations", ""),
+        shares=accounting.texts.get("shares", ""),
+    )
     try:
         site = site_from_slurm(texts, unusable="drop")
     except ClusterError as error:
@@ -82,7 +94,14 @@ def look(answers: Answers) -> Seen:
     details: dict[str, Detail] = {}
     for job, detail in parse_details(answers.about_jobs(["show job"])[0]):
         details.setdefault(job, detail)
-    return Seen(now=now, site=site, rows=tuple(rows), details=details)
+    return Seen(
+        now=now,
+        site=site,
+        rows=tuple(rows),
+        details=details,
+        learned=accounting.learned(site, now),
+        missing=tuple(accounting.missing.values()),
+    )
 
 
 def why_unknown(row: QueueRow, site: Site) -> str:
@@ -90,65 +109,126 @@ def why_unknown(row: QueueRow, site: Site) -> str:
 
     Rules
     -----
-    It is unknown when a hold ends, a dependency is met or a limit of a QOS or an account permits a
-    job: these do not depend on nodes. What the model does not count cannot be predicted either.
+    It is unknown when a hold ends or a dependency is met: these do not depend on nodes. A limit of
+    a QOS or an account is followed if accounting tells it. What the model does not count cannot be
+    predicted either.
     """
     asked = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)}
     asked |= {*parse_gres(row.gres_per_job), *parse_gres(row.gres_per_socket)}
     strange = sorted(name for name in asked if name.partition(":")[0] != GPU)
     partitions = {one.name for one in site.partitions}
+    reservations = {one.name for one in site.reservations}
     checks = (
         (row.priority == 0, f"it is held ({row.reason})"),
         (row.reason.startswith("Dependency"), "it depends on others"),
         (row.reason.startswith("Partition"), f"its partition keeps it ({row.reason})"),
         (row.reason.startswith("JobArrayTaskLimit"), "its array may not run more tasks at once"),
         (
-            row.reason.startswith(LIMITS) and not row.reason.startswith("Reservation"),
+            row.reason.startswith(LIMITS)
+            and not row.reason.startswith(("Reservation", "Licenses"))
+            and not (
+                row.reason.startswith(("QOS", "Assoc")) and "limits" in site.enforce and site.qos
+            ),
             f"a limit keeps it from starting ({row.reason})",
         ),
         ("+" in row.id, "it is part of a heterogeneous job"),
-        (row.reservation not in NONE, f"it belongs to the reservation {row.reservation}"),
-        (row.licenses not in NONE, f"it requests licences ({row.licenses})"),
+        (
+            row.reservation not in NONE and row.reservation not in reservations,
+            f"it belongs to the reservation {row.reservation}",
+        ),
+        (
+            not {name for name, _ in licences_of(row.licenses)} <= site.amounts.keys(),
+            f"it requests licences ({row.licenses})",
+        ),
         (bool(strange), f"it requests {', '.join(strange)}, which is not modelled"),
         (not partitions & {*row.partition.split(",")}, f"partition {row.partition} has no nodes"),
     )
     return next((why for wrong, why in checks if wrong), "")
 
 
-def pieces_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -> Iterator[Request]:
-    """What a running job holds: a request for each of its nodes, which fits there and nowhere else.
-
-    ``nodes`` are the processors of the nodes that can be used.
-    """
+def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -> Running:
+    """A running job with what it holds; ``nodes`` are the processors of those that can be used."""
     held = dict(detail.held) if detail is not None else {}
     hosts = expand(row.nodes)
     if set(held) != set(hosts):
-        held = dict(spread(hosts, row.cpus))
-    memory = dict(detail.memory_held) if detail is not None else {}
+        held = even(hosts, row.cpus)
     generic = dict(detail.gres) if detail is not None else {}
-    for host, count in held.items():
-        if host in nodes:
-            gpus = generic.get(host, {}).get(GPU, 0)
-            yield Request(
-                max_nodes=1,
-                tasks=min(max(1, count), nodes[host]),
-                memory=memory.get(host, 0) or 1,
-                gres=(Gres(name=GPU, count=gpus),) if gpus else (),
-                partitions=(row.partition.split(",")[0],),
-                wanted=(host,),
-            )
+    request = request_of(row, detail)
+    return Running(
+        id=row.id,
+        user=row.user,
+        limit=limit_of(row),
+        cpus=request.cpus,
+        start=row.start,
+        pieces=pieces_on(
+            held,
+            nodes=nodes,
+            like=request,
+            memory=dict(detail.memory_held) if detail is not None else None,
+            gpus={host: generic.get(host, {}).get(GPU, 0) for host in held},
+        ),
+    )
 
 
-def forecast(seen: Seen, policy: SlurmPolicy | None = None) -> Forecast:
-    """The predicted start of every waiting job under Slurm's own passes.
+def limit_of(row: QueueRow) -> int:
+    """A job's limit; one without any has the longest that is told apart."""
+    return min(row.limit, LONGEST) if row.limit > 0 else LONGEST
 
-    Rules
-    -----
-    Jobs keep the order of their present priorities. Expected: every job uses as much of its limit
-    as the median of the jobs that ended lately; the range: as little or as much as the tenth and
-    the nine tenths of them. Where fewer than five have ended: all of it, and from a tenth to all.
-    No further job is submitted.
+
+def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> Waiting:
+    """A job that waits, with the priority it has now."""
+    return Waiting(
+        id=row.id,
+        user=row.user,
+        limit=limit_of(row),
+        request=request_of(row, detail),
+        submit=max(row.submit, 0),
+        begin=row.eligible if row.eligible > now else -1,
+        priority=row.priority,
+    )
+
+
+def present_of(seen: Seen, waiting: list[QueueRow]) -> Present:
+    """What Slurm reports as the present of an estimate, with what accounting has learned.
+
+    Jobs that ended since accounting was asked are still in the queue for some minutes.
     """
+    nodes = {node.name: node.amounts[0] for node in seen.site.nodes}
+    known = {(one.user, one.submit) for one in seen.learned.past}
+    ended, arrived = [], []
+    for row in seen.rows:
+        detail = detail_of(seen.details, row.id)
+        if (row.user, row.submit) in known or row.submit <= 0:
+            continue
+        over = row.state not in HOLDS | {"PENDING", "COMPLETING"} and row.end >= row.start > 0
+        run = row.end - row.start if over else -1
+        request = request_of(row, detail)
+        if over:
+            share = min(1.0, run / limit_of(row))
+            ended.append((row.end, Observed(row.user, limit_of(row), request.cpus, share)))
+        arrived.append(
+            Arrived(user=row.user, limit=limit_of(row), request=request, submit=row.submit, run=run)
+        )
+    lately = [one for _, one in sorted(ended, key=lambda each: each[0])]
+    past = sorted((*seen.learned.past, *arrived), key=lambda one: one.submit)
+    return Present(
+        now=seen.now,
+        machine=seen.site,
+        running=tuple(
+            running_of(row, detail_of(seen.details, row.id), nodes)
+            for row in seen.rows
+            if row.state in HOLDS
+        ),
+        waiting=tuple(
+            waiting_of(row, detail_of(seen.details, row.id), seen.now) for row in waiting
+        ),
+        ended=(*seen.learned.ended, *lately),
+        past=tuple(past),
+    )
+
+
+def predictable(seen: Seen) -> tuple[list[QueueRow], dict[str, str]]:
+    """The waiting jobs whose starts are predicted, by priority, and why those of others are not."""
     unknown: dict[str, str] = {}
     waiting: list[QueueRow] = []
     for row in seen.rows:
@@ -158,101 +238,33 @@ def forecast(seen: Seen, policy: SlurmPolicy | None = None) -> Forecast:
                 unknown[row.id] = why
             else:
                 waiting.append(row)
-    waiting.sort(key=lambda row: (-row.priority, row.submit, natural(row.id)))  # as Slurm does
+    # As Slurm does.
+    waiting.sort(key=lambda row: (-row.priority, row.submit, natural(row.id)))
+    return waiting, unknown
+
+
+def eta_of(one: Estimate, now: int) -> Eta:
+    """An estimate as times of day; an end that is not known lies a year ahead."""
+    latest = one.latest if math.isfinite(one.latest) else LONGEST
+    expected, first, last = (round(now + at) for at in (one.expected, one.earliest, latest))
+    return Eta(expected, first, last, one.within_hour)
+
+
+def forecast(
+    seen: Seen, how: How | None = None, *, corrections: Corrections | None = None
+) -> Forecast:
+    """When every waiting job starts under Slurm's own passes: the median and a range of 80 %.
+
+    ``corrections`` move the ends of ranges as earlier predictions came true.
+    """
+    waiting, unknown = predictable(seen)
     if not waiting:
         return Forecast(now=seen.now, etas={}, unknown=unknown)
-    short, usual, long = used_shares(seen)
-    runs = {
-        share: _starts(seen, waiting, share, policy or SlurmPolicy())
-        for share in {short, usual, long}
-    }
+    drawn = draw_starts(present_of(seen, waiting), how or How())
     etas = {}
-    for row in waiting:
-        found = [runs[share].get(row.id) for share in (usual, short, long)]
-        known = [at for at in found if at is not None]
-        if found[0] is None:
-            unknown[row.id] = "Slurm's scheduler does not start it on the nodes that can be used"
+    for one in estimates_of(drawn, corrections):
+        if math.isfinite(one.expected):
+            etas[one.job] = eta_of(one, seen.now)
         else:
-            etas[row.id] = Eta(known[0], min(known), max(known))
+            unknown[one.job] = "Slurm's scheduler does not start it on the nodes that can be used"
     return Forecast(now=seen.now, etas=etas, unknown=unknown)
-
-
-def used_shares(seen: Seen) -> tuple[float, float, float]:
-    """How much of their limits jobs used lately: little, usually, much."""
-    shares = [
-        (row.end - row.start) / row.limit
-        for row in seen.rows
-        if row.state not in HOLDS | {"PENDING", "COMPLETING", "CANCELLED"}
-        and row.end >= row.start > 0
-        and row.limit > 0
-    ]
-    if len(shares) < FEW:
-        return SHORT, 1.0, 1.0
-    low, usual, high = np.quantile(np.clip(shares, 0, 1), [SHORT, 0.5, LONG])
-    return float(low), float(usual), float(high)
-
-
-def _starts(
-    seen: Seen, waiting: Sequence[QueueRow], share: float, policy: SlurmPolicy
-) -> dict[str, int]:
-    """Starts if every job uses this share of its limit."""
-    nodes = {node.name: node.amounts[0] for node in seen.site.nodes}
-    runs = [
-        (row, list(pieces_of(row, detail_of(seen.details, row.id), nodes)))
-        for row in seen.rows
-        if row.state in HOLDS
-    ]
-    lead = LEAD + EACH_PASS * (sum(len(pieces) for _, pieces in runs) // SEATED)
-    asked: list[Request] = []
-    columns: dict[str, list[int]] = {"submit": [], "run": [], "limit": [], "begin": []}
-
-    def add(request: Request, submit: int, run: int, limit: int, begin: int = NEVER) -> None:
-        asked.append(request)
-        values = (submit, max(1, run), max(1, limit), begin)
-        for name, value in zip(columns, values, strict=True):
-            columns[name].append(value)
-
-    for row, pieces in runs:
-        ran = max(0, seen.now - row.start)
-        # A job that has run longer than usual is assumed to run to its limit: nothing else is
-        # known.
-        usual = round(row.limit * share)
-        left = max(1, (usual if usual > ran else row.limit) - ran)
-        for piece in pieces:
-            add(piece, 0, lead + left, lead + max(left, row.limit - ran))
-    first = len(asked)
-    for row in waiting:
-        begin = lead + row.eligible - seen.now if row.eligible > seen.now else NEVER
-        request = request_of(row, detail_of(seen.details, row.id))
-        add(request, lead, round(row.limit * share), row.limit, begin)
-    jobs = Workload.build(
-        submit=columns["submit"],
-        run=columns["run"],
-        procs=[one.cpus for one in asked],
-        limit=columns["limit"],
-        request=columns["limit"],
-        epoch=seen.now - lead,
-        requests=Requests.of_jobs(asked, begin=columns["begin"]),
-    )
-    schedule = policy.simulate(jobs, plain_site(seen.site))
-    start = dict(zip(schedule.job_id.tolist(), schedule.start.tolist(), strict=True))
-    return {
-        row.id: seen.now + max(0, start[first + at + 1] - lead)
-        for at, row in enumerate(waiting)
-        if start[first + at + 1] >= 0
-    }
-
-
-def plain_site(site: Site) -> Site:
-    """The site without what was decided before: a job submitted now may start.
-
-    Jobs are in the order of their present priorities, which priority/basic keeps. Bounds of
-    partitions apply to whole jobs, not to the pieces of running ones; Slurm itself reports a
-    waiting job that violates one. No job is preempted: squeue does not show which may be.
-    """
-    config = {**site.config, "PriorityType": "priority/basic", "PreemptType": "preempt/none"}
-    partitions = tuple(
-        replace(one, min_nodes=0, max_nodes=None, max_time=None, qos="", up=True)
-        for one in site.partitions
-    )
-    return replace(site, config=config, partitions=partitions)

@@ -6,19 +6,23 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import natural
+from shadowtime.eta.ranges import Corrections
+from shadowtime.eta.starts import How
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.log import LogLine
 from shadowtime.live.port import PortError
-from shadowtime.live.predictions import Predictions
+from shadowtime.live.predictions import Kind, Predictions, instants, read_predictions
 from shadowtime.live.signals import Interrupted, Signals
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.accounting import Accounting
 from shadowtime.live.slurm.forecast import forecast, look
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.slurm.why import why_waiting
 from shadowtime.live.status import Row, Status
 from shadowtime.live.store import StateFile
 
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 SLOWEST = 15.0
 """Seconds between two polls: predictions are for people, and Slurm reports when a job started."""
+RELEARN = 300
+"""Seconds between two looks at how predictions came true."""
 AT_MOST = 0.1
 """The share of the time that is spent in polling and predicting."""
 
@@ -57,7 +63,14 @@ def status_beside(
     wanted = {*partition.split(",")} - {""}
     mine = [row for row in seen.rows if not wanted or wanted & {*row.partition.split(",")}]
     rows = [
-        Row(row.id, row.user, row.cpus, max(row.submit, 0), found.etas[row.id])
+        Row(
+            row.id,
+            row.user,
+            row.cpus,
+            max(row.submit, 0),
+            found.etas[row.id],
+            why_waiting(row, seen),
+        )
         for row in mine
         if row.id in found.etas
     ]
@@ -100,19 +113,38 @@ class Watch:
     tell: Callable[[str], None] = lambda line: None
     beat: Callable[..., None] = lambda waiting_for, understood=True: None
     every: float = SLOWEST
+    how: How = field(default_factory=How)
     _expected: dict[str, int] = field(default_factory=dict)
+    _accounting: Accounting = field(default_factory=Accounting)
+    _corrections: tuple[float, Corrections] = (float("-inf"), Corrections())
 
     def step(self) -> tuple[Seen, Forecast]:
         """One poll."""
-        seen = look(self.answers)
-        found = forecast(seen, self.policy)
+        seen = look(self.answers, self._accounting)
+        how = replace(self.how, policy=self.policy)
+        found = forecast(seen, how, corrections=self._learned(seen.now))
         started = {row.id: row.start for row in seen.rows if row.start > 0 and _began(row.state)}
         slurm = {row.id: row.start for row in seen.rows if row.state == "PENDING" and row.start > 0}
         self.predictions.note(
-            found.now, found.etas, slurm=slurm, started=started, pending=found.unknown
+            found.now,
+            found.etas,
+            slurm=slurm,
+            started=started,
+            pending=found.unknown,
+            kinds={row.id: Kind(row.partition, row.cpus) for row in seen.rows},
         )
         self._tell(found, started)
         return seen, found
+
+    def _learned(self, now: float) -> Corrections:
+        """How the ends of ranges are corrected, by the predictions that have come true so far."""
+        at, known = self._corrections
+        if now - at >= RELEARN:
+            path = self.predictions.path
+            entries = read_predictions(path) if path.exists() else ()
+            known = Corrections.learn(instants(entries))
+            self._corrections = now, known
+        return known
 
     def run_on(
         self,

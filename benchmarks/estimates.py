@@ -1,0 +1,109 @@
+"""Start estimates on recordings of real Slurms and on public logs: coverage and errors.
+
+    .venv/bin/python benchmarks/estimates.py slurm-runs/B2 slurm-runs-26.05/... KTH-SP2 ...
+
+A name with a slash is a recording beside the traces; another is a public log, with EASY as the
+site. Prints a row for each: how many starts the ranges of 80 % held, the errors, and Slurm's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import shadowtime as st
+from shadowtime.eta.on_log import predict_log
+from shadowtime.eta.scores import accuracy
+from shadowtime.eta.starts import How
+from shadowtime.policy import parse_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+PASS = 3
+"""Seconds: recordings are compressed, and passes come every three seconds."""
+
+
+def own_plans(folder: Path) -> Callable[[int], Mapping[str, int]]:
+    """What squeue showed as starts of waiting jobs, at the last sample before a time."""
+    path = folder / "squeue_samples.psv"
+    samples: dict[int, dict[str, int]] = {}
+    lines = path.read_text().split("\n") if path.exists() else []
+    head = lines[0].split("|") if lines else []
+    if {"t", "JobId", "State", "Start"} <= set(head):
+        at = {name: head.index(name) for name in ("t", "JobId", "State", "Start")}
+        for line in lines[1:]:
+            words = line.split("|")
+            if len(words) == len(head) and words[at["State"]] in ("PENDING", "PD"):
+                known = samples.setdefault(int(float(words[at["t"]])), {})
+                text = words[at["Start"]]
+                if text[:2] == "20":
+                    stamp = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+                    known[words[at["JobId"]]] = int(stamp)
+    times = sorted(samples)
+
+    def before(now: int) -> Mapping[str, int]:
+        near = [one for one in times if now - 30 <= one <= now]
+        return samples[near[-1]] if near else {}
+
+    return before
+
+
+def main() -> None:
+    """Score the named recordings and logs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--draws", type=int, default=19)
+    parser.add_argument("--instants", type=int, default=12)
+    parser.add_argument("--no-submissions", action="store_true")
+    parser.add_argument("--no-recalibration", action="store_true")
+    parser.add_argument("--tolerance", type=float)
+    given = parser.parse_args()
+    print("| recording | predictions | instants | inside | median error | bias | pinball "
+          "| Slurm's own median | ours, same jobs | never | s |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for name in given.names:
+        begun = time.process_time()
+        folder = SHARED / name
+        if "/" in name:
+            machine, jobs = st.read_site(folder)
+            policy, plans, near = parse_policy("slurm"), own_plans(folder), PASS
+        else:
+            path = next((SHARED / "traces").glob(f"{name}*.swf*"))
+            jobs, machine = st.api.load.load(str(path), None)
+            schedule = st.simulate(jobs, machine, "easy").schedule
+            jobs = jobs.replace(recorded_start=schedule.start)
+            policy, plans, near = parse_policy("easy"), (lambda at: {}), 60
+        how = How(policy=policy, draws=given.draws, submissions=not given.no_submissions, seed=1)
+        found = list(
+            predict_log(
+                jobs, machine, how, instants=given.instants, slurm=plans,
+                recalibrate=not given.no_recalibration,
+            )
+        )  # fmt: skip
+        rows = [one for each in found for one in each.scored]
+        if not rows:
+            print(f"| {name} | 0 |")
+            continue
+        tolerance = near if given.tolerance is None else given.tolerance
+        total = accuracy(rows, tolerance=tolerance)[-1]
+        assert total.ours is not None
+        theirs = (
+            f"{total.slurm.median:.0f} | {total.both.median:.0f}"
+            if total.slurm and total.both
+            else " | "
+        )
+        print(
+            f"| {name} | {len(rows)} | {total.instants} | {total.inside:.0%} | "
+            f"{total.ours.median:.0f} | {total.ours.bias:+.0f} | {total.pinball:.0f} | {theirs} | "
+            f"{sum(each.never for each in found)} | {time.process_time() - begun:.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Jobs that will be submitted, drawn from those of the past (spec: estimates 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.eta.draws import run_of, uniforms
+from shadowtime.workload.request import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.eta.present import Arrived
+    from shadowtime.eta.shares import Shares
+
+DAY = 86400
+DAYS = 14
+"""So many past days are drawn from."""
+RECENT = 60
+"""With less than a day of history: gaps and jobs of the last that many submissions."""
+FEWEST = 10
+"""Fewer submissions than this say nothing about those to come."""
+
+
+def future(
+    past: Sequence[Arrived], now: int, reach: int, shares: Shares, rng: np.random.Generator
+) -> list[Arrived]:
+    """Submissions of the next ``reach`` seconds, with run times.
+
+    Rules
+    -----
+    For each day of the reach one of the last 14 days is chosen, and what was submitted after this
+    time of that day is submitted again, with the run time that it had if it has ended. With less
+    than a day of history gaps and jobs are drawn from the last 60 submissions, with fewer than ten
+    submissions none.
+
+    Examples
+    --------
+    >>> from shadowtime.eta.present import Arrived
+    >>> from shadowtime.eta.shares import Shares
+    >>> from shadowtime.workload.request import Request
+    >>> old = [Arrived(user="eva", limit=60, request=Request(), submit=9 * DAY + k, run=k)
+    ...        for k in range(100)]
+    >>> made = future(old, 10 * DAY, 50, Shares([]), np.random.default_rng(1))
+    >>> [(one.submit - 10 * DAY, one.run) for one in made][:2], len(made)
+    ([(1, 1), (2, 2)], 50)
+    """
+    known = [one for one in past if one.submit <= now]
+    if len(known) < FEWEST or reach <= 0:
+        return []
+    if now - known[0].submit >= DAY:
+        made = _from_days(known, now, reach, rng)
+    else:
+        made = _from_gaps(known[-RECENT:], now, reach, rng)
+    numbers = uniforms([one.user for one in made], rng).tolist() if made else []
+    return [
+        replace(one, run=run_of(shares, one.user, one.limit, one.request.cpus, u))
+        if one.run == NEVER
+        else one
+        for one, u in zip(made, numbers, strict=True)
+    ]
+
+
+def _from_days(
+    known: Sequence[Arrived], now: int, reach: int, rng: np.random.Generator
+) -> list[Arrived]:
+    times = np.array([one.submit for one in known])
+    days = min(DAYS, (now - int(times[0])) // DAY)
+    made: list[Arrived] = []
+    for begun in range(0, reach, DAY):
+        back = DAY * int(rng.integers(1, days + 1))
+        first, last = np.searchsorted(
+            times, [now - back, now - back + min(DAY, reach - begun)], side="right"
+        ).tolist()
+        made += [replace(one, submit=one.submit + back + begun) for one in known[first:last]]
+    return made
+
+
+def _from_gaps(
+    recent: Sequence[Arrived], now: int, reach: int, rng: np.random.Generator
+) -> list[Arrived]:
+    """Gaps between submissions and jobs, each drawn by itself.
+
+    The time since the last submission is a gap too: submissions that have stopped must not go on at
+    the former rate. Nor does a burst last longer than it was seen to.
+    """
+    reach = min(reach, now - recent[0].submit)
+    times = [one.submit for one in recent] + [now]
+    gaps = np.diff(times)
+    if gaps.sum() <= 0:
+        return []
+    made: list[Arrived] = []
+    at = float(now)
+    while True:
+        at += float(gaps[int(rng.integers(len(gaps)))])
+        if at > now + reach:
+            return made
+        one = recent[int(rng.integers(len(recent)))]
+        made.append(replace(one, submit=int(at), run=NEVER))

@@ -1,0 +1,134 @@
+"""A job that is not submitted yet: when it would start, and which changes let it start earlier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.site import Site
+from shadowtime.errors import UsageError
+from shadowtime.eta.present import Waiting
+from shadowtime.eta.ranges import estimates_of
+from shadowtime.eta.starts import draw_starts
+from shadowtime.slurmtext.sbatch import parse_options
+
+if TYPE_CHECKING:
+    from shadowtime.eta.present import Present
+    from shadowtime.eta.ranges import Corrections, Estimate
+    from shadowtime.eta.starts import How
+
+ASKED = "the request"
+TRIALS = 9
+"""Draws for an alternative: enough to compare medians over the same futures."""
+EARLIER, AT_LEAST = 0.2, 60.0
+"""An alternative is worth mentioning if it saves this share of the wait, and these seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """A change of a request and the seconds by which it starts earlier, at the median."""
+
+    change: str
+    expected: float
+    saved: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """When a request would start, and what would let it start earlier, the best first."""
+
+    estimate: Estimate
+    alternatives: tuple[Alternative, ...]
+
+
+def parse_request(text: str, site: Site, *, user: str, now: int) -> Waiting:
+    """A request in sbatch's options, as it would be submitted now.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Partition
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),),
+    ...     partitions=(Partition(name="batch", nodes=("a",), default=True, max_time=3600),))
+    >>> job = parse_request("-n 2", site, user="eva", now=0)
+    >>> job.limit, job.request.partitions
+    (3600, ('batch',))
+    >>> parse_request("-p gone", site, user="eva", now=0)
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: --request: there is no partition gone: choose of batch
+    """
+    asked = parse_options(text)
+    known = {one.name: one for one in site.partitions}
+    usual = next((one.name for one in site.partitions if one.default), next(iter(known), ""))
+    names = asked.request.partitions or ((usual,) if usual else ())
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"--request: there is no partition {name}: choose of {', '.join(known)}"
+            )
+    place = known.get(names[0]) if names else None
+    limit = asked.limit or (place and (place.default_time or place.max_time)) or 86400
+    return Waiting(
+        id=ASKED,
+        user=asked.user or user,
+        limit=limit,
+        request=replace(asked.request, partitions=names),
+        submit=now,
+    )
+
+
+def ask_start(
+    present: Present, job: Waiting, how: How, *, corrections: Corrections | None = None
+) -> Answer:
+    """When a job would start if it were submitted now, and what would let it start earlier.
+
+    Rules
+    -----
+    Alternatives are tried one by one: a half and a quarter of the limit, half of the nodes or
+    tasks, and each other partition that permits the limit. All are drawn over the same futures, so
+    that few draws suffice; what saves less than a fifth of the wait, or a minute, is not mentioned.
+    """
+    found = _estimate(present, job, how, corrections)
+    quick = replace(how, draws=TRIALS)
+    plain = _estimate(present, job, quick, None).expected
+    made = []
+    for change, other in _changes(job, present.machine):
+        expected = _estimate(present, other, quick, None).expected
+        saved = plain - expected
+        if saved >= max(AT_LEAST, EARLIER * plain):
+            made.append(Alternative(change=change, expected=expected, saved=saved))
+    made.sort(key=lambda one: one.expected)
+    return Answer(estimate=found, alternatives=tuple(made))
+
+
+def _estimate(
+    present: Present, job: Waiting, how: How, corrections: Corrections | None
+) -> Estimate:
+    waiting = (*(one for one in present.waiting if one.id != job.id), job)
+    drawn = draw_starts(replace(present, waiting=waiting), how)
+    return next(one for one in estimates_of(drawn, corrections) if one.job == job.id)
+
+
+def _changes(job: Waiting, machine: object) -> list[tuple[str, Waiting]]:
+    request = job.request
+    made = [
+        (f"with a limit of {job.limit // part} s", replace(job, limit=job.limit // part))
+        for part in (2, 4)
+        if job.limit // part >= 60
+    ]
+    if request.nodes > 1:
+        half = request.nodes // 2
+        fewer = replace(request, nodes=half, max_nodes=half, tasks=max(1, request.tasks // 2))
+        made.append((f"on {half} node{'s' * (half > 1)}", replace(job, request=fewer)))
+    elif request.tasks > 1:
+        half = request.tasks // 2
+        fewer = replace(request, tasks=half)
+        made.append((f"with {half} task{'s' * (half > 1)}", replace(job, request=fewer)))
+    if isinstance(machine, Site):
+        for one in machine.partitions:
+            if one.name not in request.partitions and one.up and one.nodes:
+                if one.max_time is not None and one.max_time < job.limit:
+                    continue
+                other = replace(request, partitions=(one.name,))
+                made.append((f"in partition {one.name}", replace(job, request=other)))
+    return made

@@ -1,0 +1,285 @@
+"""A cluster at one moment: what runs and what waits, from a log or from a live scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.site import Site
+from shadowtime.eta.shares import Observed
+from shadowtime.schedule import Schedule
+from shadowtime.slurm.standing import Queue, has_factors
+from shadowtime.slurmtext.hostlist import expand
+from shadowtime.workload.request import NEVER, Gres, Request
+from shadowtime.workload.site_requests import requests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+LONGEST = 365 * 86400
+"""Seconds: a limit beyond is none; shares of it would mean nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A job that waits. Times are seconds since 1970; ``begin`` -1: it may start at once."""
+
+    id: str
+    user: str
+    limit: int
+    request: Request
+    submit: int
+    begin: int = NEVER
+    priority: int | None = None
+    """Under priority/multifactor, as it is now."""
+
+    @property
+    def cpus(self) -> int:
+        """What it requests, as jobs are told apart by it."""
+        return self.request.cpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A job that runs since ``start``; ``pieces`` are what it holds, a request for each node."""
+
+    id: str
+    user: str
+    limit: int
+    cpus: int
+    start: int
+    pieces: tuple[Request, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrived:
+    """A job that was submitted earlier; ``run`` -1: it has not ended."""
+
+    user: str
+    limit: int
+    request: Request
+    submit: int
+    run: int = NEVER
+    nice: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Present:
+    """What is known at ``now``; ``waiting`` in the order of their priorities.
+
+    ``machine`` has the usage of its accounts at this moment. ``ended`` is what ended jobs used of
+    their limits, the oldest first, and ``past`` what was submitted, by time.
+    """
+
+    now: int
+    machine: Cluster | Site
+    running: tuple[Running, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    ended: tuple[Observed, ...] = ()
+    past: tuple[Arrived, ...] = ()
+    until: int | None = None
+    """Nothing is submitted after it: the end of a log, which a real site does not have."""
+
+    def observed(self) -> list[Observed]:
+        """What ended jobs used, then how far the running ones are."""
+        now = [
+            Observed(
+                one.user, one.limit, one.cpus, min(1.0, (self.now - one.start) / one.limit), False
+            )
+            for one in self.running
+        ]
+        return [*self.ended, *now]
+
+
+def pieces_on(
+    held: Mapping[str, int],
+    *,
+    nodes: Mapping[str, int],
+    like: Request,
+    memory: Mapping[str, int] | None = None,
+    gpus: Mapping[str, int] | None = None,
+) -> tuple[Request, ...]:
+    """What a running job holds: a request for each of its nodes, which fits there and nowhere else.
+
+    ``held`` are its cpus by node, ``nodes`` the cpus of the nodes that can be used, ``like`` what
+    it requested: limits count its QOS and account, and the job once.
+    """
+    made: list[Request] = []
+    for name, count in held.items():
+        if name not in nodes:
+            continue
+        cards = (gpus or {}).get(name, 0)
+        made.append(
+            Request(
+                max_nodes=1,
+                tasks=min(max(1, count), nodes[name]),
+                memory=(memory or {}).get(name, 0) or 1,
+                gres=(Gres(name="gpu", count=cards),) if cards else (),
+                partitions=like.partitions[:1],
+                qos=like.qos,
+                account=like.account,
+                wanted=(name,),
+                counts=not made,
+                amounts=() if made else like.amounts,
+            )
+        )
+    return tuple(made)
+
+
+def even(names: Sequence[str], cpus: int) -> dict[str, int]:
+    """Cpus distributed evenly where nothing tells how they are.
+
+    Examples
+    --------
+    >>> even(["a", "b", "c"], 7)
+    {'a': 3, 'b': 2, 'c': 2}
+    """
+    each, rest = divmod(max(cpus, len(names)), len(names)) if names else (0, 0)
+    return {name: each + (k < rest) for k, name in enumerate(names)}
+
+
+class LogAt:
+    """A log with recorded starts, as it looked at any moment.
+
+    Rules
+    -----
+    A job waits from its submission, or the time at which it became eligible, to its recorded start,
+    and runs until its recorded end. Jobs that never started are left out: when they gave up is not
+    what is predicted. Nothing of a job that has not ended is known but that it runs.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 5, 6], run=[10, 9, 3], procs=[4, 4, 2],
+    ...     request=[20, 20, 20], recorded_start=[0, 10, 19])
+    >>> at = LogAt(jobs, Cluster.pool(4)).present(12)
+    >>> [one.id for one in at.running], [one.id for one in at.waiting], len(at.ended)
+    (['2'], ['3'], 1)
+    """
+
+    def __init__(self, workload: Workload, machine: Cluster | Site) -> None:
+        self.workload, self.machine = workload, machine
+        self.requests = requests_of(workload, machine) if isinstance(machine, Site) else None
+        self.limit: Ints = np.clip(workload.limit, 1, LONGEST)
+        self.start: Ints = workload.recorded_start
+        self.end: Ints = self.start + workload.effective_run
+        self.began = self.start >= 0
+        self.recorded = Schedule.recorded(workload)
+        self.cpus = (
+            {node.name: node.amounts[0] for node in machine.nodes}
+            if isinstance(machine, Site)
+            else {}
+        )
+        self.by_end = np.flatnonzero(self.began)[np.argsort(self.end[self.began], kind="stable")]
+        self.users = [workload.name_of("user", one) for one in workload.user.tolist()]
+
+    @property
+    def epoch(self) -> int:
+        """Seconds since 1970 at the log's zero."""
+        return self.workload.epoch or 0
+
+    def request(self, row: int) -> Request:
+        """What a job requests; on a pool its processors."""
+        if self.requests is None:
+            return Request(tasks=int(self.workload.procs[row]))
+        return self.requests[row]
+
+    def eligible(self, row: int) -> int:
+        """When a job could start at the earliest, on the log's clock."""
+        begin = int(self.requests.begin[row]) if self.requests is not None else NEVER
+        return max(int(self.workload.submit[row]), begin)
+
+    def present(self, when: int) -> Present:
+        """The state at ``when``, on the log's clock."""
+        known = self.workload.submit <= when
+        ended = self.by_end[self.end[self.by_end] <= when]
+        runs = np.flatnonzero(self.began & (self.start <= when) & (self.end > when))
+        waits = np.flatnonzero(self.began & known & (self.start > when))
+        machine, queue = self.machine, None
+        if isinstance(machine, Site) and has_factors(machine):
+            queue = Queue(self.workload, machine)
+            queue.count(self.recorded, when)
+            machine = queue.usage()
+        return Present(
+            now=self.epoch + when,
+            machine=machine,
+            running=tuple(self._running(row) for row in runs.tolist()),
+            waiting=tuple(
+                self._waiting(row, queue) for row in waits.tolist() if self.eligible(row) <= when
+            ),
+            ended=tuple(self._observed(row) for row in ended.tolist()),
+            past=tuple(self._arrived(row, when) for row in np.flatnonzero(known).tolist()),
+            until=self.epoch + int(self.workload.submit[-1]),
+        )
+
+    def _observed(self, row: int) -> Observed:
+        limit = int(self.limit[row])
+        share = (int(self.end[row]) - int(self.start[row])) / limit
+        return Observed(self.users[row], limit, self.request(row).cpus, min(1.0, share))
+
+    def _running(self, row: int) -> Running:
+        request = self.request(row)
+        return Running(
+            id=str(self.workload.job_id[row]),
+            user=self.users[row],
+            limit=int(self.limit[row]),
+            cpus=request.cpus,
+            start=self.epoch + int(self.start[row]),
+            pieces=(request,) if self.requests is None else self._pieces(row, request),
+        )
+
+    def _pieces(self, row: int, request: Request) -> tuple[Request, ...]:
+        """What a job holds on the nodes that the log names, spread evenly; else as it asked."""
+        number = self.workload.extra.get("node_list")
+        text = "" if number is None else self.workload.name_of("node_list", int(number[row]))
+        names = expand(text) if text else []
+        if not any(name in self.cpus for name in names):
+            return (request,)
+        held = even(names, int(self.workload.procs[row]))
+        if request.exclusive:
+            held = {name: self.cpus.get(name, 0) for name in names}
+        times = {"job": 1, "node": len(names), "task": request.tasks}
+        gpus = sum(
+            one.count * times[one.per]
+            for one in request.gres
+            if one.name.partition(":")[0] == "gpu"
+        )
+        each = request.memory or 0
+        memory = {
+            name: each * (cpus if request.memory_per == "cpu" else 1) for name, cpus in held.items()
+        }
+        return pieces_on(
+            held,
+            nodes=self.cpus,
+            like=request,
+            memory=memory,
+            gpus=even(names, gpus) if gpus else {},
+        )
+
+    def _waiting(self, row: int, queue: Queue | None) -> Waiting:
+        return Waiting(
+            id=str(self.workload.job_id[row]),
+            user=self.users[row],
+            limit=int(self.limit[row]),
+            request=self.request(row),
+            submit=self.epoch + int(self.workload.submit[row]),
+            priority=None if queue is None else queue.priority(row),
+        )
+
+    def _arrived(self, row: int, when: int) -> Arrived:
+        over = self.began[row] and self.end[row] <= when
+        return Arrived(
+            user=self.users[row],
+            limit=int(self.limit[row]),
+            request=self.request(row),
+            submit=self.epoch + int(self.workload.submit[row]),
+            run=int(self.end[row] - self.start[row]) if over else NEVER,
+            nice=int(self.requests.nice[row]) if self.requests is not None else 0,
+        )
