@@ -11,10 +11,10 @@ import pytest
 from live.fakes import FakeClock, queue_line, running_line
 from shadowtime.cli import run
 from shadowtime.errors import InputError
-from shadowtime.live.eta import Eta
-from shadowtime.live.port import PortError
 from shadowtime.eta.scores import Scored, accuracy
 from shadowtime.eta.starts import How
+from shadowtime.live.eta import Eta
+from shadowtime.live.port import PortError
 from shadowtime.live.predictions import Predictions, read_predictions, resolved
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
