@@ -5,14 +5,16 @@ Asked rarely, as slurmdbd serves the whole site; without it estimates know less 
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.eta.arrivals import DAYS
 from shadowtime.eta.present import LogAt
 from shadowtime.live.port import PortError
+from shadowtime.slurmtext.sacct_export import rewritten
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.site_commands import day_command, site_commands
 from shadowtime.trace.site_fit import fit_to_site
@@ -64,10 +66,14 @@ class Accounting:
                 answer = self._ask(answers, command.argv, command.mark, command.what)
                 if answer is not None:
                     self.texts[TEXTS[command.file]] = answer
-        command = day_command(day, today=day)
-        answer = self._ask(answers, command.argv, command.mark, RUNS)
+        # Users write into names what they like, but not what they cannot guess.
+        command = day_command(day, today=day, delimiter=f"@{secrets.token_hex(8)}@")
+        answer = self._ask(answers, command.argv, "", RUNS)
         if answer is not None:
-            self.sacct = answer
+            try:
+                self.sacct = rewritten(answer, path="sacct")
+            except InputError as error:
+                self.missing[RUNS] = f"{RUNS} is not known: {error}"
 
     def _ask(self, answers: Answers, argv: Sequence[str], mark: str, what: str) -> str | None:
         """An answer that begins as it should, or None; the last good one stands meanwhile."""
