@@ -6,28 +6,22 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.backfill_bounds import JobCounts, Startable
-from shadowtime.slurm.ends import Ends, WillRunTest
+from shadowtime.slurm.ends import Ends
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
+from shadowtime.slurm.placing import place
 from shadowtime.slurm.planmap import PlanMap
-from shadowtime.slurm.preempt import candidates_for
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now, tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.choose import Choice
-    from shadowtime.slurm.ends import WillRun
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import SlurmState
-
-
-AFTER_LIMIT = 500
-"""Seconds after which a job over a limit is planned if nothing else determines the time."""
 
 
 def backfill_pass(
@@ -225,9 +219,9 @@ class BackfillPass:
                 return
 
     def again(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
-        """As :meth:`place`; a request given up before is so again while nothing has changed."""
+        """As :func:`place`; a request given up before is so again while nothing has changed."""
         if not self.shortcuts or self.clock is not None or not self.reuse:
-            return self.place(job, section, now_only=now_only, first_plan=first_plan)
+            return place(self, job, section, now_only=now_only, first_plan=first_plan)
         licences = job.licences if self.rules.licence_holders_end else ()
         key = (id(job.ask), section.name, planned_limit(job, section), now_only, licences)
         version, begun = self.map.version, len(self.out.starts)
@@ -236,7 +230,7 @@ class BackfillPass:
             self.tested += known[2]
             return "given up"
         tested, listed = self.tested, len(self.out.plans)
-        what = self.place(job, section, now_only=now_only, first_plan=first_plan)
+        what = place(self, job, section, now_only=now_only, first_plan=first_plan)
         if what == "given up" and len(self.out.plans) == listed:
             self.given_up[key] = (version, begun, self.tested > tested)
         return what
@@ -252,159 +246,6 @@ class BackfillPass:
             return True
         count = wish.bf_job_part_count_reserve
         return bool(count) and self.plans_in[section.name] >= count
-
-    def place(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
-        """TRY until the job starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10)."""
-        state, ask = self.state, job.ask
-        if self.clock is not None:
-            self.now = max(self.now, self.clock(job.id))
-        now = self.now
-        limit = planned_limit(job, section)
-        candidates = (candidates_for(state, job, section) if state.preemption.on else None) or None
-        later = max(now, self.blocked.get(job.qos, 0), self.blocked.get(section.qos, 0))
-        counted = False
-        first = earliest = 0
-        if self.shortcuts and candidates is None and not ask.gpus:
-            first = self.ends.first(ask, section.nodes & state.up & ask.suits)
-            if first > len(self.ends.times):
-                if not self.may_run_out:
-                    return "given up"
-            elif first:
-                earliest = self.ends.times[first - 1]
-        hops = not state.windows and not now_only
-        step = self.parameters.bf_resolution
-        for _ in range(10_000):
-            try_at, later = later, 0
-            if try_at > self.window_end:
-                return "given up"
-            end = max(try_at, now) + limit
-            if hops and try_at < earliest and (counted or not self.may_run_out):
-                # Any plan would lie after the next try: go there at once.
-                later = self.map.next_try(self.searched(section, ask), try_at, end)
-                if later and later < earliest:
-                    continue
-            nodes, later = self.room(job, section, try_at, end)
-            if not nodes:
-                if later and not now_only:
-                    continue
-                return "given up"
-            if not counted:
-                counted = True
-                self.tested += 1
-            if later and later < earliest and not now_only:
-                continue
-            found = self.soonest(
-                job,
-                section,
-                nodes,
-                candidates,
-                now_only=now_only,
-                first=first,
-                start=try_at,
-                until=later,
-            )
-            if found is None:
-                if later and not now_only:
-                    continue
-                return "given up"
-            start = max(found.start, try_at)
-            chosen = found.choice
-            if self.rules.map_before_later and start > now:
-                slot = start // step * step, self.slot_end(start + limit)
-                if self.map.conflicts(*slot, chosen.nodes):
-                    later = start
-                    if self.rules.overlap_moves_on and start == try_at:
-                        later += step
-                    continue
-            if start <= now and chosen.nodes & state.completing:
-                start, later = now + 1, 0
-            if start <= now:
-                answer = self.start(job, section, nodes, limit, found.preempts)
-                if answer == "started":
-                    return answer
-                if answer == "limit":
-                    if self.limits_skip:
-                        return "given up"
-                    start = later or now + AFTER_LIMIT
-                    self.block(job, start)
-                else:
-                    later = 0
-            if start > now and now_only:
-                return "given up"
-            if later and start > later:
-                continue
-            answer = self.plan(job, section, chosen, start, limit, first_plan=first_plan)
-            if answer != "conflict":
-                return answer
-            later = start
-        return "given up"
-
-    def searched(self, section: Section, ask: Ask) -> int:
-        """The nodes among which the map of plans is searched."""
-        nodes = section.nodes & self.state.up
-        return nodes & ~ask.excluded if self.rules.search_goes_on else nodes
-
-    def room(self, job: Job, section: Section, begin: int, end: int) -> tuple[int, int]:
-        """Nodes for a job that no plan and no reservation takes meanwhile; and the next try.
-
-        spec: slurm 3.4.
-
-        No nodes if there are too few for it.
-        """
-        state, ask = self.state, job.ask
-        barred = barred_to = 0
-        if state.windows:
-            barred, barred_to = state.barred(job, begin, end)
-        nodes, later = self.map.search(self.searched(section, ask) & ~barred, begin, end)
-        after = barred_to + 1
-        if barred & section.nodes and after < self.window_end and (not later or after < later):
-            later = after
-        nodes &= ~ask.excluded & ask.suits
-        enough = nodes.bit_count() >= ask.min_nodes and not ask.required & ~nodes
-        return (nodes if enough else 0), later
-
-    def soonest(
-        self,
-        job: Job,
-        section: Section,
-        nodes: int,
-        candidates: list[Job] | None,
-        *,
-        now_only: bool,
-        first: int,
-        start: int,
-        until: int,
-    ) -> WillRun | None:
-        """When and where a job would start on these nodes, by the ends of running jobs.
-
-        spec: slurm 3.6.
-        """
-        state, ask = self.state, job.ask
-        found = None
-        for mask in ask.either or (nodes,):
-            if (nodes & mask).bit_count() < ask.min_nodes:
-                continue
-            one = WillRunTest(
-                state.chooser,
-                state.usage,
-                nodes & mask,
-                self.ends,
-                state.weights,
-                now=self.now,
-                now_only=now_only,
-                candidates=candidates,
-                first=first,
-                kill_wait=state.preemption.kill_wait,
-                rows=state.rows if state.preemption.gang else None,
-                section=section,
-                start=start,
-                until=until,
-                completing=state.completing,
-                licences=job.licences,
-            ).of(ask)
-            if one is not None and (found is None or one.start < found.start):
-                found = one
-        return found
 
     def plan(
         self, job: Job, section: Section, chosen: Choice, start: int, limit: int, *, first_plan: int

@@ -1,4 +1,4 @@
-"""Which nodes a job gets that may share them, by cpus and memory: slurm/fill.py on arrays.
+"""Which nodes a job gets that may share them, by cpus and memory alone: choose.py, but faster.
 
 Sets of neighbours of equal weight, best fit (spec: slurm 4.2, 4.3). Asks for GPUs or for named
 nodes are not for this code.
@@ -142,7 +142,7 @@ def note_when(board: Any, floor: int) -> None:
 
 @kernel
 def offered(board: Any, ask: int, at: int, ends: int) -> int:
-    """Cpus that a node can give after this number of ends (cpus_offered of slurm/offers.py)."""
+    """Cpus that a node can give after this number of ends (cpus_offered of offers.py)."""
     node, asks, holder = board.node, board.ask, board.holder
     cpus, used = node[at, CPUS], node[at, USED]
     if ends > 0:

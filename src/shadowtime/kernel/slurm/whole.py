@@ -1,4 +1,4 @@
-"""Which whole nodes of a machine of equal nodes a job gets: slurm/whole.py on runs of bits."""
+"""Which whole nodes of a machine of equal nodes a job gets: choose.py on runs of bits."""
 
 from __future__ import annotations
 
