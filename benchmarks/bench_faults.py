@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.report import markdown_table
+from benchmarks.report import markdown_table, update
 from benchmarks.rows import Row
 
 from shadowtime.live.slurm.unit import NICE
@@ -60,8 +60,9 @@ cancelled, time limits, node lists and the limits of partitions and QOS changed;
 nowhere and jobs with forged records in their texts; a full disk, a broken state file, jumps of the
 loop's clock. [How it is counted](../guides/live-slurm.md#under-faults). `slurm itself` is a Slurm
 without gate and loop under the same submissions and faults (those of the loop have no effect on
-it). Written by `scripts/bench faults` on {when}, {at_a_time} runs at a time, on {cores} cores for
-Slurm's daemons, the jobs, the loops and whatever else ran. A loop has the priority that its systemd
+it). Written by `scripts/bench faults`, or by `python -m benchmarks.bench_faults build/faults` from
+the results that it keeps, on {when}; on {cores} cores for Slurm's daemons, the jobs and the loops of
+several campaigns at a time, and whatever else ran (load averages of 10 to 20 are usual). A loop has the priority that its systemd
 unit gives it (`Nice={nice}`, against other sessions too), everything else the default priority.
 
 {table}
@@ -151,17 +152,18 @@ def _flat(found: dict[str, Any]) -> dict[str, Any]:
 def rows(one: dict[str, Any]) -> Iterator[Row]:
     """A campaign against its bars; Slurm itself has none."""
     where = "a mixed site" if one["site"] else "equal nodes"
+    name = f"faults under {one['policy']} on {where} of Slurm ({one['slurm']})"
     ours = one["policy"] != PLAIN
+    counted = ", ".join(f"{what} {one[what]}" for what in ("jobs", "faults", *BAD))
     yield Row(
-        what=f"{one['jobs']} jobs and {one['faults']} faults on {where} of Slurm {one['slurm']} "
-        f"under {one['policy']}: lost, doubled, stuck",
-        value=sum(one[name] for name in BAD), unit="jobs", bar=0 if ours else None, clock="-",
-        note=", ".join(f"{name} {one[name]}" for name in BAD),
+        what=f"{name}: lost, doubled, stuck",
+        value=sum(one[what] for what in BAD), unit="jobs", bar=0 if ours else None, clock="-",
+        note=counted,
     )  # fmt: skip
     yield Row(
-        what="the same: longest wait of a feasible job on idle nodes, faults aside",
+        what=f"{name}: longest wait of a feasible job on idle nodes",
         value=one["longest_feasible_wait_s"], unit="s", bar=STALL if ours else None, clock="wall",
-        note=f"{one['stalled_jobs']} jobs waited longer than {STALL:g} s",
+        note=f"{one['stalled_jobs']} jobs waited longer than {STALL:g} s, faults aside",
     )  # fmt: skip
 
 
@@ -186,7 +188,6 @@ def page(found: Sequence[dict[str, Any]]) -> str:
     return TEXT.format(
         jobs=JOBS,
         faults=FAULTS,
-        at_a_time=AT_A_TIME,
         when=datetime.now(UTC).strftime("%Y-%m-%d"),
         cores=os.cpu_count(),
         nice=NICE,
@@ -202,5 +203,13 @@ def title(one: dict[str, Any]) -> str:
     return f"{by}, {'mixed' if one['site'] else 'equal'}{version}"
 
 
-if __name__ == "__main__":  # the page from results that are kept: python -m ... FOLDER
-    PAGE.write_text(page(kept_in(Path(sys.argv[1]))))
+def main(folder: Path) -> None:
+    """Page and rows of the documentation from results that are kept in a folder."""
+    found = kept_in(folder)
+    PAGE.write_text(page(found))
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    update(PAGE.parent, [row for one in found for row in rows(one)], f"measured apart, {when}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
