@@ -61,9 +61,10 @@ nowhere and jobs with forged records in their texts; a full disk, a broken state
 loop's clock. [How it is counted](../guides/live-slurm.md#under-faults). `slurm itself` is a Slurm
 without gate and loop under the same submissions and faults (those of the loop have no effect on
 it). Written by `scripts/bench faults`, or by `python -m benchmarks.bench_faults build/faults` from
-the results that it keeps, on {when}; on {cores} cores for Slurm's daemons, the jobs and the loops of
-several campaigns at a time, and whatever else ran (load averages of 10 to 20 are usual). A loop has the priority that its systemd
-unit gives it (`Nice={nice}`, against other sessions too), everything else the default priority.
+the results that it keeps, on {when}; on {cores} cores for Slurm's daemons, the jobs and the loops
+of several campaigns at a time, and whatever else ran (load averages of 10 to 20 are usual). A loop
+has the priority that its systemd unit gives it (`Nice={nice}`, against other sessions too),
+everything else the default priority.
 
 {table}
 ## Rules that excuse a case, and how many they excused
