@@ -33,7 +33,7 @@ def otherwise_lines(
     ...     killed=False, taken_away=1, earlier=0, later=0, earlier_s=0, later_s=0, start_now=0,
     ...     start_no_more=0, largest_earlier=(), largest_later=(), chain=(),
     ... )
-    >>> print("\n".join(otherwise_lines(found, str, str)))
+    >>> print(*otherwise_lines(found, str, str), sep=chr(10))
     Without job 1: it would start 30, 1 min earlier.
     No other job would start at another time.
     """
