@@ -10,6 +10,7 @@ from shadowtime import plain
 from shadowtime.cluster.site_toml import parse_site_toml
 from shadowtime.cluster.site_toml_write import format_site_toml
 from shadowtime.errors import InputError
+from shadowtime.slurmtext.tres import LICENCE_PREFIX
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.request import Gres, Request
 
@@ -59,8 +60,13 @@ def ask_from_json(value: Any, name: str) -> Request:
     >>> ask = Request(tasks=4, gres=(Gres(name="gpu", count=1),), partitions=("a", "b"))
     >>> ask_from_json(json.loads(json.dumps(ask_to_json(ask))), "ask") == ask
     True
+    >>> ask_from_json({"licences": [["matlab", 2]]}, "ask").amounts
+    (('license/matlab', 2),)
     """
-    values = plain.mapping(value, name)
+    values = dict(plain.mapping(value, name))
+    if "licences" in values:  # in records that earlier releases wrote
+        old = plain.pairs(values.pop("licences"), "licences", _amount)
+        values["amounts"] = [[f"{LICENCE_PREFIX}{one}", count] for one, count in old]
     plain.known(values, [one.name for one in fields(Request)], "a request")
     return Request(**{key: FIELDS[key](entry, key) for key, entry in values.items()})
 
