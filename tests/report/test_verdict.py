@@ -96,6 +96,22 @@ def test_a_policy_that_wins_slowdown_pays_with_the_mean_wait():
     )
 
 
+def test_a_policy_that_is_as_good_and_costs_less_leads():
+    """A slowdown lower by a per cent is not worth a longest wait three times as long."""
+    runs = [
+        run("base", {"bsld_mean": 60.0, "wait_mean_s": 9000.0, "wait_max_s": 900_000.0}),
+        run("sharp", {"bsld_mean": 23.0, "wait_mean_s": 8800.0, "wait_max_s": 1_400_000.0}),
+        run("kind", {"bsld_mean": 23.4, "wait_mean_s": 6000.0, "wait_max_s": 500_000.0}),
+    ]
+    found = judge(runs)
+    assert found.winner == 2 and found.headline.startswith("kind serves most jobs best")
+    assert "sharp is about equal in mean bounded slowdown (23, kind 23.4), but has" in found.detail
+    worse = [*runs[:2], run("kind", {**runs[2].metrics, "bsld_mean": 25.0})]
+    assert judge(worse).winner == 1
+    dear = [*runs[:2], run("kind", {**runs[2].metrics, "wait_mean_s": 9900.0})]
+    assert judge(dear).winner == 1
+
+
 def test_a_cost_that_may_be_chance_is_not_named():
     runs = [
         copied("a", bsld_mean=[2.0, 2.1, 2.3], wait_max_s=[500.0, 900.0, 530.0]),
@@ -175,7 +191,7 @@ def test_the_headline_names_the_gain_and_the_price():
         f"33{THIN}% shorter, but the longest wait is 9 s instead of 5 s."
     )
     assert verdict.detail == (
-        "Most jobs: b, mean bounded slowdown 2. Safest: a, longest wait 5 s, under b 9 s. "
+        "Most jobs: b, mean bounded slowdown 2. Safest: a, longest wait 5 s (with b: 9 s). "
         "This is one run: --shake 10 shows which differences may be chance."
     )
 

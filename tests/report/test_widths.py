@@ -168,7 +168,7 @@ def test_what_a_change_does_leads_its_page(browser, tmp_path):
     browser.open(write_html(report, tmp_path / "page.html"))
     text = browser.run("return document.querySelector('.verdict').textContent")
     assert text == (
-        f"2 more nodes: waits become 50{THIN}% shorter (5 min on average), "
+        f"2 more nodes: waits become 50{THIN}% shorter (from 10 min to 5 min on average), "
         "and no group clearly pays."
     )
     browser.emulate(width=390, height=844)

@@ -53,7 +53,7 @@ def predict(
     ...     running=(RunningJob(id="1", submit=0, need=(3,), request=100, start=0),),
     ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=50),))
     >>> predict(parse_policy("easy"), state)
-    {'2': Eta(expected=100, earliest=10, latest=100)}
+    {'2': Eta(expected=100, earliest=10, latest=100, soon=None)}
     """
     short, long = used_shares(state)
     expected = forward(policy, state, memory, shape=shape)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.report.contest import Contest, clearly, complete
 from shadowtime.report.numbers import short, span, with_unit
 from shadowtime.report.payers import KINDS, class_named, classes_of
-from shadowtime.report.tradeoff import lower
+from shadowtime.report.tradeoff import COSTS, is_worse, lower
 from shadowtime.study.losers import LEAST, METRIC, SHARE, WORSE
 
 if TYPE_CHECKING:
@@ -37,10 +37,36 @@ def deciding(contests: Sequence[Contest]) -> Contest | None:
     return next((c for c in [*first, *contests] if c.winner is not None), None)
 
 
+def leading(runs: Sequence[PolicyRun], contests: Sequence[Contest], decided: Contest) -> int:
+    """The policy that leads: the best of the deciding metric, or an equal that costs less.
+
+    Rules
+    -----
+    Equal is what is not worse by more than 5 % (over copies: clearly). It leads if it is better by
+    more than that in the mean or the longest wait and worse in none of the metrics that may be a
+    cost: of several the one with the shortest mean wait.
+    """
+    first = decided.winner
+    assert first is not None
+    by_name = {one.info.name: one for one in contests}
+    others = [by_name[name] for name in ("wait_mean_s", "wait_max_s") if name in by_name]
+    costs = [by_name[name] for name in COSTS if name in by_name]
+    found = [
+        place
+        for place in complete(runs)
+        if place != first
+        and not any(is_worse(runs, one, place, first) for one in (decided, *costs))
+        and any(is_worse(runs, one, first, place) for one in others)
+    ]
+    wait = by_name.get("wait_mean_s", decided)
+    return min(found, key=lambda place: (wait.values[place] or 0.0, place), default=first)
+
+
 def choices(
     runs: Sequence[PolicyRun],
     contests: Sequence[Contest],
     decided: Contest,
+    leader: int,
     report: ReportInput | None,
 ) -> tuple[Choice, ...]:
     """The choices, the leader first; none if one policy is the best choice in every sense.
@@ -51,10 +77,9 @@ def choices(
     and half a per cent of all) that waits longest under it. Safest: the shortest longest wait.
     Another policy than the leader is named only if it is more than 5 % better there.
     """
-    leader = decided.winner
-    assert leader is not None
     value = with_unit(decided.values[leader], decided.info.unit)
-    doubt = " (its lead may be chance)" if decided.clear is False else ""
+    doubtful = decided.clear is False and leader == decided.winner
+    doubt = " (its lead may be chance)" if doubtful else ""
     label = lower(decided.info.label)
     text = f"Most jobs: {short(runs[leader].name)}, {label} {value}{doubt}."
     found = [Choice("most jobs", leader, text)]
@@ -78,7 +103,7 @@ def _fairest(runs: Sequence[PolicyRun], leader: int, report: ReportInput) -> lis
         f"({class_named(row.kind, row.label)}) waits {span(row.metrics[METRIC])} on average"
     )
     if place != leader:
-        text += f", under {short(runs[leader].name)} {span(known[leader].metrics[METRIC])}"
+        text += f" (with {short(runs[leader].name)}: {span(known[leader].metrics[METRIC])})"
     return [Choice("fairness", place, f"{text}.")]
 
 
@@ -98,7 +123,7 @@ def _safest(runs: Sequence[PolicyRun], leader: int, longest: Contest) -> list[Ch
         place = leader
     text = f"Safest: {short(runs[place].name)}, longest wait {span(longest.values[place])}"
     if place != leader:
-        text += f", under {short(runs[leader].name)} {span(longest.values[leader])}"
+        text += f" (with {short(runs[leader].name)}: {span(longest.values[leader])})"
         if clearly(runs, "wait_max_s", place, leader) is False:
             text += ", which may be chance"
     return [Choice("safety", place, f"{text}.")]

@@ -50,6 +50,14 @@ class Payers:
         if not judged:
             return f"{head}: no class can be compared."
         if not lost:
+            maybe = [one for one in judged if one.change > WORSE]
+            if maybe:
+                most = max(maybe, key=lambda one: one.change)
+                jobs = f"{most.jobs:,} job{'s' * (most.jobs != 1)}"
+                return (
+                    f"{head}: no class clearly pays; the largest difference, {_named(most)} of "
+                    f"{jobs}, may be chance."
+                )
             return (
                 f"{head}: no class pays: none by size, run time or user waits more than "
                 f"{100 * WORSE:g}{THIN}% longer."

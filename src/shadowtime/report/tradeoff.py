@@ -109,6 +109,26 @@ def rival_sentence(
     ]
 
 
+def equal_sentence(
+    runs: Sequence[PolicyRun], contests: Sequence[Contest], decided: Contest, leader: int
+) -> str:
+    """Why the policy with the best value does not lead: another is as good there and costs less."""
+    best = decided.winner
+    assert best is not None
+    label, unit = lower(decided.info.label), decided.info.unit
+    mine, theirs = (with_unit(decided.values[place], unit) for place in (leader, best))
+    worse = [
+        f"a {lower(c.info.label)} of {with_unit(c.values[best], c.info.unit)} instead of "
+        f"{with_unit(c.values[leader], c.info.unit)}"
+        for c in contests
+        if c.info.name in ("wait_mean_s", "wait_max_s") and is_worse(runs, c, best, leader)
+    ]
+    return (
+        f"{short(runs[best].name)} is about equal in {label} ({theirs}, "
+        f"{short(runs[leader].name)} {mine}), but has {listed(worse)}."
+    )
+
+
 def _gain(result: Contest, run: int, against: int, name: str) -> str:
     change = result.change(run, against)
     label = lower(result.info.label)

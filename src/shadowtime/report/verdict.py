@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from shadowtime.report.choices import Choice, choices, deciding
+from shadowtime.report.choices import Choice, choices, deciding, leading
 from shadowtime.report.contest import Contest, complete, contest, metric_names, runner_up
 from shadowtime.report.metadata import HEADLINE
 from shadowtime.report.numbers import number, short, with_unit
 from shadowtime.report.page.whatif import headline as effect_headline
 from shadowtime.report.payers import payers
-from shadowtime.report.tradeoff import balance, lower, rival_sentence
+from shadowtime.report.tradeoff import balance, equal_sentence, lower, rival_sentence
 from shadowtime.study.ranking import NEVER
 
 if TYPE_CHECKING:
@@ -91,8 +91,9 @@ def judge(runs: Sequence[PolicyRun], report: ReportInput | None = None) -> Verdi
     -----
     Policies that start fewer jobs than another are not ranked. The leader has the lowest mean
     bounded slowdown, else mean wait, else the best value of the first metric that differs; over
-    copies of the log it must be clear. The headline says what it improves against the first policy
-    (against the runner-up if it is the first), and what that costs.
+    copies of the log it must be clear. Another one leads that is as good there and costs less
+    (:func:`~shadowtime.report.choices.leading`). The headline says what it improves against the
+    first policy (against the runner-up if it is the first), and what that costs.
     """
     contests = tuple(contest(runs, name) for name in shown_metrics(runs))
     known = [c for c in contests if any(value is not None for value in c.values)]
@@ -105,14 +106,16 @@ def judge(runs: Sequence[PolicyRun], report: ReportInput | None = None) -> Verdi
     if decided is None or decided.winner is None:
         note = "All metrics with a direction are equal." if known else "No metrics given."
         return Verdict(contests=contests, headline="No policy wins.", notes=(note,))
-    leader = decided.winner
+    leader = leading(runs, known, decided)
     against = 0 if leader else runner_up(decided, leader)
     price = None if report is None else payers(report, leader, against)
     gains = balance(runs, contests, decided, leader, against, price)
     notes = [*rival_sentence(runs, contests, decided, leader), *_fewer(runs)]
     notes += [ONE_RUN] if not any(run.copies for run in runs) else []
-    found = choices(runs, contests, decided, report)
-    if decided.clear is not False:
+    found = choices(runs, contests, decided, leader, report)
+    if leader != decided.winner:
+        notes.insert(0, equal_sentence(runs, contests, decided, leader))
+    if decided.clear is not False or leader != decided.winner:
         headline = f"{short(runs[leader].name)} serves most jobs best: {gains}."
         return Verdict(contests=contests, winner=leader, headline=headline,
                        choices=found, notes=tuple(notes))  # fmt: skip

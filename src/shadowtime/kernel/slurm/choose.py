@@ -245,8 +245,9 @@ def choose_now(desk: Any, state: Any, weight: Any, ask: int, empty: bool) -> boo
 
     Examples
     --------
-    >>> from shadowtime.kernel.slurm.desk import empty_desk
+    >>> from shadowtime.kernel.slurm.desk import MIN_NODES, empty_desk
     >>> desk = empty_desk(2)
+    >>> desk.ask[0, MIN_NODES] = 1  # and no node suits it
     >>> choose_now(desk, desk.full, desk.full[:, 0].copy(), 0, False)
     False
     """

@@ -59,7 +59,7 @@ def headline(effects: Mapping[str, Any]) -> tuple[str, str]:
     ...          "difference_interval_s": [-360.0, -240.0], "effect": "shorter"}
     >>> first, detail = headline({"groups": [whole], "inputs": "6 runs", "label": "2 nodes"})
     >>> first.replace(THIN, " ")
-    '2 nodes: waits become 50 % shorter (5 min on average), and no group clearly pays.'
+    '2 nodes: waits become 50 % shorter (from 10 min to 5 min on average), and no group ... pays.'
     >>> detail
     'From 6 runs with and without the change, pair by pair.'
     """
@@ -71,7 +71,7 @@ def headline(effects: Mapping[str, Any]) -> tuple[str, str]:
     if not clear:
         return "No option clearly shortens the mean wait.", detail
     best = min(clear, key=lambda one: one["groups"][0]["difference_s"])
-    return f"{_sentence(best)}; the largest effect of {len(options)} options.", detail
+    return f"{_sentence(best)}; the largest gain of {len(options)} options.", detail
 
 
 def _sentence(option: Mapping[str, Any]) -> str:
@@ -85,7 +85,8 @@ def _sentence(option: Mapping[str, Any]) -> str:
     gap, before = abs(float(whole["difference_s"])), float(whole["baseline_wait_mean_s"])
     size = f"{rough(gap / before)} {whole['effect']}" if before >= 1 else whole["effect"]
     none = "and no group clearly pays" if whole["effect"] == "shorter" else "for all jobs"
-    return f"{label}: waits become {size} ({span(gap)} on average), {pays or none}"
+    means = f"from {span(before)} to {span(before + float(whole['difference_s']))}"
+    return f"{label}: waits become {size} ({means} on average), {pays or none}"
 
 
 def nothing_moves(option: Mapping[str, Any]) -> bool:
