@@ -33,6 +33,8 @@ TITLES = {
     "gpus": "By GPUs",
 }
 WORDS = {"partition": "partition ", "account": "account ", "qos": "QOS ", "user": "user "}
+FIRST_COLOUR = 2
+"""The first two colours of policies, blue and orange, mean shorter and longer on this page."""
 NAMED = 3
 """Groups that a cell names."""
 DRAWN = 14
@@ -145,6 +147,7 @@ def first_screen(report: ReportInput) -> str:
     return str(
         fill(
             "whatif_result.html",
+            first_colour=FIRST_COLOUR,
             title=jobs.name,
             facts=[f"{number(len(jobs))} jobs", report.scored],
             headline=first,
@@ -202,6 +205,7 @@ def effects(report: ReportInput) -> str:
     return str(
         fill(
             "effects.html",
+            first_colour=FIRST_COLOUR,
             inputs=report.effects["inputs"],
             names=[one["label"] for one in options],
             groups=groups,
@@ -328,7 +332,7 @@ def _dot(
     unclear = "" if row["effect"] in ("shorter", "longer") else " beaten"
     title = f"{name_of(row)}: {share_of(row)}{', may be chance' if unclear else ''}"
     return (
-        f'<g class="point {mark(place)}{unclear}"><path class="whisker" '
+        f'<g class="point {mark(place + FIRST_COLOUR)}{unclear}"><path class="whisker" '
         f'd="M{x(ends[1]):.1f} {y:.1f}H{x(ends[2]):.1f}"/>'
         f'<circle cx="{x(ends[0]):.1f}" cy="{y:.1f}" r="4"/><title>{text(title)}</title></g>'
     )
