@@ -37,9 +37,8 @@ def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
             commands = Commands(env={**cluster.env, **ENVIRONMENT})
 
             def run(argv: Sequence[str], *, text: str = "") -> Done:
-                assert not text
-                asked.append(tuple(argv))
-                return commands(argv)
+                asked.append((*argv, *text.split()))
+                return commands(argv, text=text)
 
             held = cluster.sbatch("--hold", "-n", "1")
             go = folder / "go"
