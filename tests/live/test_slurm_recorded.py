@@ -124,5 +124,5 @@ def test_jobs_start_above_suspended_ones_alike(tmp_path: Path) -> None:
     assert found.starts + found.main_starts > 0
     assert found.starts_equal == found.starts and found.extra_starts == 0, differences
     assert found.main_starts_equal == found.main_starts, differences
-    paused = [runs[-1].columns["Suspended"] for runs in read_recording(tmp_path).runs.values()]
+    paused = [runs[-1].columns["suspended"] for runs in read_recording(tmp_path).runs.values()]
     assert any(one not in ("", "00:00:00") for one in paused), paused
