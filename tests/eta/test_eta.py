@@ -196,7 +196,7 @@ def test_a_request_is_answered_with_what_would_start_earlier() -> None:
         for k in range(2)
     )  # fmt: skip
     now = Present(now=10_000, machine=site, running=busy)
-    job = parse_request("-n 4 -t 60", site, user="tom", now=now.now)
+    job = parse_request("-n 4 -t 60", site, user="tom")
     found = ask_start(now, job, How(draws=9))
     assert found.estimate.expected > 600
     (best, *_) = found.alternatives
@@ -225,8 +225,7 @@ def test_waiting_jobs_keep_their_present_order() -> None:
     """Jobs that exclude each other start in the order of their priorities in every draw."""
     site = Site(nodes=(Node(name="n0", amounts=(4,)),))
     waiting = tuple(
-        Waiting(id=str(k), user="eva", limit=100, request=Request(tasks=4), submit=9_000)
-        for k in (7, 3, 5)
+        Waiting(id=str(k), user="eva", limit=100, request=Request(tasks=4)) for k in (7, 3, 5)
     )
     found = draw_starts(Present(now=10_000, machine=site, waiting=waiting), How(draws=19))
     assert found.jobs == ("7", "3", "5")

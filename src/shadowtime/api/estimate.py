@@ -59,7 +59,7 @@ def estimate_start(
     present = _live() if where == LIVE else _in_log(where, job, at)
     if request is not None:
         machine: Any = present.machine
-        asked = parse_request(request, machine, user=getpass.getuser(), now=present.now)
+        asked = parse_request(request, machine, user=getpass.getuser())
         return ask_start(present, asked, how)
     found = {one.job: one for one in estimates_of(draw_starts(present, how))}
     if str(job) not in found:

@@ -41,7 +41,7 @@ class Answer:
     alternatives: tuple[Alternative, ...]
 
 
-def parse_request(text: str, site: Site, *, user: str, now: int) -> Waiting:
+def parse_request(text: str, site: Site, *, user: str) -> Waiting:
     """A request in sbatch's options, as it would be submitted now.
 
     Examples
@@ -49,10 +49,10 @@ def parse_request(text: str, site: Site, *, user: str, now: int) -> Waiting:
     >>> from shadowtime.cluster.site import Node, Partition
     >>> site = Site(nodes=(Node(name="a", amounts=(4,)),),
     ...     partitions=(Partition(name="batch", nodes=("a",), default=True, max_time=3600),))
-    >>> job = parse_request("-n 2", site, user="eva", now=0)
+    >>> job = parse_request("-n 2", site, user="eva")
     >>> job.limit, job.request.partitions
     (3600, ('batch',))
-    >>> parse_request("-p gone", site, user="eva", now=0)
+    >>> parse_request("-p gone", site, user="eva")
     Traceback (most recent call last):
     ...
     shadowtime.errors.UsageError: --request: there is no partition gone: choose of batch
@@ -73,7 +73,6 @@ def parse_request(text: str, site: Site, *, user: str, now: int) -> Waiting:
         user=asked.user or user,
         limit=limit,
         request=replace(asked.request, partitions=names),
-        submit=now,
     )
 
 

@@ -34,7 +34,6 @@ class Waiting:
     user: str
     limit: int
     request: Request
-    submit: int
     begin: int = NEVER
     priority: int | None = None
     """Under priority/multifactor, as it is now."""
@@ -269,7 +268,6 @@ class LogAt:
             user=self.users[row],
             limit=int(self.limit[row]),
             request=self.request(row),
-            submit=self.epoch + int(self.workload.submit[row]),
             priority=None if queue is None else queue.priority(row),
         )
 

@@ -7,6 +7,7 @@ fields separated by :data:`BETWEEN`.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,11 @@ def columns_for(version: Version | None) -> str:
     """
     names = RECOMMENDED.replace("SubmitLine", "SubmitLine,Licenses").split(",")
     return ",".join(one for one in names if (version or (21, 8, 0)) >= SINCE.get(one, (0, 0, 0)))
+
+
+def drawn_delimiter() -> str:
+    """A separator that nobody can have written into a job: it is drawn when it is needed."""
+    return f"@{secrets.token_hex(8)}@"
 
 
 def rewritten(text: str, *, path: str) -> str:

@@ -67,7 +67,7 @@ def ask(
         raise UsageError("--request is answered for Slurm's own scheduler: leave --policy out")
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
     seen = _seen(port)
-    job = parse_request(text, seen.site, user=getpass.getuser(), now=seen.now)
+    job = parse_request(text, seen.site, user=getpass.getuser())
     present = forecast.present_of(seen, forecast.predictable(seen)[0])
     path = Path(state_file or drive.default_state_file(port.scope.partition))
     found = ask_start(present, job, How(policy=chosen), corrections=_corrections(path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from shadowtime.errors import UsageError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.pull import PullError, ask_folder, ask_slurm, pull
 from shadowtime.printable import printable
-from shadowtime.slurmtext.sacct_export import columns_for
+from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter
 from shadowtime.slurmtext.sacct_rows import RECOMMENDED
 from shadowtime.slurmtext.version import installed_version
 from shadowtime.trace.anonymise import Names, key_path, load_key
@@ -111,11 +110,6 @@ def _pull(
         kept = f"{len(done.files)} files were fetched and are kept in {folder}"
         raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to resume")
     click.echo(printable(_summary(folder, done)))
-
-
-def drawn_delimiter() -> str:
-    """A separator that nobody can have written into a job: it is drawn when it is needed."""
-    return f"@{secrets.token_hex(8)}@"
 
 
 def _summary(folder: Path, done: Pulled) -> str:

@@ -5,7 +5,6 @@ Asked rarely, as slurmdbd serves the whole site; without it estimates know less 
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -14,7 +13,8 @@ from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.eta.arrivals import DAYS
 from shadowtime.eta.present import LogAt
 from shadowtime.live.port import PortError
-from shadowtime.slurmtext.sacct_export import rewritten
+from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter, rewritten
+from shadowtime.slurmtext.version import parse_version
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.site_commands import day_command, site_commands
 from shadowtime.trace.site_fit import fit_to_site
@@ -55,8 +55,8 @@ class Accounting:
     _asked: float = float("-inf")
     _learned: tuple[str, Learned] = ("", Learned())
 
-    def refresh(self, answers: Answers, now: float) -> None:
-        """Query limits, usage and ended jobs, unless that was done lately."""
+    def refresh(self, answers: Answers, now: float, version: str) -> None:
+        """Query limits, usage and ended jobs of a Slurm, unless that was done lately."""
         if now - self._asked < EVERY:
             return
         self._asked = now
@@ -66,8 +66,9 @@ class Accounting:
                 answer = self._ask(answers, command.argv, command.mark, command.what)
                 if answer is not None:
                     self.texts[TEXTS[command.file]] = answer
+        columns = columns_for(parse_version(version))
         # Users write into names what they like, but not what they cannot guess.
-        command = day_command(day, today=day, delimiter=f"@{secrets.token_hex(8)}@")
+        command = day_command(day, today=day, columns=columns, delimiter=drawn_delimiter())
         answer = self._ask(answers, command.argv, "", RUNS)
         if answer is not None:
             try:

@@ -25,6 +25,7 @@ from shadowtime.live.slurm.asks import licences_of, request_of
 from shadowtime.live.slurm.beyond import LIMITS
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.squeue import NONE
@@ -77,7 +78,7 @@ def look(answers: Answers, accounting: Accounting | None = None) -> Seen:
     reservations = answers.text((*show, "reservation"))
     rows = answers.queue()
     now = int(answers.clock.now())
-    accounting.refresh(answers, now)
+    accounting.refresh(answers, now, parse_config(config).get("SLURM_VERSION", ""))
     texts = SlurmTexts(
         nodes=nodes,
         partitions=partitions,
@@ -182,7 +183,6 @@ def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> Waiting:
         user=row.user,
         limit=limit_of(row),
         request=request_of(row, detail),
-        submit=max(row.submit, 0),
         begin=row.eligible if row.eligible > now else -1,
         priority=row.priority,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shadowtime.eta.present import even
 from shadowtime.live.port import RunningJob
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.tres import parse_gres
@@ -88,7 +89,7 @@ def running_job(
     if sorted(host for host, _ in held) != sorted(hosts) or not all(
         0 < count <= usable[host].cpus for host, count in held if host in usable
     ):  # nothing is reported, or nothing that can be
-        held = spread(hosts, row.cpus)
+        held = tuple(even(hosts, row.cpus).items())
     place = tuple((host, count) for host, count in held if host in usable)
     cpus = sum(count for _, count in place)
     if cpus == 0:
@@ -188,11 +189,3 @@ def about_to_start(
         alone=row.sharing == "NO",
         held=held,
     )
-
-
-def spread(hosts: Sequence[str], cpus: int) -> Place:
-    """Processors distributed evenly if Slurm does not report their distribution."""
-    if not hosts:
-        return ()
-    each, rest = divmod(max(cpus, len(hosts)), len(hosts))
-    return tuple((host, each + (k < rest)) for k, host in enumerate(hosts))

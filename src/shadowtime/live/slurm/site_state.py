@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.site_rows import ELSEWHERE
+from shadowtime.eta.present import even
 from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
 from shadowtime.live.slurm.equal_nodes import queued_since
-from shadowtime.live.slurm.holding import LAST, STANDS_STILL, spread
+from shadowtime.live.slurm.holding import LAST, STANDS_STILL
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.squeue import NONE
@@ -167,7 +168,7 @@ class OnSite:
         hosts = expand(row.nodes)
         cpus = dict(detail.held) if detail is not None else {}
         if set(cpus) != set(hosts):
-            cpus, detail = dict(spread(hosts, row.cpus)), None
+            cpus, detail = even(hosts, row.cpus), None
         tres = row.amounts
         total = max(1, sum(cpus.values()))
         memory = dict(detail.memory_held) if detail is not None else {}
@@ -198,7 +199,7 @@ class OnSite:
             shapes = self.shapes.all_of(ask, self.shapes.partitions[partition])
             shape = shapes[0] if shapes else None
         found = []
-        for host, tasks in spread(names, shape.tasks if shape is not None else row.cpus):
+        for host, tasks in even(names, shape.tasks if shape is not None else row.cpus).items():
             has = self.capacity[host]
             each = (tasks, *(0 for _ in has[1:]))
             if shape is not None:

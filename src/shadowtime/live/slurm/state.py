@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.errors import ShadowtimeError
+from shadowtime.eta.present import even
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.beyond import limited
 from shadowtime.live.slurm.dependency import Ends
@@ -16,7 +17,6 @@ from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import (
     LAST,
     Scope,
-    spread,
 )
 from shadowtime.live.slurm.ownership import RELEASED, SLURMS, why_not_ours
 from shadowtime.live.slurm.remembered import Remembered
@@ -204,7 +204,7 @@ def sort_jobs(
                 slipped.append(row.id)
                 alone[row.id] = "it has come past the gate"
             elif why == RELEASED:
-                place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
+                place = placed.get(row.id) or tuple(even(expand(row.wanted), row.cpus).items())
                 if named:
                     released[row.id] = row.reason
                 holds(row, partial(model.about_to_start, place=place))

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,16 +113,20 @@ class Watch:
     tell: Callable[[str], None] = lambda line: None
     beat: Callable[..., None] = lambda waiting_for, understood=True: None
     every: float = SLOWEST
-    how: How = field(default_factory=How)
     _expected: dict[str, int] = field(default_factory=dict)
     _accounting: Accounting = field(default_factory=Accounting)
+    _missing: tuple[str, ...] = ()
+    """What accounting did not tell at the last poll."""
     _corrections: tuple[float, Corrections] = (float("-inf"), Corrections())
 
     def step(self) -> tuple[Seen, Forecast]:
         """One poll."""
         seen = look(self.answers, self._accounting)
-        how = replace(self.how, policy=self.policy)
-        found = forecast(seen, how, corrections=self._learned(seen.now))
+        for sentence in seen.missing:
+            if sentence not in self._missing:
+                self.tell(LogLine(sentence, event="missing", why=sentence))
+        self._missing = seen.missing
+        found = forecast(seen, How(policy=self.policy), corrections=self._learned(seen.now))
         started = {row.id: row.start for row in seen.rows if row.start > 0 and _began(row.state)}
         slurm = {row.id: row.start for row in seen.rows if row.state == "PENDING" and row.start > 0}
         self.predictions.note(
