@@ -75,10 +75,28 @@ def sites(draw: st.DrawFn) -> Site:
             Partition(name="batch", nodes=tuple(names), default=True),
             Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
         ),
-        qos=(Qos(name="few", limits=Limits(user_jobs=2, group_resources={"cpus": 8})),),
+        qos=(
+            Qos(
+                name="few",
+                preempts=("low",),
+                limits=Limits(
+                    user_jobs=draw(st.sampled_from([2, 5])),
+                    group_resources={"cpus": 8},
+                    user_resources={"cpus": draw(st.integers(1, 6)), "memory": 700 * MB},
+                ),
+            ),
+            Qos(name="low", limits=Limits(account_resources={"nodes": 2}), preempt="requeue"),
+        ),
         associations=(
             Association(account="root"),
-            Association(account="a", parent="root"),
+            Association(
+                account="a",
+                parent="root",
+                limits=Limits(
+                    group_resources={"cpus": draw(st.integers(4, 30))},
+                    group_run_minutes=draw(st.sampled_from([{}, {"cpus": 90}])),
+                ),
+            ),
             Association(account="a", user="0"),
             Association(account="a", user="1"),
         ),
@@ -92,6 +110,8 @@ def sites(draw: st.DrawFn) -> Site:
             "PriorityWeightAge": "1000",
             "PriorityWeightJobSize": "500",
             "PriorityCalcPeriod": "1",
+            "PreemptType": draw(st.sampled_from(["preempt/none", "preempt/qos"])),
+            "PreemptMode": "REQUEUE",
             "SLURM_VERSION": draw(st.sampled_from(VERSIONS)),
         },
     )
@@ -102,7 +122,7 @@ def asks(draw: st.DrawFn, count: int, gpus: bool) -> Request:
     """Whole nodes, tasks that spread, one node with memory, or GPUs."""
     kind = draw(st.integers(0, 4 if gpus else 3))
     where = draw(st.sampled_from([(), ("left",), ("left", "batch")]))
-    qos = draw(st.sampled_from(["", "few"]))
+    qos = draw(st.sampled_from(["", "few", "low"]))
     if kind == 0:
         wide = draw(st.integers(1, count))
         return Request(
@@ -110,7 +130,10 @@ def asks(draw: st.DrawFn, count: int, gpus: bool) -> Request:
             partitions=where, qos=qos, account="a",
         )  # fmt: skip
     if kind == 1:
-        return Request(tasks=draw(st.integers(1, 9)), memory=MB, partitions=where, account="a")
+        return Request(
+            tasks=draw(st.integers(1, 9)), memory=MB, memory_per="cpu", partitions=where,
+            qos=qos, account="a",
+        )  # fmt: skip
     if kind == 2:
         cpus = draw(st.integers(1, 4))
         return Request(
@@ -119,7 +142,7 @@ def asks(draw: st.DrawFn, count: int, gpus: bool) -> Request:
             account="a",
         )  # fmt: skip
     if kind == 3:
-        return Request(nodes=1, max_nodes=3, tasks=6, memory=100 * MB, account="a")
+        return Request(nodes=1, max_nodes=3, tasks=6, memory=100 * MB, qos=qos, account="a")
     return Request(tasks=1, gres=(Gres(name="gpu", count=draw(st.integers(1, 2))),), memory=MB)
 
 
@@ -152,13 +175,14 @@ def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
 @settings(max_examples=examples(80), deadline=None)
 @given(runs(), st.sampled_from([0.1, 0.7]))
 def test_whole_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
-    """Starts, ends, nodes and which pass started each job."""
+    """Starts, ends, nodes, which pass started each job, and what it waited for."""
     site, workload, requests = case
     phase = Phase(tick=tick)
     short = run_slurm(workload, site, requests, phase=phase)
     long = run_slurm(workload, site, requests, phase=phase, shortcuts=False)
     assert short.start == long.start
     assert (short.end, short.nodes, short.scheduler) == (long.end, long.nodes, long.scheduler)
+    assert short.waited_for == long.waited_for
 
 
 @given(st.integers(0, 2**70))

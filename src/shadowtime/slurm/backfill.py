@@ -12,7 +12,8 @@ from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.placing import place
 from shadowtime.slurm.planmap import PlanMap
 from shadowtime.slurm.queue import build_queue
-from shadowtime.slurm.starting import begin, select_now, tally_of
+from shadowtime.slurm.starting import begin, select_now
+from shadowtime.slurm.tally import tally_anywhere, tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +66,7 @@ class BackfillPass:
             goes_on=self.rules.search_goes_on,
         )
         self.out = Outcome()
+        self.wants_plans = plans
         self.known_ends: Ends | None = None
         self.shortcuts = state.chooser.shortcuts and not state.preemption.gang
         gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
@@ -181,6 +183,8 @@ class BackfillPass:
         if self.limits_skip and state.accounts.before(job, state.running, section):
             self.out.skipped[job.id] = "limit"
             return
+        if self.is_over_a_limit(job, section):
+            return
         now_only = self.now_only(job, section)
         first_plan = self.planned.get(job.id, 0)
         while True:
@@ -217,6 +221,23 @@ class BackfillPass:
             planned = self.array_plans + job.started_tasks
             if self.rules.throttle_bounds_plans and job.throttle and planned >= job.throttle:
                 return
+
+    def is_over_a_limit(self, job: Job, section: Section) -> bool:
+        """True where a job would be given up for a limit that it was passed over for before.
+
+        It is so on whatever nodes, so that none are looked for; only the count of tested jobs
+        would differ.
+        """
+        if not self.limits_skip or self.wants_plans or self.may_run_out or self.counts.bounded:
+            return False
+        if job.tasks or job.licences or self.clock is not None:
+            return False
+        state = self.state
+        tally = tally_anywhere(state, job, section)
+        if tally is None:
+            return False
+        reason = state.accounts.over(job, tally, state.running, section)
+        return bool(reason) and state.accounts.met.get(job.id) == reason
 
     def again(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
         """As :func:`place`; a request given up before is so again while nothing has changed."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.tally import Tally
     from shadowtime.slurm.usage import Holding
     from shadowtime.types import Ints
 
@@ -79,6 +80,9 @@ class Chooser:
         self.asks = AskTable(machine, parameters, shortcuts=shortcuts)
         self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
         self._alone: dict[Ask, Ask] = {}
+        self._fits: dict[tuple[int, int], tuple[Ask, bool]] = {}
+        self.tallies: dict[tuple[int, str], tuple[Ask, Tally | None]] = {}
+        """What limits count requests with in a partition, where it is the same on every node."""
         self._choose = choose_now if compiled else getattr(choose_now, "py_func", choose_now)
         self.base_weights = base_weights(machine)
 
@@ -130,6 +134,20 @@ class Chooser:
             if found is not None:
                 return found
         return None
+
+    def serves(self, ask: Ask, nodes: int) -> bool:
+        """True where these nodes, empty, serve a job without GPUs or of one node.
+
+        Tests of other jobs do not matter to it: it is tested by Weight alone.
+        """
+        key = (id(ask), nodes)
+        known = self._fits.get(key)
+        if known is None:
+            if len(self._fits) > MOST_KEPT:
+                self._fits.clear()
+            fits = self.ever(ask, nodes, self.base_weights.copy()) is not None
+            known = self._fits[key] = ask, fits
+        return known[1]
 
     def _ever_on(self, ask: Ask, nodes: int, weights: Ints) -> Choice | None:
         if self.machine.has_gpus or not self.shortcuts:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site import FOREVER
-from shadowtime.slurm.limits import Accounts, chains_of
+from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.preempt import Preemption
 from shadowtime.slurm.state import SlurmState, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.site import Association, Site
 
 
 def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
@@ -194,3 +194,30 @@ def changes_of(
         yield min(known, window.begin), ("reserve", window)
         if one.end < FOREVER:
             yield window.end, ("open", window)
+
+
+def chains_of(
+    associations: Iterable[Association],
+) -> dict[tuple[str, str], tuple[Association, ...]]:
+    """From each user's association up to the root.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Association
+    >>> tree = [Association(account="root"), Association(account="a", parent="root"),
+    ...         Association(account="a", user="u")]
+    >>> [one.account for one in chains_of(tree)["a", "u"]]
+    ['a', 'a', 'root']
+    """
+    accounts = {one.account: one for one in associations if not one.user}
+    chains = {}
+    for one in associations:
+        if not one.user:
+            continue
+        chain = [one]
+        name = one.account
+        while name in accounts and len(chain) < 64:
+            chain.append(accounts[name])
+            name = accounts[name].parent
+        chains[one.account, one.user] = tuple(chain)
+    return chains

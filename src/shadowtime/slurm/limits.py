@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.reasons import reason_of
 from shadowtime.slurm.running import Running, running_of
+from shadowtime.slurm.tally import by_slurms_name, held_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from shadowtime.cluster.site import Association, Limits
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.running import Group, Held
-
-
-SAME_NAME = {"cpus": "cpu", "memory": "mem", "nodes": "node", "gpu": "gres/gpu"}
-
-
-def _named(amounts: Mapping[str, int]) -> dict[str, int]:
-    """Amounts by Slurm's names of resources."""
-    return {SAME_NAME.get(name, name): count for name, count in amounts.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tally:
-    """Resources of a job or of several."""
-
-    cpu: int = 0
-    node: int = 0
-    gpu: int = 0
-    mem: int = 0
-    billing: float = 0.0
-
-    def of(self, name: str) -> float:
-        """The amount by Slurm's name of the resource."""
-        return {
-            "cpu": self.cpu,
-            "node": self.node,
-            "gres/gpu": self.gpu,
-            "mem": self.mem,
-            "billing": self.billing,
-        }.get(name, 0)
-
-
-def held_by(job: Job) -> Tally:
-    """What a running job is counted with."""
-    return Tally(
-        cpu=job.cpus,
-        node=job.nodes.bit_count(),
-        gpu=sum(share.gpus.bit_count() for share in job.holding),
-        mem=sum(share.memory for share in job.holding),
-        billing=job.billing or job.cpus,
-    )
+    from shadowtime.slurm.tally import Tally
 
 
 @dataclass
@@ -121,6 +82,18 @@ class Accounts:
     def bounds_run_minutes(self) -> bool:
         """True where some QOS or account has a GrpTRESRunMins."""
         return any(one.group_run_minutes for one in self._every())
+
+    @cached_property
+    def bounds_nodes(self) -> bool:
+        """True where some QOS or account bounds numbers of nodes."""
+        return any(
+            "node" in by_slurms_name(bounds)
+            for one in self._every()
+            for bounds in (
+                one.group_resources, one.user_resources, one.account_resources,
+                one.job_resources, one.group_minutes, one.group_run_minutes,
+            )
+        )  # fmt: skip
 
     @cached_property
     def bounds_jobs(self) -> bool:
@@ -199,8 +172,40 @@ class Accounts:
             self.note(job, known[key])
 
     def _before(self, job: Job, running: Sequence[Job], section: Section | None) -> str:
-        seen: set[str] = set()
+        question = ("before", job.qos, job.account, job.user, section and section.name)
+        return self._known(
+            question, running, lambda every: self._too_many(job, every, section), steady=True
+        )
+
+    def _known(
+        self,
+        question: Hashable,
+        running: Sequence[Job],
+        ask: Callable[[Running], str],
+        *,
+        steady: bool,
+    ) -> str:
+        """An answer of limits, from memory while the jobs that it rests on are the same.
+
+        ``steady``: it rests on nothing but running jobs.
+        """
         every = running_of(running)
+        known = every.answer(question)
+        if known is None:
+            every.consulted.clear()
+            self.blocker, kept = "", self.blocker
+            reason = ask(every)
+            known = reason, self.blocker
+            self.blocker = kept
+            if steady:
+                every.remember(question, known)
+        reason, blocker = known
+        self.blocker = blocker or self.blocker
+        return reason
+
+    def _too_many(self, job: Job, every: Running, section: Section | None) -> str:
+        """Which bound on the number of running jobs is reached."""
+        seen: set[str] = set()
         for name, limits in self._sharing(job, section):
             if limits.group_jobs is limits.user_jobs is limits.account_jobs is None:
                 continue
@@ -244,14 +249,33 @@ class Accounts:
         """
         if not self.enforced:
             return ""
-        reason = self.note(job, self._after(job, asks, running, section))
+        reason = self.note(job, self.over(job, asks, running, section))
         if reason:
             self.limited.add(job.id)
         return reason
 
-    def _after(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
+    def over(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
+        """As :meth:`after`, without a note of it."""
+        limit = job.limit if self.bounds_run_minutes else 0
+        question = (asks, limit, job.qos, job.account, job.user, section and section.name)
+        return self._known(
+            question,
+            running,
+            lambda every: self._too_much(job, asks, every, section),
+            steady=not self._minutes_count(job, section),
+        )
+
+    def _minutes_count(self, job: Job, section: Section | None) -> bool:
+        """True where usage in minutes, which grows with time, bounds a job."""
+        if not (self.bounds_any_minutes or self.bounds_run_minutes):
+            return False
+        found = [limits for _, limits in self._sharing(job, section)]
+        found += [link.limits for link in self._chain(job)]
+        return any(one.group_minutes or one.group_run_minutes for one in found)
+
+    def _too_much(self, job: Job, asks: Tally, every: Running, section: Section | None) -> str:
+        """Which bound on resources running jobs and this one would break."""
         hidden: set[tuple[str, str]] = set()
-        every = running_of(running)
         for name, limits in self._sharing(job, section):
             first, *rest = _qos_group(name, section)
             over = self._group(("qos", name), limits, every, (first, *rest), job, asks, hidden)
@@ -292,13 +316,13 @@ class Accounts:
         over = self._over("GrpTRES", limits.group_resources, running, group, asks, hidden)
         if over:
             return over
-        for name, bound in _named(limits.group_minutes).items():
+        for name, bound in by_slurms_name(limits.group_minutes).items():
             if ("GrpTRESMins", name) in hidden:
                 continue
             hidden.add(("GrpTRESMins", name))
             if self.used.get(key, 0.0) // 60 >= bound:
                 return "GrpTRESMins", name
-        for name, bound in _named(limits.group_run_minutes).items():
+        for name, bound in by_slurms_name(limits.group_run_minutes).items():
             if ("GrpTRESRunMins", name) in hidden:
                 continue
             hidden.add(("GrpTRESRunMins", name))
@@ -325,7 +349,7 @@ class Accounts:
         if not bounds:
             return None
         held = running.held(group, self.chains)
-        for name, bound in _named(bounds).items():
+        for name, bound in by_slurms_name(bounds).items():
             if (kind, name) in hidden:
                 continue
             hidden.add((kind, name))
@@ -350,77 +374,3 @@ def _sum(held: Held, name: str) -> float:
         return sum(held_by(one).billing for one in _in_order(held))
     amounts = {"cpu": held.cpu, "node": held.node, "gres/gpu": held.gpu, "mem": held.mem}
     return amounts.get(name, 0)
-
-
-def chains_of(
-    associations: Iterable[Association],
-) -> dict[tuple[str, str], tuple[Association, ...]]:
-    """From each user's association up to the root.
-
-    Examples
-    --------
-    >>> from shadowtime.cluster.site import Association
-    >>> tree = [Association(account="root"), Association(account="a", parent="root"),
-    ...         Association(account="a", user="u")]
-    >>> [one.account for one in chains_of(tree)["a", "u"]]
-    ['a', 'a', 'root']
-    """
-    accounts = {one.account: one for one in associations if not one.user}
-    chains = {}
-    for one in associations:
-        if not one.user:
-            continue
-        chain = [one]
-        name = one.account
-        while name in accounts and len(chain) < 64:
-            chain.append(accounts[name])
-            name = accounts[name].parent
-        chains[one.account, one.user] = tuple(chain)
-    return chains
-
-
-NOT_YET = 1 << 60
-"""A time that no run reaches: the job has no age."""
-
-
-def hold_age(accounts: Accounts, job: Job) -> None:
-    """A job comes into the queue: where ageing is bounded it waits for a place."""
-    if accounts.accruing(job) is not None:
-        job.ages_from = NOT_YET
-
-
-def let_age(accounts: Accounts, waiting: Iterable[Job], now: int) -> None:
-    """At each pass: in the order of ids, jobs begin to age while fewer than the bound do.
-
-    Examples
-    --------
-    >>> from shadowtime.cluster.site import Limits
-    >>> from shadowtime.slurm.ask import Ask
-    >>> from shadowtime.slurm.job import Job
-    >>> from shadowtime.slurm.limits import Accounts
-    >>> ask = Ask(tasks=1, cpus_per_task=1, min_nodes=1, max_nodes=1, wanted_nodes=1, min_cpus=1,
-    ...           least_cpus=1)
-    >>> accounts = Accounts(enforced=True, qos={"q": Limits(user_accruing=1)})
-    >>> jobs = [Job(id=k, ask=ask, limit=60, user="u", qos="q") for k in (1, 2)]
-    >>> for job in jobs:
-    ...     hold_age(accounts, job)
-    >>> let_age(accounts, jobs, 5)
-    >>> [job.ages_from == 5 for job in jobs]
-    [True, False]
-    """
-    held: list[tuple[Job, tuple[str, ...], int]] = []
-    ageing: Counter[tuple[str, ...]] = Counter()
-    for job in waiting:
-        if job.ages_from is None:
-            continue
-        place = accounts.accruing(job)
-        if place is None:
-            continue
-        if job.ages_from == NOT_YET:
-            held.append((job, *place))
-        else:
-            ageing[place[0]] += 1
-    for job, key, bound in sorted(held, key=lambda one: one[0].id):
-        if ageing[key] < bound:
-            ageing[key] += 1
-            job.ages_from = now

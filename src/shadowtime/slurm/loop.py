@@ -63,7 +63,7 @@ class Loop:
             shortcuts=shortcuts,
             compiled=compiled,
         )
-        if shortcuts and self.state.preemption.kind != "qos":
+        if shortcuts:
             self.state.queue = KeptQueue()
         count = len(workload)
         self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)

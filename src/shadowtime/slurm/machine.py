@@ -13,6 +13,7 @@ from shadowtime.cluster.features import choices, satisfies
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from shadowtime.slurm.rules import Rules
     from shadowtime.types import Ints
 
 UNBOUNDED = 500_000
@@ -156,6 +157,15 @@ class Machine:
     def one_thread(self) -> bool:
         """True where every core has one thread."""
         return all(node.threads == 1 for node in self.nodes)
+
+    @cached_property
+    def threads_alike(self) -> bool:
+        """True where the cores of all nodes have as many threads."""
+        return len({node.threads for node in self.nodes}) <= 1
+
+    def steady_weights(self, rules: Rules) -> bool:
+        """True where no test of a job leaves scheduling weights behind (spec: slurm 11.4)."""
+        return not self.has_gpus or rules.fresh_weights
 
     @cached_property
     def alike(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
-from shadowtime.slurm.starting import begin, select_now, tally_of
+from shadowtime.slurm.starting import begin, select_now
+from shadowtime.slurm.tally import Tally, tally_anywhere, tally_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
@@ -164,6 +164,14 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
     limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
     barred, _ = state.barred(job, now, now + limit)
     allowed = left & ~barred
+    fixed = tally_anywhere(state, job, section) if accounts.enforced else None
+    if fixed is not None and accounts.over(job, fixed, state.running, section):
+        # Whether it fits now or not: only where it never fits, its nodes are named instead.
+        if _blocked(state, job, section, allowed) is None:
+            accounts.note(job, "ReqNodeNotAvail")
+            return "passed over"
+        accounts.after(job, fixed, state.running, section)
+        return over_limit
     found, victims = select_now(state, job, section, allowed)
     if found is None or victims:
         busy = _blocked(state, job, section, allowed)
@@ -204,6 +212,9 @@ def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tal
     """
     ask = job.ask
     nodes = section.nodes & ask.suits & allowed & state.up
+    fixed = tally_anywhere(state, job, section) if state.accounts.enforced else None
+    if fixed is not None and state.chooser.serves(ask, nodes):
+        return fixed
     weights = state.weights.copy() if state.machine.has_gpus else state.weights
     could = state.chooser.ever(ask, nodes, weights)
     if could is not None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from shadowtime.engine.priority.factors import Claim, Factors, parts_of, priority_of
 from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
+from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.from_site import setting
-from shadowtime.slurm.limits import hold_age, let_age
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

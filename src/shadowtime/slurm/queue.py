@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.state import SlurmState
 
 
@@ -55,22 +56,27 @@ def build_queue(state: SlurmState) -> list[Record]:
     job keep the user's order of partitions. A partition that is down, or whose limits the job
     breaks, gives no record.
     """
+    found: list[Record]
     if state.queue is not None:
-        return state.queue
-    found = []
-    for job in state.waiting:
-        found.extend(records_of(state, job))
-    found.sort(key=rank)
-    if state.preemption.kind == "qos":
-        policy = state.preemption
+        found = state.queue
+    else:
+        found = [record for job in state.waiting for record in records_of(state, job)]
+        found.sort(key=rank)
+    policy = state.preemption
+    if policy.kind != "qos" or not _some_outrank({one.job.qos for one in found}, policy):
+        return found
 
-        def compare(one: Record, other: Record) -> int:
-            if policy.outranks(one.job, one.section, other.job, other.section):
-                return -1
-            if policy.outranks(other.job, other.section, one.job, one.section):
-                return 1
-            a, b = rank(one), rank(other)
-            return (a > b) - (a < b)
+    def compare(one: Record, other: Record) -> int:
+        if policy.outranks(one.job, one.section, other.job, other.section):
+            return -1
+        if policy.outranks(other.job, other.section, one.job, one.section):
+            return 1
+        a, b = rank(one), rank(other)
+        return (a > b) - (a < b)
 
-        found.sort(key=cmp_to_key(compare))
-    return found
+    return sorted(found, key=cmp_to_key(compare))
+
+
+def _some_outrank(names: set[str], policy: Preemption) -> bool:
+    """True where jobs of some of these QOS may preempt those of others."""
+    return any(not names.isdisjoint(policy.over.get(name, ())) for name in names)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from shadowtime.cluster.site import Association
     from shadowtime.slurm.job import Job
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _record = attrgetter("record")
 Group = tuple[str, ...]
 """What jobs have in common: a QOS, a user of it, an account, ..."""
+MOST_ANSWERS = 20_000
+"""Answers of limits that are remembered."""
 
 
 @dataclass(slots=True)
@@ -27,9 +29,12 @@ class Held:
     gpu: int = 0
     mem: int = 0
     jobs: dict[int, Job] = field(default_factory=dict)
+    changes: int = 0
+    """Starts and ends so far: what was found out about the group holds while it stands still."""
 
     def add(self, job: Job, held: tuple[int, int, int, int], sign: int) -> None:
         """A job starts (1) or ends (-1)."""
+        self.changes += 1
         self.cpu += sign * held[0]
         self.node += sign * held[1]
         self.gpu += sign * held[2]
@@ -38,9 +43,6 @@ class Held:
             self.jobs[id(job)] = job
         else:
             del self.jobs[id(job)]
-
-
-NOBODY = Held()
 
 
 def groups_of(job: Job, chains: Mapping[tuple[str, str], tuple[Association, ...]]) -> list[Group]:
@@ -70,6 +72,10 @@ class Running(list["Job"]):
         self._by_id: dict[int, Job] = {}
         self._groups: dict[int, tuple[Job, list[Group], tuple[int, int, int, int]]] = {}
         self._chains: Mapping[tuple[str, str], tuple[Association, ...]] = {}
+        self.answers: dict[Hashable, tuple[list[tuple[Held, int]], tuple[str, str]]] = {}
+        """What limits answered by what was asked, with the groups that the answer rests on."""
+        self.consulted: list[Held] = []
+        """The groups that were looked at since this list was last emptied."""
 
     def find(self, number: int) -> Job:
         """The job of this id."""
@@ -105,9 +111,30 @@ class Running(list["Job"]):
         if self._sums is None or self._counted != len(self):
             self._sums, self._groups, self._counted = {}, {}, 0
             self._chains = chains
+            self.answers.clear()
             for job in self:
                 self._count(job)
-        return self._sums.get(group, NOBODY)
+        found = self._sums.get(group)
+        if found is None:
+            found = self._sums[group] = Held()
+        self.consulted.append(found)
+        return found
+
+    def answer(self, question: Hashable) -> tuple[str, str] | None:
+        """What was answered before, if no group that it rests on has changed since."""
+        known = self.answers.get(question)
+        if known is None or self._counted != len(self):
+            return None
+        for held, changes in known[0]:
+            if held.changes != changes:
+                return None
+        return known[1]
+
+    def remember(self, question: Hashable, answer: tuple[str, str]) -> None:
+        """An answer that rests on the groups that were consulted."""
+        if len(self.answers) > MOST_ANSWERS:
+            self.answers.clear()
+        self.answers[question] = [(held, held.changes) for held in self.consulted], answer
 
     def _count(self, job: Job) -> None:
         assert self._sums is not None

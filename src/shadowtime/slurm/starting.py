@@ -9,11 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.priority.factors import billing_of
-from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.gang import overlaps
-from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
+from shadowtime.slurm.tally import tally_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -21,36 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
 
-EMPTY_TALLY = Tally()
 _record = operator.attrgetter("record")
-
-
-def tally_of(state: SlurmState, job: Job, section: Section, choice: Choice) -> Tally:
-    """What limits count a job with on these nodes: whole nodes where it is exclusive."""
-    ask = job.ask
-    cpus = mem = 0
-    if ask.exclusive and state.machine.alike and ask.memory is None:
-        node = state.machine.nodes[0]
-        count = choice.nodes.bit_count()
-        cpus = -(-node.cpus // node.threads) * node.threads * count
-        billing = billing_of({"cpus": cpus}, section.billing)
-        return Tally(cpu=cpus, node=count, billing=billing)
-    offered = choice.cpus
-    places = sorted(offered)
-    nodes = [state.machine.nodes[at] for at in places]
-    if ask.exclusive:
-        given = [node.cpus for node in nodes]
-    else:
-        given = deal(ask, [offered[at] for at in places], [node.threads for node in nodes])
-    for node, count in zip(nodes, given, strict=True):
-        got = state.machine.counted(node, count)
-        cpus += got
-        if ask.memory is not None:
-            mem += ask.memory * got if ask.memory_per_cpu else (ask.memory or node.memory)
-    gpus = ask.job_gpus or ask.gpus * len(places)
-    held = {"cpus": cpus, "memory": mem * 1024, "gpu": gpus, "nodes": len(places)}
-    billing = billing_of(held, section.billing)
-    return Tally(cpu=cpus, node=len(places), gpu=gpus, mem=mem, billing=billing)
 
 
 def select_now(

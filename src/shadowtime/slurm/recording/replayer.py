@@ -10,7 +10,6 @@ from shadowtime.engine.priority.factors import billing_of
 from shadowtime.errors import InputError
 from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
-from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.acts import ACTS
 from shadowtime.slurm.recording.folder import start_second
@@ -18,6 +17,7 @@ from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.running import Running
 from shadowtime.slurm.starting import leave_weights
+from shadowtime.slurm.tally import held_by
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number
 from shadowtime.slurmtext.times import parse_limit
