@@ -34,8 +34,12 @@ RUNS = {
     "plain-mixed": ("--plain", "--site"),
     "easy-24.11": ("--policy", "easy", "--slurm", "24.11"),
     "easy-26.05": ("--policy", "easy", "--slurm", "26.05"),
+    "easy-condor": ("--policy", "easy"),
+    "plain-condor": ("--plain",),
 }
-"""Campaigns by name: the policy or Slurm itself, equal nodes or the mixed site, the version."""
+"""Campaigns by name: the policy or Slurm itself, equal nodes or the mixed site, the version; the
+last ones on HTCondor."""
+CONDOR = "-condor"
 AT_A_TIME = 2
 """Runs at the same time, as most of each is waiting."""
 APART = 20.0
@@ -47,7 +51,7 @@ JOBS, FAULTS, SEED = 200, 100, 1
 STALL = 30.0
 """Seconds for which no feasible job may wait on idle nodes, faults aside."""
 BAD = ("lost", "doubled", "stuck")
-PLAIN, RESULT = "slurm itself", "found.json"
+RESULT = "found.json"
 
 TEXT = """\
 # The live loop under faults
@@ -114,7 +118,8 @@ def one_run(name: str, later: float) -> None:
     time.sleep(later)
     words = ["--jobs", str(JOBS), "--faults", str(FAULTS), "--seed", str(SEED), *RUNS[name]]
     words += ["--keep", str(KEPT / name)]
-    program = ROOT / "benchmarks" / "fault_injection.py"
+    script = "condor_faults.py" if name.endswith(CONDOR) else "fault_injection.py"
+    program = ROOT / "benchmarks" / script
     done = subprocess.run(
         [sys.executable, str(program), *words],
         stdout=subprocess.PIPE,
@@ -154,7 +159,9 @@ def rows(one: dict[str, Any]) -> Iterator[Row]:
     """A campaign against its bars; Slurm itself has none."""
     where = "a mixed site" if one["site"] else "equal nodes"
     name = f"faults under {one['policy']} on {where} of Slurm ({one['slurm']})"
-    ours = one["policy"] != PLAIN
+    if not one["slurm"]:
+        name = f"faults under {one['policy']} on HTCondor"
+    ours = not one["policy"].endswith("itself")
     counted = ", ".join(f"{what} {one[what]}" for what in ("jobs", "faults", *BAD))
     yield Row(
         what=f"{name}: lost, doubled, stuck",
@@ -184,8 +191,8 @@ def page(found: Sequence[dict[str, Any]]) -> str:
         (what, *(", ".join(str(one[key]) for key in keys) for one in found))
         for what, keys in LINES.items()
     ]
-    rules = list(found[0]["excused"])
-    excused = [(rule, *(str(one["excused"][rule]) for one in found)) for rule in rules]
+    rules = list(dict.fromkeys(rule for one in found for rule in one["excused"]))
+    excused = [(rule, *(str(one["excused"].get(rule, "-")) for one in found)) for rule in rules]
     return TEXT.format(
         jobs=JOBS,
         faults=FAULTS,
@@ -199,7 +206,9 @@ def page(found: Sequence[dict[str, Any]]) -> str:
 
 def title(one: dict[str, Any]) -> str:
     """A campaign as the head of a column."""
-    by = PLAIN if one["policy"] == PLAIN else f"`{one['policy']}`"
+    by = one["policy"] if one["policy"].endswith("itself") else f"`{one['policy']}`"
+    if not one["slurm"]:
+        return by if by != f"`{one['policy']}`" else f"{by}, HTCondor"
     version = "" if one["slurm"] == "system" else f", {one['slurm']}"
     return f"{by}, {'mixed' if one['site'] else 'equal'}{version}"
 

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NODES, CPUS = 6, 4
-CONTROLLER = {"slurmctld killed", "slurmctld stopped"}
 EVERY = 0.3
 """Seconds between two checks for stalls."""
 STALLED = 30.0
@@ -115,7 +114,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def as_loop(offset: Path, words: list[str]) -> NoReturn:
-    """`shadowtime live slurm` with a clock that reads so many seconds more."""
+    """`shadowtime live slurm` (or condor) with a clock that reads so many seconds more."""
     from shadowtime.cli import main as shadowtime
     from shadowtime.live.clock import SystemClock
 
@@ -126,7 +125,7 @@ def as_loop(offset: Path, words: list[str]) -> NoReturn:
             return time.time()
 
     SystemClock.now = now  # type: ignore[method-assign]
-    sys.argv = ["shadowtime", "live", "slurm", *words]
+    sys.argv = ["shadowtime", "live", *words]
     shadowtime()
 
 
@@ -372,7 +371,7 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
     clash = kind in world.going_on or (
         kind in ON_THE_LOOP and (world.going_on & ON_THE_LOOP or not world.loop.up())
     )
-    clash = clash or (kind in CONTROLLER and bool(world.going_on & CONTROLLER))
+    clash = clash or (kind in world.on_controller and bool(world.going_on & world.on_controller))
     if not clash and (world.controller or kind not in world.need_controller):
         try:
             undo = world.kinds[kind](world, rng)
@@ -389,8 +388,7 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
 
 def over(world: World, kind: str, undo: Callable[[], None], line: Timeline) -> None:
     """The fault is over."""
-    back = {"slurmctld killed", "slurmctld stopped"}
-    if kind in world.need_controller - back and not world.controller:
+    if kind in world.need_controller - world.on_controller and not world.controller:
         line.at(line.now + 0.5, partial(over, world, kind, undo, line))
         return
     undo()

@@ -31,6 +31,8 @@ class LoopProcess:
     env: dict[str, str]
     options: tuple[str, ...] = ()
     """Further words of its command."""
+    backend: str = "slurm"
+    """slurm or condor."""
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     ended: list[int] = field(default_factory=list)
@@ -43,6 +45,7 @@ class LoopProcess:
         wrapper = ROOT / "benchmarks" / "fault_injection.py"
         first = ["nice", "-n", str(NICE)] if os.geteuid() == 0 else []  # as its unit does
         command = [*first, sys.executable, str(wrapper), "--as-loop", str(self.offset)]
+        command += [self.backend]
         command += ["--policy", self.policy, "--apply", "--state", str(self.state)]
         command += ["--record", str(self.state.with_name("passes.jsonl")), *self.options]
         with self.log.open("ab") as log:

@@ -113,6 +113,8 @@ class World:
     """The faults that may happen here, by name."""
     need_controller: AbstractSet[str] = frozenset()
     """Those that slurmctld takes part in."""
+    on_controller: AbstractSet[str] = frozenset({"slurmctld killed", "slurmctld stopped"})
+    """Those that take slurmctld away: one at a time."""
     jobs: dict[str, Job] = field(default_factory=dict)
     faults: list[tuple[float, str]] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)

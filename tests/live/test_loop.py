@@ -87,6 +87,26 @@ def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
         )
 
 
+def test_a_loop_that_acts_waits_for_a_slurmctld_that_is_away() -> None:
+    """Restarted while slurmctld is down, it must not end; a user who looks once is told."""
+    fake, clock, reported = FakeSlurm("", NODES), FakeClock(), []
+    away = [True, True]
+
+    def answer(argv, *, text=""):
+        if "config" in argv and away:
+            away.pop()
+            why = "Unable to contact slurm controller (connect failure)"
+            return Done(1, "", f"slurm_load_ctl_conf error: {why}")
+        return fake(argv, text=text)
+
+    with pytest.raises(PortError, match="is slurmctld running"):
+        drive.wait_for_port(drive.Where(), tell=reported.append, run=answer, clock=clock)
+    port = drive.wait_for_port(
+        drive.Where(), patient=True, tell=reported.append, run=answer, clock=clock
+    )
+    assert (port.scope.partition, clock.slept, len(reported)) == ("batch", [0.5], 1)
+
+
 def test_partitions_without_a_default_one_are_a_mistake_in_the_setup() -> None:
     """Waiting would not help: the user must name one."""
     fake = FakeSlurm("", NODES)

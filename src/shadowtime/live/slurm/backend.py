@@ -61,7 +61,8 @@ def connect(
     """The partitions that the options name; waits for a slurmctld that is starting."""
     from shadowtime.live.slurm import drive
 
-    port = drive.wait_for_port(where(wanted), tell=tell, stopped=stopped)
+    patient = wanted.act and not wanted.once
+    port = drive.wait_for_port(where(wanted), patient=patient, tell=tell, stopped=stopped)
     shape = drive.choose_shape(port, wanted.policy, wanted.shape)
     return port, drive.target_of(port, wanted.policy, shape, act=wanted.act)
 

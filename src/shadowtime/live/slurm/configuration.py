@@ -22,6 +22,13 @@ class NotReady(PortError):
     """Slurm answers but is not ready yet: a loop waits for it."""
 
 
+class Unreachable(PortError):
+    """No slurmctld listens where the configuration says."""
+
+
+_NOBODY = "Unable to contact slurm controller"
+
+
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Scope:
     """What the loop is responsible for, from Slurm's own configuration."""
     try:
@@ -33,7 +40,7 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Sc
     if config.code != 0:
         output = (config.err or config.out).strip().splitlines() or ["no reason given"]
         reason = output[0].removeprefix("scontrol: ").removeprefix("error: ")
-        raise PortError(
+        raise (Unreachable if _NOBODY in reason else PortError)(
             f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
             "its configuration?"
         )

@@ -21,7 +21,7 @@ from shadowtime.live.operation import state_path
 from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands, TimedOut
-from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
+from shadowtime.live.slurm.configuration import NotReady, Unreachable, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.gate import LEASE, refuse_lease
 from shadowtime.live.slurm.port import SlurmPort
@@ -69,6 +69,7 @@ def wait_for_port(
     where: Where,
     *,
     nodes: bool = True,
+    patient: bool = False,
     tell: Callable[[str], None],
     stopped: Callable[[], bool] = lambda: False,
     run: Runner | None = None,
@@ -76,7 +77,8 @@ def wait_for_port(
 ) -> SlurmPort:
     """The same, but waits for a slurmctld that is slow, or starting and shows no partition yet.
 
-    So are the ``nodes`` of the partitions, unless they do not matter.
+    So are the ``nodes`` of the partitions, unless they do not matter. ``patient``: waits also for
+    one that is not there at all, as a loop that is restarted while slurmctld is away must.
 
     It is polled after half a second, then less and less often, and reported once. NotReady if the
     run ends before that.
@@ -89,8 +91,8 @@ def wait_for_port(
             if nodes:
                 ready(port)
             return port
-        except (NotReady, TimedOut) as error:
-            if stopped():
+        except (NotReady, TimedOut, Unreachable) as error:
+            if stopped() or (isinstance(error, Unreachable) and not patient):
                 raise
             tries += 1
             if tries == 1:
