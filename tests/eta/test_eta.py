@@ -11,10 +11,11 @@ import pytest
 
 import shadowtime as st
 from eta import naive_shares as naive
-from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.cluster.site import Association, Node, Partition, Site
 from shadowtime.errors import UsageError
 from shadowtime.eta.arrivals import DAY, future
 from shadowtime.eta.asking import ask_start, parse_request
+from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import remaining, uniforms
 from shadowtime.eta.on_log import predict_log
 from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting
@@ -98,11 +99,74 @@ def test_submissions_are_those_of_a_past_day_at_this_time() -> None:
 
 
 def test_without_a_day_of_history_gaps_are_drawn() -> None:
-    """At the rate of the last submissions; with few of them none are invented."""
+    """At the rate of the last submissions, perhaps not for long; with few of them none."""
     past = [arrived(10_000 - 10 * k) for k in range(50, 0, -1)]
-    made = [future(past, 10_000, 1000, Shares([]), np.random.default_rng(k)) for k in range(20)]
-    assert 40 < np.mean([len(one) for one in made]) < 60  # not for longer than was seen
+
+    def counts(**given: int) -> list[int]:
+        rngs = map(np.random.default_rng, range(1000))
+        return [len(future(past, 10_000, 1000, Shares([]), rng, **given)) for rng in rngs]
+
+    # Seen for 500 s: it goes on for another 500 in half of the cases, for 549 of 1000 on average.
+    assert np.mean(counts()) == pytest.approx(55, abs=4) and np.median(counts()) < 65
+    assert set(counts(until=11_000)) <= {98, 99, 100, 101} and max(counts(until=10_100)) == 10
     assert future(past[:5], 10_000, 1000, Shares([]), np.random.default_rng(1)) == []
+
+
+def test_how_many_and_which_jobs_come_differs_between_futures() -> None:
+    """What was seen is a sample too: another week would have brought another rate."""
+    rng = np.random.default_rng(4)
+    times = np.cumsum(rng.exponential(10, 50)).astype(int).tolist()
+    past = [arrived(10_000 - at) for at in reversed(times)]
+    made = [
+        len(future(past, 10_000, 5000, Shares([]), np.random.default_rng(k), until=15_000))
+        for k in range(100)
+    ]
+    assert np.std(made) > 2 * math.sqrt(np.mean(made))  # of a known rate it would be the root
+
+
+@pytest.mark.parametrize(("common", "low", "high"), [(0.0, 0.0, 0.15), (0.7, 0.4, 0.9)])
+def test_how_alike_a_users_jobs_are_is_learned(common: float, low: float, high: float) -> None:
+    """From random shares and from users whose habits change from time to time."""
+    rng = np.random.default_rng(7)
+    habit = {}
+    seen = []
+    for k in range(400):
+        if k % 20 == 0:
+            habit = {name: rng.standard_normal() for name in "abcde"}
+        user = "abcde"[int(rng.integers(5))]
+        z = math.sqrt(common) * habit[user] + math.sqrt(1 - common) * rng.standard_normal()
+        seen.append(Observed(user, 3600, 4, 0.5 * (1 + math.erf(z / math.sqrt(2)))))
+    assert low <= part_of_user(seen) <= high
+    assert part_of_user(seen[:15]) == 0.45
+
+
+@pytest.mark.parametrize("flags", ["", "NO_FAIR_TREE"])
+@pytest.mark.parametrize("since", [2, 25, 50])
+def test_usage_goes_on_from_what_accounting_shows(flags: str, since: int) -> None:
+    """The tick after now ranks users as if the model had run all the time."""
+    config = {
+        "PriorityType": "priority/multifactor", "PriorityWeightFairShare": "1000",
+        "PriorityCalcPeriod": "00:01:00", "PriorityDecayHalfLife": "00:20:00",
+        "PriorityFlags": flags, "BOOT_TIME": "1970-01-01T00:00:00",
+        "SchedulerParameters": "bf_interval=3,bf_resolution=1",
+    }  # fmt: skip
+    used = {"eva": 9_000.0, "tom": 9_100.0}
+    users = [Association(account="all", user=name, usage=usage) for name, usage in used.items()]
+    site = Site(
+        nodes=tuple(Node(name=f"n{k}", amounts=(4,)) for k in range(2)),
+        config=config, associations=(Association(account="all", usage=18_100.0), *users),
+    )  # fmt: skip
+    now = 6_001 + since  # ticks at 1 s past every minute
+    held = Request(max_nodes=1, tasks=4, wanted=("n0",), account="all")
+    job = Running(id="1", user="eva", limit=900, cpus=4, start=now - 600, pieces=(held,))
+    both = replace(held, wanted=(), nodes=2, max_nodes=2, tasks=8)
+    waiting = tuple(
+        Waiting(id=user, user=user, limit=60, request=both, priority=500) for user in ("eva", "tom")
+    )
+    at = Present(now=now, machine=site, running=(job,), waiting=waiting)
+    # eva's job is charged 4 cpus x 60 s at the next tick, which puts tom before her.
+    found = draw_starts(at, How(draws=9, submissions=False))
+    assert (found.waits[:, 1] < found.waits[:, 0]).all()
 
 
 def test_ranges_of_exchangeable_draws_hold_in_four_of_five_cases() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.eta.dependence import OF_USER
 from shadowtime.eta.draws import run_of, uniforms
 from shadowtime.workload.request import NEVER
 
@@ -26,7 +28,14 @@ FEWEST = 10
 
 
 def future(
-    past: Sequence[Arrived], now: int, reach: int, shares: Shares, rng: np.random.Generator
+    past: Sequence[Arrived],
+    now: int,
+    reach: int,
+    shares: Shares,
+    rng: np.random.Generator,
+    *,
+    alike: float = OF_USER,
+    until: int | None = None,
 ) -> list[Arrived]:
     """Submissions of the next ``reach`` seconds, with run times.
 
@@ -34,8 +43,10 @@ def future(
     -----
     For each day of the reach one of the last 14 days is chosen, and what was submitted after this
     time of that day is submitted again, with the run time that it had if it has ended. With less
-    than a day of history gaps and jobs are drawn from the last 60 submissions, with fewer than ten
-    submissions none.
+    than a day of history gaps and jobs are drawn from the last 60 submissions for as long as these
+    took, then from all; with fewer than ten submissions none. Nothing is submitted after ``until``;
+    where it is not known, what was seen for a time T goes on for another t with the probability
+    T / (T + t).
 
     Examples
     --------
@@ -48,14 +59,23 @@ def future(
     >>> [(one.submit - 10 * DAY, one.run) for one in made][:2], len(made)
     ([(1, 1), (2, 2)], 50)
     """
+    if until is not None:
+        reach = min(reach, until - now)
     known = [one for one in past if one.submit <= now]
     if len(known) < FEWEST or reach <= 0:
         return []
-    if now - known[0].submit >= DAY:
+    seen = now - known[0].submit
+    if seen >= DAY:
         made = _from_days(known, now, reach, rng)
     else:
-        made = _from_gaps(known[-RECENT:], now, reach, rng)
-    numbers = uniforms([one.user for one in made], rng).tolist() if made else []
+        if until is None:
+            reach = min(reach, math.ceil(seen * (1 / (1 - float(rng.random())) - 1)))
+        recent = known[-RECENT:]
+        lasted = min(reach, now - recent[0].submit)
+        made = _from_gaps(recent, now, now, lasted, rng)
+        made += _from_gaps(known, now, now + lasted, reach - lasted, rng)
+    users = [one.user for one in made]
+    numbers = uniforms(users, rng, alike=alike).tolist() if made else []
     return [
         replace(one, run=run_of(shares, one.user, one.limit, one.request.cpus, u))
         if one.run == NEVER
@@ -80,23 +100,27 @@ def _from_days(
 
 
 def _from_gaps(
-    recent: Sequence[Arrived], now: int, reach: int, rng: np.random.Generator
+    known: Sequence[Arrived], now: int, since: int, reach: int, rng: np.random.Generator
 ) -> list[Arrived]:
-    """Gaps between submissions and jobs, each drawn by itself.
+    """Gaps between submissions and jobs, each drawn by itself, for ``reach`` seconds.
 
     The time since the last submission is a gap too: submissions that have stopped must not go on at
-    the former rate. Nor does a burst last longer than it was seen to.
+    the former rate. What was seen is itself a sample of what could have been: gaps and jobs have
+    weights that are drawn (the Bayesian bootstrap), so that rate and kinds differ between futures.
     """
-    reach = min(reach, now - recent[0].submit)
-    times = [one.submit for one in recent] + [now]
-    gaps = np.diff(times)
+    gaps = np.diff([one.submit for one in known] + [now])
     if gaps.sum() <= 0:
         return []
+    likely_gap = np.cumsum(rng.dirichlet(np.ones(len(gaps))))
+    likely_job = np.cumsum(rng.dirichlet(np.ones(len(known))))
     made: list[Arrived] = []
-    at = float(now)
+    at = float(since)
     while True:
-        at += float(gaps[int(rng.integers(len(gaps)))])
-        if at > now + reach:
+        gap, job = (
+            np.searchsorted(likely_gap, rng.random()),
+            np.searchsorted(likely_job, rng.random()),
+        )
+        at += float(gaps[min(int(gap), len(gaps) - 1)])
+        if at > since + reach:
             return made
-        one = recent[int(rng.integers(len(recent)))]
-        made.append(replace(one, submit=int(at), run=NEVER))
+        made.append(replace(known[min(int(job), len(known) - 1)], submit=int(at), run=NEVER))

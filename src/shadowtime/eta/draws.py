@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.eta.dependence import COMMON, OF_USER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,14 +16,14 @@ if TYPE_CHECKING:
     from shadowtime.eta.shares import Shares
     from shadowtime.types import Floats
 
-COMMON, OF_USER = 0.05, 0.45
-"""The parts of the variance that all jobs share, and the jobs of a user."""
 LIMIT_CHECKS, KILL_WAIT = 30, 30
 """Seconds between two checks of limits by slurmctld, and its default until it kills."""
 
 
-def uniforms(users: Sequence[str], rng: np.random.Generator) -> Floats:
+def uniforms(users: Sequence[str], rng: np.random.Generator, *, alike: float = OF_USER) -> Floats:
     """A number between 0 and 1 for each job, correlated as the errors of estimates are.
+
+    ``alike`` is the part of the variance that the jobs of a user share.
 
     Examples
     --------
@@ -33,13 +35,18 @@ def uniforms(users: Sequence[str], rng: np.random.Generator) -> Floats:
     number = {name: k for k, name in enumerate(dict.fromkeys(users))}
     of_user = rng.standard_normal(len(number))[[number[name] for name in users]]
     own = rng.standard_normal(len(users))
-    sums = math.sqrt(COMMON) * rng.standard_normal() + math.sqrt(OF_USER) * of_user
-    values = sums + math.sqrt(1 - COMMON - OF_USER) * own
+    sums = math.sqrt(COMMON) * rng.standard_normal() + math.sqrt(alike) * of_user
+    values = sums + math.sqrt(1 - COMMON - alike) * own
     return np.array([0.5 * (1 + math.erf(value / math.sqrt(2))) for value in values.tolist()])
 
 
 def remaining(
-    present: Present, shares: Shares, rng: np.random.Generator, *, kill_wait: int = KILL_WAIT
+    present: Present,
+    shares: Shares,
+    rng: np.random.Generator,
+    *,
+    alike: float = OF_USER,
+    kill_wait: int = KILL_WAIT,
 ) -> tuple[list[int], list[int]]:
     """One draw: seconds that each running job has left, and that each waiting one will run.
 
@@ -47,7 +54,7 @@ def remaining(
     a check of limits and KillWait.
     """
     users = [one.user for one in present.running] + [one.user for one in present.waiting]
-    drawn = uniforms(users, rng).tolist() if users else []
+    drawn = uniforms(users, rng, alike=alike).tolist() if users else []
     left = []
     for one, u in zip(present.running, drawn[: len(present.running)], strict=True):
         ran = max(0, present.now - one.start)

@@ -10,10 +10,13 @@ import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
+from shadowtime.engine.priority.weights import Weights
 from shadowtime.eta.arrivals import future
+from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import KILL_WAIT, remaining
 from shadowtime.eta.shares import Shares
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.priority import first_tick
 from shadowtime.slurm.standing import Queue, has_factors
 from shadowtime.workload import Workload
 from shadowtime.workload.request import NEVER, Requests
@@ -31,8 +34,9 @@ OFFSETS = 6
 """Draw k has the passes at offset k mod this."""
 REACH = 0.97
 """Submissions are drawn up to this quantile of the starts without any."""
-ROUNDS = 2
-"""So often the reach of submissions is widened by the starts that they put off."""
+ROUNDS, NEAR = 8, 1.1
+"""So often at most the reach of submissions is widened by the starts that they put off, and when
+that is not worth another round."""
 LEAD, EACH_PASS, SEATED = 12, 4, 50
 """Seconds before now at which the model begins, so that it can place the running jobs: a main pass
 takes place every few seconds and starts at least this many."""
@@ -83,14 +87,19 @@ def draw_starts(present: Present, how: How) -> Drawn:
     if not names:
         return Drawn(jobs=(), waits=np.zeros((how.draws, 0)))
     scene = _Scene(present, how.policy, shares, how.seed)
+    made: dict[int, Floats] = {}
     reach = 0
-    if how.submissions and present.past:
-        # Submissions put starts off, which then lie among further submissions.
-        for _ in range(ROUNDS):
-            some = np.concatenate([scene.draw(k, reach) for k in range(OFFSETS)])
-            some = some[np.isfinite(some)]
-            reach = max(reach, math.ceil(np.quantile(some, REACH)) if len(some) else 0)
-    return Drawn(jobs=names, waits=np.array([scene.draw(k, reach) for k in range(how.draws)]))
+    # Submissions put starts off, which then lie among further submissions.
+    for _ in range(ROUNDS if how.submissions and present.past else 0):
+        made = {k: scene.draw(k, reach) for k in range(min(OFFSETS, how.draws))}
+        some = np.concatenate(list(made.values()))
+        some = some[np.isfinite(some)]
+        far = math.ceil(np.quantile(some, REACH)) if len(some) else 0
+        if far <= NEAR * reach:
+            break
+        made, reach = {}, far
+    waits = [made[k] if k in made else scene.draw(k, reach) for k in range(how.draws)]
+    return Drawn(jobs=names, waits=np.array(waits))
 
 
 class _Scene:
@@ -98,15 +107,17 @@ class _Scene:
 
     def __init__(self, present: Present, policy: Any, shares: Shares, seed: int) -> None:
         self.present, self.policy, self.shares, self.seed = present, policy, shares, seed
-        self.lead = 0
+        self.lead = self.seating = 0
         self.machine = present.machine
         self.kill_wait = KILL_WAIT
         pieces = sum(len(one.pieces) for one in present.running)
         if isinstance(self.machine, Site):
-            self.lead = LEAD + EACH_PASS * (pieces // SEATED)
+            self.seating = LEAD + EACH_PASS * (pieces // SEATED)
+            self.lead = max(self.seating, _since_tick(self.machine, present.now))
             self.kill_wait = _whole(self.machine.setting("KillWait"), KILL_WAIT)
             self.machine = open_site(self.machine)
         self.nice = self._nice()
+        self.alike = part_of_user(present.observed())
 
     def _nice(self) -> list[int]:
         """Nice values that give the waiting jobs the priorities which they have now.
@@ -129,10 +140,17 @@ class _Scene:
     def draw(self, number: int, reach: int) -> Floats:
         """Seconds from now until each waiting job starts in one future."""
         present, rng = self.present, np.random.default_rng([self.seed, number])
-        left, runs = remaining(present, self.shares, rng, kill_wait=self.kill_wait)
-        if present.until is not None:
-            reach = min(reach, present.until - present.now)
-        coming = future(present.past, present.now, reach, self.shares, rng) if reach > 0 else ()
+        left, runs = remaining(
+            present, self.shares, rng, alike=self.alike, kill_wait=self.kill_wait
+        )
+        coming = (
+            future(
+                present.past, present.now, reach, self.shares, rng,
+                alike=self.alike, until=present.until,
+            )
+            if reach > 0
+            else ()
+        )  # fmt: skip
         return self._simulated(number, left, runs, coming)
 
     def _simulated(
@@ -142,8 +160,11 @@ class _Scene:
         table = _Table()
         for one, rest in zip(present.running, left, strict=True):
             most = max(rest, one.limit - (present.now - one.start))
+            begun = max(0, lead - max(self.seating, present.now - one.start))
             for piece in one.pieces:
-                table.add(piece, one.user, 0, lead + rest, lead + most, nice=FIRST)
+                table.add(
+                    piece, one.user, begun, lead - begun + rest, lead - begun + most, nice=FIRST
+                )
         first = len(table.requests)
         # All that waits enters the queue at one moment, and passes see it in its order: a second
         # earlier with a begin time, as submissions are spread over their second.
@@ -220,6 +241,16 @@ def open_site(site: Site) -> Site:
     )
     config = {**site.config, "PreemptType": "preempt/none"}
     return site.replace(config=config, partitions=partitions)
+
+
+def _since_tick(site: Site, now: int) -> int:
+    """Seconds from when usage was charged last: what runs owes what it used since.
+
+    The model begins a second later, as the usage that it is given contains that charge.
+    """
+    following = first_tick(site, now) if has_factors(site) else None
+    period = Weights.of(site).period
+    return 0 if following is None else (period - following) % period - 1
 
 
 def _whole(text: str, default: int) -> int:

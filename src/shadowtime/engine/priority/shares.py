@@ -76,6 +76,7 @@ class Shares:
             above = (one.account, "") if one.user else (one.parent or "root", "")
             branch.parent = self.branches.get(above, self.root)
             branch.parent.children.append(branch)
+        self.root.usage = sum(one.usage for one in self.root.children)
 
     def find(self, account: str, user: str) -> Branch | None:
         """A user's association; where no account is named, the first that the user has."""

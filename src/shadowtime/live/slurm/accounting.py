@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 RUNS = "how long jobs ran in the past weeks"
 EVERY = 600
-"""Seconds between two queries."""
-TEXTS = {"qos.txt": "qos", "associations.txt": "associations", "sshare.txt": "shares"}
+"""Seconds between two queries of slurmdbd."""
+USAGE = "sshare.txt"
+TEXTS = {"qos.txt": "qos", "associations.txt": "associations", USAGE: "shares"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +57,20 @@ class Accounting:
     _learned: tuple[str, Learned] = ("", Learned())
 
     def refresh(self, answers: Answers, now: float, version: str) -> None:
-        """Query limits, usage and ended jobs of a Slurm, unless that was done lately."""
-        if now - self._asked < EVERY:
-            return
-        self._asked = now
+        """Query usage, and where that was not done lately, limits and ended jobs of a Slurm.
+
+        Usage has to be as old as the queue's priorities; slurmctld itself has it.
+        """
+        due = now - self._asked >= EVERY
         day = (datetime.fromtimestamp(now, UTC) - timedelta(days=DAYS)).date()
         for command in site_commands(day):
-            if command.file in TEXTS:
+            if command.file in TEXTS and (due or command.file == USAGE):
                 answer = self._ask(answers, command.argv, command.mark, command.what)
                 if answer is not None:
                     self.texts[TEXTS[command.file]] = answer
+        if not due:
+            return
+        self._asked = now
         columns = columns_for(parse_version(version))
         # Users write into names what they like, but not what they cannot guess.
         command = day_command(day, today=day, columns=columns, delimiter=drawn_delimiter())
