@@ -24,7 +24,7 @@ FLOORS = [
     ("slurm",),
     ("study", "testing", "eta"),
     ("report", "live"),
-    ("result",),
+    ("result", "board"),
     ("api",),
     ("cli",),
 ]

@@ -68,6 +68,8 @@ def test_the_help_of_simulate_names_every_format(capsys: pytest.CaptureFixture[s
 
 
 INPUTS = {
+    "board condor": "",
+    "board slurm": "",
     "compare": "no.swf -p easy -p fcfs",
     "demo": "",
     "hperf export": "",

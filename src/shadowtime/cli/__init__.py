@@ -56,6 +56,7 @@ COMMANDS = {
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whatever produced it."),
     "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless --apply is given."),
     "eta": Entry("Live", "Predict when a waiting job of the live cluster will start."),
+    "board": Entry("Live", "Serve a page of the cluster: queue, expected starts, the past day."),
     "hperf": Entry("Live", "Manage measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }

@@ -114,14 +114,14 @@ class Watch:
     beat: Callable[..., None] = lambda waiting_for, understood=True: None
     every: float = SLOWEST
     _expected: dict[str, int] = field(default_factory=dict)
-    _accounting: Accounting = field(default_factory=Accounting)
+    accounting: Accounting = field(default_factory=Accounting)
     _missing: tuple[str, ...] = ()
     """What accounting did not tell at the last poll."""
     _corrections: tuple[float, Corrections] = (float("-inf"), Corrections())
 
     def step(self) -> tuple[Seen, Forecast]:
         """One poll."""
-        seen = look(self.answers, self._accounting)
+        seen = look(self.answers, self.accounting)
         for sentence in seen.missing:
             if sentence not in self._missing:
                 self.tell(LogLine(sentence, event="missing", why=sentence))

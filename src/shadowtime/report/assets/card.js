@@ -54,42 +54,15 @@ function title(world, job) {
   return `Job ${id[job]} · ${number(procs[job])} processor${procs[job] === 1 ? '' : 's'}${amounts}${who}${rest}`;
 }
 
-function makeTip(world) {
-  const tip = element('tip');
-  return {
-    hide() { tip.hidden = true; },
-    scrolled() { if (Math.abs(scrollY - this.at) > 2) tip.hidden = true; },
-    job(event, panel, box) {
-      const run = panel.model.boxes.run[box];
-      const job = panel.model.runs.job[run];
-      const lines = facts(world, panel.policy, job).slice(0, 3);
-      tip.replaceChildren(
-        node('b', {}, title(world, job)),
-        node('dl', {}, ...lines.flatMap(([key, value]) => [node('dt', {}, key), node('dd', {}, value)])),
-        node('p', {}, panel.model.runs.lost[run]
-          ? `An attempt of ${span(panel.model.runs.end[run] - panel.model.runs.start[run])} that was stopped; its work is lost.`
-          : why(world, panel.policy, job)));
-      this.place(event);
-    },
-    values(event, time, values) {
-      this.lines(event, moment(time, world.figure.epoch), values.map(([policy, text]) =>
-        [policyMark(policy), world.summary.policies[policy].name, text]));
-    },
-    lines(event, heading, values) {
-      tip.replaceChildren(node('b', {}, heading), node('dl', { class: 'values' },
-        ...values.flatMap(([mark, name, text]) => [
-          node('dt', {}, node('i', { class: `swatch ${mark}` }), name), node('dd', {}, text)])));
-      this.place(event);
-    },
-    place(event) {
-      tip.hidden = false;
-      this.at = scrollY;
-      const { width, height } = tip.getBoundingClientRect();
-      const x = event.clientX + 16 + width > innerWidth ? event.clientX - 16 - width : event.clientX + 16;
-      const y = Math.min(event.clientY + 16, innerHeight - height - 8);
-      tip.style.transform = `translate(${Math.max(4, x)}px, ${Math.max(4, y)}px)`;
-    },
-  };
+// A job under the pointer, in short.
+function jobWords(world, panel, run, job) {
+  const lines = facts(world, panel.policy, job).slice(0, 3);
+  return [
+    node('b', {}, title(world, job)),
+    node('dl', {}, ...lines.flatMap(([key, value]) => [node('dt', {}, key), node('dd', {}, value)])),
+    node('p', {}, panel.model.runs.lost[run]
+      ? `An attempt of ${span(panel.model.runs.end[run] - panel.model.runs.start[run])} that was stopped; its work is lost.`
+      : why(world, panel.policy, job))];
 }
 
 function showCard(world) {

@@ -44,13 +44,13 @@ function span(seconds) {
 }
 
 // A moment: the log's calendar where its header gives one, else days since the first submission.
-function moment(seconds, epoch) {
+function moment(seconds, epoch, zone = ' UTC') {
   const two = (value) => String(value).padStart(2, '0');
   const at = Math.floor(seconds);
   if (epoch !== null) {
     const date = new Date((epoch + at) * 1000);
     return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())} ` +
-      `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())} UTC`;
+      `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}${zone}`;
   }
   const day = Math.floor(at / 86400);
   const rest = at - day * 86400;

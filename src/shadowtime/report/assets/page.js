@@ -82,3 +82,18 @@ function attachContents() {
     element(link.hash.slice(1)).scrollIntoView();
   }));
 }
+
+function attachShare(world) {
+  const button = element('share'), words = button.querySelector('span');
+  button.addEventListener('click', async () => {
+    writeState(world);
+    try {
+      await navigator.clipboard.writeText(location.href);
+      words.textContent = 'Copied';
+    } catch {
+      words.textContent = 'See the address bar'; // from disk some browsers refuse the clipboard
+    }
+    button.classList.add('copied'); // on a phone the words are hidden but for this moment
+    setTimeout(() => { words.textContent = 'Copy link'; button.classList.remove('copied'); }, 1500);
+  });
+}

@@ -43,11 +43,3 @@ function attachSwitches(world) {
     if (button) toggleRun(world, Number(button.dataset.switch));
   });
 }
-
-// The highest value that does not exceed three times the median: one outlier flattens nothing.
-function robustTop(values) {
-  const known = values.filter(Number.isFinite).sort((a, b) => a - b); // as in page/chart.py
-  if (!known.length) return 0;
-  const middle = known[Math.floor((known.length - 1) / 2)];
-  return middle > 0 ? known.filter((value) => value <= 3 * middle).pop() : known[known.length - 1];
-}

@@ -67,3 +67,11 @@ function plainTicks(top, room) {
   for (let at = 0; at <= top * 1.0001; at += step) ticks.push(at);
   return ticks;
 }
+
+// The highest value that does not exceed three times the median: one outlier flattens nothing.
+function robustTop(values) {
+  const known = values.filter(Number.isFinite).sort((a, b) => a - b); // as in page/chart.py
+  if (!known.length) return 0;
+  const middle = known[Math.floor((known.length - 1) / 2)];
+  return middle > 0 ? known.filter((value) => value <= 3 * middle).pop() : known[known.length - 1];
+}

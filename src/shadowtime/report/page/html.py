@@ -55,6 +55,7 @@ SCRIPTS = (
     "series.js",
     "overview.js",
     "chain.js",
+    "tip.js",
     "card.js",
     "scope.js",
     "rescore.js",
@@ -65,11 +66,16 @@ SCRIPTS = (
     "download.js",
     "interaction.js",
     "page.js",
+    "frames.js",
     "main.js",
 )
 """Concatenated in this order inside one function, so they share names and nothing leaks."""
 
 CONTENTS = {
+    "now": "Now",
+    "schedule-live": "Schedule",
+    "queue": "Queue",
+    "how-good": "How good",
     "result": "Result",
     "replayed": "Groups",
     "effects": "Effects",
@@ -151,18 +157,26 @@ def whole_page(
     versions: Mapping[str, str],
     scripts: tuple[str, ...],
     shareable: bool = False,
+    styles: tuple[str, ...] = (),
+    served: bool = False,
+    footer: str = "This file works without a network.",
+    kind: str = "report",
 ) -> str:
-    """A page that contains its style, its script and its data, with links to its sections."""
+    """A page that contains its style, its script and its data, with links to its sections.
+
+    One that is ``served`` may ask its own server for more.
+    """
     script = _script(scripts)
     there = "".join(sections)
     return (
         fill(
             "page.html",
-            digest=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode(
-                "ascii"
-            ),
+            digest=script_digest(scripts),
             title=title,
-            style=Markup("\n".join(_asset(name) for name in STYLES)),
+            style=Markup("\n".join(_asset(name) for name in (*STYLES, *styles))),
+            served=served,
+            footer=footer,
+            kind=kind,
             contents=[(n, t) for n, t in CONTENTS.items() if f'<section id="{n}"' in there],
             shareable=shareable,
             sections=[Markup(section) for section in sections],
@@ -172,6 +186,12 @@ def whole_page(
         )
         + "\n"
     )
+
+
+def script_digest(names: tuple[str, ...]) -> str:
+    """What a content security policy knows a page's script by."""
+    raw = _script(names).encode("utf-8")
+    return base64.b64encode(hashlib.sha256(raw).digest()).decode("ascii")
 
 
 def _lead(report: ReportInput, rows: list[Rows]) -> str:
