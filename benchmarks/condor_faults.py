@@ -102,6 +102,8 @@ class CondorWorld:
     """The schedd and the collector can be asked."""
     slow_ends: list[float] = field(default_factory=list)
     waits: dict[str, float] = field(default_factory=dict)
+    free_then: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    """What was free when a job had waited too long."""
     _since: dict[str, float] = field(default_factory=dict)
     _looked: float = field(default_factory=time.monotonic)
 
@@ -182,6 +184,8 @@ class CondorWorld:
             ):
                 self._since[job.id] = before.get(job.id, 0.0) + passed
                 self.waits[job.id] = max(self.waits.get(job.id, 0.0), self._since[job.id])
+                if self._since[job.id] > STALLED:
+                    self.free_then[job.id] = free
 
     def any_waiting(self, rng: random.Random) -> Job | None:
         """An ordinary job that waits."""
@@ -203,9 +207,12 @@ def signalled(
         if not pids:
             raise UsageError(f"no {program} runs at the moment")
         pid = rng.choice(pids)
+        try:
+            os.kill(pid, sign)
+        except ProcessLookupError:
+            raise UsageError(f"this {program} has just ended") from None
         if asked:
             world.controller = False
-        os.kill(pid, sign)
 
         def back() -> None:
             if sign == signal.SIGSTOP:
@@ -445,6 +452,12 @@ def report(world: CondorWorld, *, disk: bool, seconds: float) -> dict[str, Any]:
         "details": {
             "left": {job.id: known.get(job.id, 0) for job in left},
             "doubled": {job: world.marks(job) for job in doubled},
+            "free": world.free_then,
+            "daemons": {
+                program: {pid: Path(f"/proc/{pid}/stat").read_text().split()[2] for pid in found}
+                for program in ("condor_startd", "condor_schedd", "condor_collector")
+                for found in [world.pool.pids(program)]
+            },
         },
     }  # fmt: skip
 

@@ -179,7 +179,7 @@ def test_gains_and_losses_are_shown(site: str, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "pays: " in out and "account acc1" in out.partition("pays: ")[2]
     assert run(["whatif", site, "--set", "bf_window=5000", "--phases", "2"]) == 0
-    assert "no clear effect on any group" in capsys.readouterr().out
+    assert "schedules are identical: no job of this log is affected" in capsys.readouterr().out
 
 
 def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,6 +200,8 @@ def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[s
         (["whatif", "site", "--set", "bf_intervall=3"], "did you mean bf_interval"),
         (["whatif", "log.swf", "--cluster", "pool:4", "--set", "bf_interval=3"], "needs a site"),
         (["whatif", "site", "--max-limit", "2x"], "length of time"),
+        (["whatif", "site", "--price", "1", "--load", "2"], "give --option too"),
+        (["whatif", "site", "--price", "x", "--option", "a: --load 2"], "price of a node-hour"),
         (["run", "none.toml"], "cannot be read"),
         (["replay", "log.swf", "--cluster", "pool:4"], "give --policy"),
         (["replay", "log.swf", "--cluster", "pool:4", "-p", "easy", "--phases", "3"], "for sites"),
@@ -211,6 +213,24 @@ def test_wrong_usage_is_one_sentence(
     Path("log.swf").write_text("1 0 5 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
     assert run(words) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_options_side_by_side(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row each with its cost, groups with unclear ones marked, and a sentence about each."""
+    words = ["whatif", site, "--phases", "3", "--option", "a quota: --set qos.normal.MaxJobsPU=1"]
+    words += ["--option", "longer: --set partition.p.MaxTime=9-0", "--price", "30"]
+    assert run([*words, "--save", "both.toml", "--report", "page.html", "-o", "out"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "as it is" in shown and "cost" in shown
+    assert "longer: the schedules are identical: no request exceeds it." in shown
+    assert "a quota: jobs wait" in shown
+    page = Path("page.html").read_text()
+    assert "a quota" in page and "longer" in page
+    assert run(["run", "both.toml", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["whatif"]
+    assert [one["option"] for one in found["options"]] == ["a quota", "longer"]
+    assert found["options"][0]["offer"]["cost"] == found["baseline_offer"]["cost"] > 0
+    assert run(["report", "out", "-o", "again.html"]) == 0
 
 
 def test_python_does_the_same(site: str) -> None:

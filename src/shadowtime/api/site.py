@@ -15,6 +15,7 @@ from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.experiment import Experiment
+from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
@@ -73,6 +74,8 @@ def whatif(
     max_limit: str | None = None,
     policy: str | None = None,
     load: str | float | None = None,
+    options: Mapping[str, str] | None = None,
+    price: str | float | Sequence[str | float] = (),
     resume: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -83,7 +86,8 @@ def whatif(
     Rules
     -----
     ``changes`` are those of ``--set``, as ``{"bf_max_job_test": 2000}``; the other arguments are
-    those of the options of the same names. ``how`` are fields of
+    those of the options of the same names; ``options`` are alternatives side by side by name, as
+    ``{"more gpus": "--add-nodes gpu=10"}``. ``how`` are fields of
     :class:`shadowtime.study.site.experiment.Experiment` (phases, shake, resample, seed, tz).
     With ``resume`` every run is saved in that folder and reused; with ``workers`` or an
     ``executor`` of ``concurrent.futures`` as well, other processes perform the runs.
@@ -104,7 +108,12 @@ def whatif(
         policy=policy,
         load=None if load is None else str(load),
     )
-    experiment = Experiment(site=os.fspath(site), changes=made, **how)
+    prices = (price,) if isinstance(price, str | float | int) else price
+    experiment = Experiment(
+        site=os.fspath(site), changes=made, prices=tuple(str(one) for one in prices),
+        options=tuple(Option.parse(f"{name}: {text}") for name, text in (options or {}).items()),
+        **how,
+    )  # fmt: skip
     require_folder(resume, workers, executor)
     if resume is None:
         return run_experiment(experiment, report=_warn)
@@ -145,9 +154,14 @@ def run_experiment(
     world: SiteWorld | None = None,
 ) -> WhatIf:
     """Run an experiment; changes without effect are reported through ``report``."""
+    world = world or world_of(experiment, report=report)
+    prices = parse_prices(experiment.prices)
+    check_prices(world.site, prices)
     found = what_if(
-        world or world_of(experiment, report=report),
+        world,
         experiment.changes,
+        options=experiment.options,
+        prices=prices,
         repeats=experiment.repeats,
         by=parse_by(experiment.by) if experiment.by else BY,
         where=Where.parse(experiment.where),

@@ -53,7 +53,8 @@ def utilisation(
     if end <= begin:
         end = max(int(found.until.max(initial=begin)), begin)
     shares = {}
-    for name, capacity in cluster.total.items():
+    for at, (own, capacity) in enumerate(cluster.total.items()):
+        name = own if at else "procs"  # a site calls its processors cpus
         if name in workload.resources and capacity and end > begin:
             demand = found.of(workload.demand[:, workload.resources.index(name)])
             shares[name] = in_use(found, demand, begin, end) / (float(capacity) * (end - begin))

@@ -20,6 +20,7 @@ from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.deploy import deployment
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.keys import GLOBAL, SCOPES
+from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import WhatIf, what_if
 from shadowtime.study.site.world import SiteWorld
@@ -399,3 +400,48 @@ def test_every_run_has_the_latency_of_the_log_as_it_was() -> None:
     changes = [Change("set", "batch_sched_delay=30"), Change("load", "2")]
     what_if(world, changes, repeats=Repeats(phases=2), engine=engine)
     assert used == [2500] * 8
+
+
+def test_options_stand_side_by_side_with_what_they_offer_and_cost() -> None:
+    """Each option has the numbers of a what-if of its own; prices apply to the nodes it has."""
+    texts = ("more: --add-nodes long=2", "wider: --set partition.long.MaxTime=30-0", "-p fcfs")
+    options = [Option.parse(text) for text in texts]
+    found = what_if(small(40), options=options[:2], prices={"": 2.0}, repeats=Repeats(phases=2))
+    alone = run(Change("add-nodes", "long=2"))
+    more, wider = found.arms
+    assert [one.label for one in found.arms] == ["more", "wider"]
+    assert more.whole.as_dict() == alone.together.whole.as_dict()
+    assert wider.identical and not more.identical
+    assert found.offer is not None and more.offer is not None
+    nodes = len(small(40).site.nodes)
+    assert more.offer.node_hours == pytest.approx(found.offer.node_hours * (nodes + 2) / nodes)
+    assert more.offer.cost == pytest.approx(2 * more.offer.node_hours)
+    assert more.offer.utilisation < found.offer.utilisation <= 1
+    assert found.as_dict()["options"][1]["identical"] is True
+    both = Experiment(site="s", options=tuple(options), prices=("2", "long=3"))
+    assert Experiment.parse(tomllib.loads(both.to_toml())) == both
+    with pytest.raises(UsageError, match="not both"):
+        what_if(small(), [Change("load", "2")], options=options, repeats=Repeats(phases=2))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("more:", "nothing is changed"),
+        ("more: --add-node gpu=1", "did you mean --add-nodes"),
+        ("more: --set", "needs a value"),
+        ("more: --set 'a=1", "No closing quotation"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Option.parse(text)
+
+
+def test_prices_are_checked() -> None:
+    assert parse_prices(["0.4", "gpu=2"]) == {"": 0.4, "gpu": 2.0}
+    for text in ("cheap", "gpu=", "-1", "nan", "inf"):
+        with pytest.raises(UsageError, match="price of a node-hour"):
+            parse_prices([text])
+    with pytest.raises(UsageError, match=r"no partition or feature 'lng'.*long"):
+        check_prices(small().site, {"lng": 1.0})

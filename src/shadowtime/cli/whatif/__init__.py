@@ -48,6 +48,26 @@ CHANGES = options.all_of(
 )
 """What can be changed."""
 
+BESIDE = options.all_of(
+    click.option(
+        "--option",
+        "options",
+        metavar="'NAME: CHANGES'",
+        multiple=True,
+        help="An alternative with any of the changes above, as 'more gpus: --add-nodes gpu=10'; "
+        "several are compared side by side.",
+    ),
+    click.option(
+        "--price",
+        "prices",
+        metavar="P",
+        multiple=True,
+        help="With --option: the price of a node-hour, as 0.4, or gpu=2.5 for the nodes of a "
+        "partition or with a feature; repeatable.",
+    ),
+)
+"""Alternatives, and what they cost."""
+
 HOW = options.all_of(
     click.option(
         "--baseline",
@@ -80,6 +100,7 @@ KEPT = kept_runs(
 @click.argument("site", type=click.Path())
 @options.cluster
 @CHANGES
+@BESIDE
 @HOW
 @options.where
 @options.by
@@ -98,12 +119,13 @@ def command(**given: Any) -> None:
 
     Simulates each change alone and all together, and compares with the replayed baseline: mean
     waits by partition, account, QOS and size, the paired difference with its 95 % interval, which
-    groups gain and which pay, or "no clear effect".
+    groups gain and which pay, or "no clear effect". With --option alternatives stand side by side.
 
     \b
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
     shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
     shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html --resume runs
+    shadowtime whatif site/ --option 'more: --add-nodes gpu=10' --option 'less: --load 0.9'
     shadowtime whatif site/ --max-limit 2d --resume runs --on slurm --site blocks=8
     """
     from shadowtime.cli.whatif.run import run_whatif

@@ -17,6 +17,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
 from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
+from shadowtime.cli.whatif.beside import beside, unaffected
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import parse_by
@@ -28,6 +29,7 @@ from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
+from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.trials import PHASES
 from shadowtime.study.sweep.kept import kept
@@ -58,6 +60,8 @@ def run_whatif(
     max_limit: str | None,
     load: str | None,
     policy: str | None,
+    options: tuple[str, ...],
+    prices: tuple[str, ...],
     baseline: str,
     phases: int | None,
     shake: bool,
@@ -81,6 +85,8 @@ def run_whatif(
     experiment = Experiment(
         site=site,
         changes=made,
+        options=tuple(Option.parse(text) for text in options),
+        prices=prices,
         cluster=cluster or "",
         baseline=baseline,
         phases=phases or PHASES,
@@ -115,18 +121,21 @@ def carry_out(
 ) -> None:
     """Run an experiment, print it, and write the requested files."""
     placing = Placing(place=place, submission=submission, workers=workers)
-    if not experiment.changes:
+    if not experiment.changes and not experiment.options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
+    if experiment.prices and not experiment.options:
+        raise UsageError("--price compares the cost of options: give --option too")
     placing.check(resume)
     check_outputs(folder=folder, report=report, kept=resume)
     if save:
         check_file("--save", save)
     with working(f"reading {experiment.site}"):
         world = world_of(experiment, report=note)
-    changed = apply_all(world, experiment.changes)
-    arms = 2 + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
+    check_prices(world.site, parse_prices(experiment.prices))
+    sets = [one.changes for one in experiment.options] or [experiment.changes]
+    arms = 1 + len(sets) + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
     steps = arms * experiment.phases
-    policies = [world.policy, changed.policy]
+    policies = [world.policy, *(apply_all(world, chosen).policy for chosen in sets)]
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
     if resume:
@@ -168,12 +177,13 @@ def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
 
 
 def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
-    before, after = found.baseline[0], found.together.trials[0]
+    before = found.baseline[0]
     runs = []
-    for name, trial, world in (
-        ("baseline", before, found.world),
-        ("changed", after, found.changed),
-    ):
+    shown = [("baseline", before, found.world)]
+    for arm in found.arms if found.side_by_side else (found.together,):
+        name = arm.name or "changed"
+        shown.append((name, arm.trials[0], apply_all(found.world, arm.changes)))
+    for name, trial, world in shown:
         machine: Any = world.site
         jobs, schedule = trial.workload, trial.schedule
         only = trial.counted
@@ -189,8 +199,9 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
         )
     here: Any = found.world.site
     # At another load jobs arrive at other times: a page of the log's jobs cannot show them.
+    moved = [trial.schedule.submit for _, trial, _ in shown]
     same = not for_folder or (
-        not found.feedback and bool((before.schedule.submit == after.schedule.submit).all())
+        not found.feedback and all((before.schedule.submit == one).all() for one in moved)
     )
     return ReportInput(
         title=f"{found.world.jobs.name}: {found.together.label}",
@@ -207,18 +218,22 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
 def _effects(found: WhatIf) -> dict[str, Any]:
     """What a page shows about the groups."""
     arms = [(arm.label, arm) for arm in found.alone]
-    arms.append(("all together" if arms else found.together.label, found.together))
+    whole = "all together" if arms and not found.side_by_side else found.together.label
+    arms.append((whole, found.together))
     options = [
         {
             "label": label,
             "groups": [group.as_dict() for group in arm.groups],
             "never_started": arm.never_started,
             "killed": arm.killed,
+            **({"offer": arm.offer.as_dict()} if arm.offer else {}),
         }
         for label, arm in arms
     ]
     options[-1]["notes"] = list(found.notes)
-    return {"label": found.together.label, "inputs": str(found.repeats), "options": options}
+    offered = {"baseline_offer": found.offer.as_dict()} if found.offer else {}
+    label = " or ".join(arm.label for arm in found.arms) if offered else found.together.label
+    return {"label": label, "inputs": str(found.repeats), "options": options, **offered}
 
 
 def write_what_if(
@@ -240,12 +255,16 @@ def write_what_if(
 def show_what_if(found: WhatIf) -> None:
     """The verdict, each change alone, all groups, which gain and which pay."""
     jobs = tables.count(len(found.world.jobs), "job")
-    head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}\n")
-    head.append(f"changed: {found.together.label}")
+    head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}")
+    if not found.side_by_side:
+        head.append(f"\nchanged: {found.together.label}")
     parts: list[Any] = []
     if found.trust:
         parts += [Text(f"{found.trust.headline} {found.trust.meaning}\n")]
     parts += [head, Text()]
+    if found.side_by_side:
+        show(*parts, *beside(found))
+        return
     if found.alone:
         parts += [_alone(found), Text()]
     parts += [
@@ -328,7 +347,9 @@ def _sentences(arm: Arm, throughput: str = "") -> list[Text]:
         )
         if rows:
             found.append(Text(f"{verb}: {_named(rows)}"))
-    if not any(row.effect != "no clear effect" for row in arm.groups):
+    if arm.identical:
+        found.append(Text(f"the schedules are identical: {unaffected(arm.changes)}"))
+    elif not any(row.effect != "no clear effect" for row in arm.groups):
         found.append(Text("no clear effect on any group: the differences are within the noise"))
     if throughput:
         found.append(Text(throughput))

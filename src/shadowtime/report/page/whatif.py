@@ -153,7 +153,10 @@ def first_screen(report: ReportInput) -> str:
             headline=first,
             detail=detail,
             trust=report.trust,
-            options=[_option(i, one) for i, one in enumerate(options)],
+            options=[
+                _option(i, one, report.effects.get("baseline_offer"))
+                for i, one in enumerate(options)
+            ],
             chart=Markup(chart(options)),
             names=[one["label"] for one in options],
             notes=[note for one in options for note in one.get("notes", ())],
@@ -161,7 +164,9 @@ def first_screen(report: ReportInput) -> str:
     )
 
 
-def _option(place: int, option: Mapping[str, Any]) -> dict[str, Any]:
+def _option(
+    place: int, option: Mapping[str, Any], offered: Mapping[str, Any] | None
+) -> dict[str, Any]:
     whole = option["groups"][0]
     return {
         "place": place,
@@ -172,12 +177,35 @@ def _option(place: int, option: Mapping[str, Any]) -> dict[str, Any]:
         "kind": _kind(whole),
         "gains": [(name_of(row), share_of(row)) for row in _moved(option, "shorter")[:NAMED]],
         "pays": [(name_of(row), share_of(row)) for row in _moved(option, "longer")[:NAMED]],
-        "cost": _cost(option),
+        "cost": _cost(option, offered),
     }
 
 
-def _cost(option: Mapping[str, Any]) -> str:
+def more_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What an option offers and costs more or less than the site as it is.
+
+    Examples
+    --------
+    >>> site = {"node_hours": 100.0, "cost": 40.0, "utilisation": 0.9}
+    >>> more_of(site, {"node_hours": 150.0, "cost": 60.0, "utilisation": 0.6})
+    ['50 more node-hours', '20 more to pay', '60 % in use instead of 90 %']
+    """
     parts = []
+    for name, words in (("node_hours", "node-hours"), ("cost", "to pay")):
+        if before[name] is not None and after[name] is not None:
+            gap = after[name] - before[name]
+            if abs(gap) > 0.001 * before[name]:
+                parts.append(f"{number(abs(gap))} {'more' if gap > 0 else 'less'} {words}")
+    shares = [f"{100 * one['utilisation']:.0f} %" for one in (after, before)]
+    if shares[0] != shares[1]:
+        parts.append(f"{shares[0]} in use instead of {shares[1]}")
+    return parts
+
+
+def _cost(option: Mapping[str, Any], offered: Mapping[str, Any] | None) -> str:
+    parts = []
+    if offered and option.get("offer"):
+        parts += more_of(offered, option["offer"])
     if option.get("never_started"):
         parts.append(f"{number(option['never_started'])} jobs would never start")
     if option.get("killed"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError, near
 from shadowtime.study.site.changes import KINDS, Change
+from shadowtime.study.site.options import Option
 from shadowtime.study.site.trials import PHASES, Repeats
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class Experiment:
 
     site: str
     changes: tuple[Change, ...] = ()
+    options: tuple[Option, ...] = ()
+    """Alternatives side by side, in place of changes."""
+    prices: tuple[str, ...] = ()
+    """Of a node-hour, beside options."""
     cluster: str = ""
     baseline: str = "slurm"
     phases: int = PHASES
@@ -58,26 +63,35 @@ class Experiment:
         lines = [HEAD]
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "changes" or (value == one.default and one.name != "phases"):
+            if one.name in ("changes", "options") or (
+                value == one.default and one.name != "phases"
+            ):
                 continue
             if one.name in ("site", "cluster") and folder is not None and os.path.exists(value):
                 value = os.path.relpath(value, folder)
             lines.append(f"{one.name} = {_toml(value)}")
         for change in self.changes:
             lines += ["", "[[change]]", f"{change.kind} = {_toml(change.text)}"]
+        for option in self.options:
+            lines += ["", "[[option]]", f"name = {_toml(option.name)}"]
+            for change in option.changes:
+                lines += ["[[option.change]]", f"{change.kind} = {_toml(change.text)}"]
         return "\n".join(lines) + "\n"
 
     @staticmethod
     def parse(content: Mapping[str, Any], *, path: str = "the experiment") -> Experiment:
         """From the content of a file."""
-        names = {one.name: one for one in fields(Experiment) if one.name != "changes"}
+        lists = ("changes", "options")
+        names = {one.name: one for one in fields(Experiment) if one.name not in lists}
         given: dict[str, Any] = {}
         for key, value in content.items():
-            if key == "change":
+            if key in ("change", "option"):
                 continue
+            if key == "prices" and isinstance(value, list):
+                value = tuple(str(one) for one in value)
             if key not in names:
                 raise InputError(
-                    f"there is no key {key!r}{near(key, [*names, 'change'])}", path=path
+                    f"there is no key {key!r}{near(key, [*names, 'change', 'option'])}", path=path
                 )
             kind = _KIND.get(key, str)
             if type(value) is not kind:
@@ -85,24 +99,45 @@ class Experiment:
             given[key] = value
         if not given.get("site"):
             raise InputError("the key site is missing", path=path, hint='Write site = "FOLDER".')
-        listed = content.get("change", [])
-        if not isinstance(listed, list):
-            raise InputError("changes are written as [[change]]", path=path)
-        return Experiment(changes=tuple(_change(one, path) for one in listed), **given)
+        changes = _changes(content.get("change", []), path)
+        return Experiment(changes=changes, options=_options(content, path), **given)
 
 
 _KIND: dict[str, type] = {
+    "prices": tuple,
     "phases": int,
     "seed": int,
     "shake": bool,
     "resample": bool,
     "feedback": bool,
 }
-_WORD: dict[type, str] = {int: "whole number", bool: "true or false", str: "text"}
+_WORD: dict[type, str] = {tuple: "list", int: "whole number", bool: "true or false", str: "text"}
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value).lower()
+    if isinstance(value, str | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower()
+
+
+def _options(content: Mapping[str, Any], path: str) -> tuple[Option, ...]:
+    listed = content.get("option", [])
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise InputError("options are written as [[option]]", path=path)
+    found = []
+    for one in listed:
+        if one.keys() != {"name", "change"} or not isinstance(one["name"], str):
+            raise InputError(
+                "an [[option]] has a name and one [[option.change]] or more", path=path
+            )
+        found.append(Option(name=one["name"], changes=_changes(one["change"], path)))
+    return tuple(found)
+
+
+def _changes(listed: Any, path: str) -> tuple[Change, ...]:
+    if not isinstance(listed, list):
+        raise InputError("changes are written as [[change]]", path=path)
+    return tuple(_change(one, path) for one in listed)
 
 
 def _change(table: Any, path: str) -> Change:

@@ -50,8 +50,8 @@ class WhatIfStudy:
         """The same for a world that is read already."""
         given = self.experiment
         return trial_runs(
-            world, given.changes, repeats=given.repeats, feedback=given.feedback,
-            engine=kept(simulate, self.folder),
+            world, given.changes, options=given.options, repeats=given.repeats,
+            feedback=given.feedback, engine=kept(simulate, self.folder),
         ).all  # fmt: skip
 
     def missing(self, world: SiteWorld) -> list[int]:

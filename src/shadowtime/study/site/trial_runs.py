@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
+    from shadowtime.study.site.options import Option
     from shadowtime.study.site.world import SiteWorld
     from shadowtime.workload import Workload
     from shadowtime.workload.sessions import Sessions
@@ -63,6 +64,7 @@ def trial_runs(
     world: SiteWorld,
     changes: Sequence[Change],
     *,
+    options: Sequence[Option] = (),
     repeats: Repeats | None = None,
     alone: bool = True,
     feedback: bool = False,
@@ -70,28 +72,36 @@ def trial_runs(
 ) -> TrialRuns:
     """What a what-if has to run; the rules are those of ``what_if``."""
     repeats = repeats or Repeats()
-    if not changes:
+    if not changes and not options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
-    changed = apply_all(world, changes)
-    if not (hasattr(world.policy, "phase") and hasattr(changed.policy, "phase")):
+    if changes and options:
+        raise UsageError("give changes, or each of them in an --option of its own: not both")
+    singles = [(change,) for change in changes] if alone and len(changes) > 1 else []
+    sets: tuple[tuple[Change, ...], ...] = ((), *singles, tuple(changes))
+    if options:
+        sets = ((), *(one.changes for one in options))
+    policies = [apply_all(world, chosen).policy for chosen in sets]
+    if not all(hasattr(policy, "phase") for policy in policies):
         # A policy without phases is the same in every run: shaken copies are used instead.
         repeats = replace(repeats, shake=not repeats.resample)
     if repeats.count < 2:
         raise UsageError("one run has no interval: give --phases 2 or more")
     sessions = None
     if feedback:
-        if repeats.shake or repeats.resample or any(one.kind == "load" for one in changes):
+        if (
+            repeats.shake
+            or repeats.resample
+            or any(one.kind == "load" for chosen in sets for one in chosen)
+        ):
             raise UsageError(
                 "--feedback works on the unmodified log under slurm: not with --shake, --resample, "
                 "--load or a policy without phases"
             )
         sessions = sessions_of(world.jobs)
-    singles = [(change,) for change in changes] if alone and len(changes) > 1 else []
-    sets: tuple[tuple[Change, ...], ...] = ((), *singles, tuple(changes))
     found = []
-    for chosen in sets:
+    for chosen, own in zip(sets, policies, strict=True):
         # By the log as it was: a latency that moved with the load would look like an effect.
-        policy = as_measured(apply_all(world, chosen).policy, world.jobs, world.site)
+        policy = as_measured(own, world.jobs, world.site)
         found += [
             TrialRun(
                 world=world,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -18,6 +18,7 @@ from shadowtime.schedule import Schedule
 from shadowtime.study.fan_out import fan_out
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.feedback import throughput
+from shadowtime.study.site.options import offer_of
 from shadowtime.study.site.trial_runs import TrialRun, trial_runs
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
@@ -25,11 +26,12 @@ from shadowtime.types import UNKNOWN
 from shadowtime.workload.coverage import not_modelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
+    from shadowtime.study.site.options import Offer, Option
     from shadowtime.study.site.world import SiteWorld
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
@@ -95,11 +97,17 @@ class Arm:
     trials: tuple[Trial, ...]
     throughput: tuple[float, float] = (math.nan, math.nan)
     """Jobs ended per day until the last recorded submission: baseline, changed."""
+    name: str = ""
+    """Of an option that stands beside others."""
+    identical: bool = False
+    """True if every job starts and ends at the same time with and without, in every run."""
+    offer: Offer | None = None
+    """What an option offers and costs."""
 
     @property
     def label(self) -> str:
-        """The changes in a line."""
-        return ", ".join(change.label for change in self.changes)
+        """The name, or the changes in a line."""
+        return self.name or ", ".join(change.label for change in self.changes)
 
     @property
     def whole(self) -> GroupEffect:
@@ -108,8 +116,13 @@ class Arm:
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""
+        named = {"option": self.name} if self.name else {}
+        offered = {"offer": self.offer.as_dict()} if self.offer else {}
         return {
+            **named,
             "changes": [change.label for change in self.changes],
+            "identical": self.identical,
+            **offered,
             "never_started": self.never_started,
             "killed": self.killed,
             "throughput_per_day": {"baseline": self.throughput[0], "changed": self.throughput[1]},
@@ -125,18 +138,34 @@ class WhatIf:
     changed: SiteWorld
     repeats: Repeats
     alone: tuple[Arm, ...]
-    """One for each change where there are several."""
+    """One for each change where there are several; of options side by side all but the last."""
     together: Arm
+    """All changes; of options side by side the last one."""
     baseline: tuple[Trial, ...]
+    side_by_side: bool = False
+    """True where the arms are alternatives."""
+    offer: Offer | None = None
+    """What the baseline offers and costs, beside options."""
     feedback: bool = False
     """True if users submit again when their jobs have ended."""
     trust: Trust | None = None
     """How far the baseline can be trusted; None where the log records no starts."""
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """All of them."""
+        return (*self.alone, self.together)
+
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints besides the names of inputs."""
+        beside: dict[str, Any] = {}
+        if self.side_by_side:
+            offer = self.offer.as_dict() if self.offer else None
+            beside = {"baseline_offer": offer, "options": [arm.as_dict() for arm in self.arms]}
         return {
+            **beside,
+            "identical": self.together.identical,
             "changes": [
                 {"option": change.kind, "text": change.text, "label": change.label}
                 for change in self.together.changes
@@ -152,15 +181,17 @@ class WhatIf:
                 "changed": self.together.throughput[1],
             },
             "feedback": self.feedback,
-            "alone": [arm.as_dict() for arm in self.alone],
+            "alone": [] if self.side_by_side else [arm.as_dict() for arm in self.alone],
             "notes": list(self.notes),
         }
 
 
 def what_if(
     world: SiteWorld,
-    changes: Sequence[Change],
+    changes: Sequence[Change] = (),
     *,
+    options: Sequence[Option] = (),
+    prices: Mapping[str, float] | None = None,
     repeats: Repeats | None = None,
     by: Sequence[str] = BY,
     where: Where | None = None,
@@ -181,7 +212,8 @@ def what_if(
     Groups are those of the changed site: a user who works in another QOS is counted there.
     ``feedback``: users submit their think time after their jobs have ended
     (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` omits the runs of
-    each single change. Runs share the log and use all cores.
+    each single change. With ``options`` each of them is one arm beside the others, with what it
+    offers and what that costs by ``prices`` of a node-hour. Runs share the log and use all cores.
 
     Examples
     --------
@@ -198,8 +230,9 @@ def what_if(
     ('shorter', -900.0)
     """
     runs = trial_runs(
-        world, changes, repeats=repeats, alone=alone, feedback=feedback, engine=engine
-    )
+        world, changes, options=options, repeats=repeats, alone=alone, feedback=feedback,
+        engine=engine,
+    )  # fmt: skip
 
     def counted(run: TrialRun) -> Trial:
         trial = run()
@@ -216,7 +249,16 @@ def what_if(
         for at, chosen in enumerate(runs.sets)
         if at
     ]
-    changed = apply_all(world, changes)
+    changed = apply_all(world, runs.sets[-1])
+    if options:
+        arms = [
+            replace(
+                arm,
+                name=option.name,
+                offer=offer_of(apply_all(world, arm.changes).site, arm.trials, prices or {}),
+            )
+            for arm, option in zip(arms, options, strict=True)
+        ]
     return WhatIf(
         world=world,
         changed=changed,
@@ -224,10 +266,16 @@ def what_if(
         alone=tuple(arms[:-1]),
         together=arms[-1],
         baseline=tuple(baseline),
+        side_by_side=bool(options),
+        offer=offer_of(world.site, baseline, prices or {}) if options else None,
         feedback=feedback,
         trust=None if feedback else _trust(world, baseline[0]),
         notes=(
-            *without_effect(changed, changes),
+            *(
+                note
+                for chosen in ([one.changes for one in options] or [tuple(changes)])
+                for note in without_effect(apply_all(world, chosen), chosen)
+            ),
             *(f"not modelled: {one}" for one in not_modelled(world.jobs)),
         ),
     )
@@ -294,6 +342,15 @@ def _arm(
         killed=max(0, int(stopped.sum()) - int(was.sum())),
         trials=tuple(trials),
         throughput=(_rate(baseline, log), _rate(trials, log)),
+        identical=all(map(_same, baseline, trials)),
+    )
+
+
+def _same(before: Trial, after: Trial) -> bool:
+    """Whether two runs start and end every job at the same time."""
+    old, new = before.schedule, after.schedule
+    return np.array_equal(old.job_id, new.job_id) and all(
+        np.array_equal(getattr(old, name), getattr(new, name)) for name in ("start", "end")
     )
 
 
