@@ -209,7 +209,7 @@ def test_a_whatif_changes_it(kind: Kind) -> None:
     assert without_effect(world.replace(jobs=asking(kind, [0, 0])), [change]) == [
         f"{kind.setting} has no effect: no job of the log takes {kind.entry}"
     ]
-    made = deployment(world, [change], conf=f"{kind.setting}=m:5\n")
+    made = deployment(world, [change], files={"slurm.conf": f"{kind.setting}=m:5\n"})
     assert made.slurm_conf[-1:] == ((f"+{kind.setting}=m:6",) if kind.of_slurm else ())
     with pytest.raises(UsageError, match=kind.setting):
         Change("set", f"{kind.setting}=m:x").apply(world)

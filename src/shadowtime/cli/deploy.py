@@ -65,23 +65,23 @@ def command(
     if not chosen.changes:
         raise UsageError("nothing is changed: give --set, --remove-nodes or another change")
     world = world_of(chosen, report=note)
-    made = deployment(world, chosen.changes, conf=_conf(chosen.site))
+    made = deployment(world, chosen.changes, files=_files(chosen.site))
     if as_json:
         options.print_json(
             {
                 name: list(getattr(made, name))
-                for name in ("slurm_conf", "commands", "undo", "notes")
+                for name in ("first", "slurm_conf", "commands", "undo", "notes")
             }
         )
     else:
         click.echo(str(made), nl=False)
 
 
-def _conf(site: str) -> str:
-    """The site's slurm.conf; empty if the folder has none."""
+def _files(site: str) -> dict[str, str]:
+    """The site's configuration files by name, slurm.conf first; empty if the folder has none."""
     from pathlib import Path
 
     from shadowtime.cluster.site_folder import read_text
 
-    path = Path(site) / "slurm.conf"
-    return read_text(path) if path.is_file() else ""
+    paths = sorted(Path(site).glob("*.conf"), key=lambda path: (path.name != "slurm.conf", path))
+    return {path.name: read_text(path) for path in paths if path.is_file()}

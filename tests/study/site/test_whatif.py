@@ -317,11 +317,10 @@ def test_deploying_is_a_difference_and_its_undo() -> None:
         Change("set", "partition.long.MaxTime=90"),
         Change("set", "qos.few.GrpTRES=cpu=16,node=2"),
         Change("set", "PriorityWeightAge=100"),
-        Change("remove-nodes", "n2"),
         Change("policy", "easy"),
     ]
     world = small().on_site(config={"SchedulerParameters": "bf_interval=30,bf_continue"})
-    made = deployment(world, changes, conf=CONF)
+    made = deployment(world, changes, files={"slurm.conf": CONF})
     text = str(made)
     assert "-SchedulerParameters=bf_interval=30,bf_continue" in text
     assert "+SchedulerParameters=bf_interval=60,bf_continue" in text
@@ -330,8 +329,40 @@ def test_deploying_is_a_difference_and_its_undo() -> None:
     assert "sacctmgr -i modify qos few set GrpTRES=cpu=16,node=2" in made.commands
     assert "sacctmgr -i modify qos few set GrpTRES=cpu=8,node=-1" in made.undo
     assert made.commands[0] == "scontrol reconfigure"
-    assert any("State=RESUME" in line for line in made.undo)
     assert any("shadowtime live slurm" in note for note in made.notes)
+
+
+def test_deploying_more_and_fewer_nodes_writes_their_lines() -> None:
+    """NodeName, Nodes of partitions and sets, GRES and switches; addresses are left to people."""
+    conf = (
+        "NodeName=DEFAULT Weight=5\n"
+        "NodeName=n[1-2] CPUs=4 RealMemory=1000 NodeAddr=10.0.0.[1-2] # thin\n"
+        "NodeSet=ns1 Nodes=n[1-2]\n"
+        "PartitionName=long Nodes=n[1-2] MaxTime=60 Default=YES\n"
+        "PartitionName=short Nodes=ns1 MaxTime=10\nPartitionName=all Nodes=ALL\n"
+    )
+    files = {
+        "slurm.conf": conf,
+        "gres.conf": "NodeName=n[1-2] Name=gpu File=/dev/nvidia0\n",
+        "topology.conf": "SwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\n",
+    }
+    made = deployment(small(), [Change("add-nodes", "long=2")], files=files)
+    added = {line[1:] for line in made.slurm_conf if line[:1] == "+" and line[:3] != "+++"}
+    assert "NodeName=n[3-4] CPUs=4 RealMemory=1000" in added
+    assert "NodeName=n[3-4] Name=gpu File=/dev/nvidia0" in added
+    assert "NodeSet=ns1 Nodes=n[1-4]" in added
+    assert "PartitionName=long Nodes=n[1-4] MaxTime=60 Default=YES" in added
+    assert any(line.startswith("SwitchName=") and "n[3-4]" in line for line in added)
+    assert not any("PartitionName=all" in line or "PartitionName=short" in line for line in added)
+    assert any("their own NodeAddr" in note for note in made.notes)
+    assert made.commands[0].startswith("systemctl restart slurmctld")
+    made = deployment(small(), [Change("remove-nodes", "n2")], files=files)
+    text = "\n".join(made.slurm_conf)
+    assert any("State=RESUME" in line for line in made.undo)
+    assert made.first[0].startswith("scontrol update NodeName=n2 State=DRAIN")
+    assert "+PartitionName=long Nodes=n1 MaxTime=60 Default=YES" in text
+    assert "+NodeName=n1 CPUs=4 RealMemory=1000 NodeAddr=10.0.0.[1-2] # thin" in text
+    assert "-SwitchName=s2 Nodes=n2" in text and "+SwitchName=s2" not in text
 
 
 @recorded

@@ -56,7 +56,7 @@ def add_nodes(site: Site, text: str) -> Site:
             f"--add-nodes {text}: write KIND=N, as in {known}=8: a partition, a feature, a GRES or "
             "a node, and how many more of them"
         )
-    pattern = _pattern(site, kind.strip())
+    pattern = like_kind(site, kind.strip())
     names = _numbered_on(site, pattern.name, int(count))
     new = tuple(replace(pattern, name=name) for name in names)
     return site.replace(
@@ -72,8 +72,8 @@ def add_nodes(site: Site, text: str) -> Site:
     )
 
 
-def _pattern(site: Site, kind: str) -> Node:
-    """The node that new ones are like."""
+def like_kind(site: Site, kind: str) -> Node:
+    """The node that new ones of a kind are like."""
     members = {one.name: set(one.nodes) for one in site.partitions}
     at = {name: number for number, name in enumerate(site.resources)}
     ways = (

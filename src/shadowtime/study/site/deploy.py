@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.amounts import COUNTED
+from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.site import keys
-from shadowtime.study.site.changes import Change, apply_all
+from shadowtime.study.site.changes import Change, add_nodes, apply_all, like_kind
+from shadowtime.study.site.conf_edit import ConfFiles
 from shadowtime.study.site.settings import with_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster.site import Limits, Site
     from shadowtime.study.site.world import SiteWorld
@@ -26,8 +27,10 @@ NAMES = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
 class Deployment:
     """The difference to slurm.conf, commands to run after it, how to undo both, and notes."""
 
+    first: tuple[str, ...] = ()
+    """Commands to run before the files change."""
     slurm_conf: tuple[str, ...]
-    """A unified difference; without slurm.conf in the folder, the lines to set."""
+    """Unified differences of the files; without slurm.conf in the folder, the lines to set."""
     commands: tuple[str, ...]
     undo: tuple[str, ...]
     notes: tuple[str, ...]
@@ -35,6 +38,7 @@ class Deployment:
     def __str__(self) -> str:
         parts: list[str] = []
         for title, lines in (
+            ("# first run", self.first),
             ("# slurm.conf", self.slurm_conf),
             ("# then run", self.commands),
             ("# to undo", self.undo),
@@ -45,14 +49,17 @@ class Deployment:
         return "\n".join(parts).rstrip() + "\n"
 
 
-def deployment(world: SiteWorld, changes: Sequence[Change], *, conf: str = "") -> Deployment:
+def deployment(
+    world: SiteWorld, changes: Sequence[Change], *, files: Mapping[str, str] | None = None
+) -> Deployment:
     """How to make changes on the real cluster.
 
     Rules
     -----
-    Nothing is run. ``conf`` is the site's slurm.conf; settings and partitions become a difference
-    to it, limits of QOS, accounts and users become sacctmgr commands, reservations and drains
-    scontrol commands. The undo sets what the site has now.
+    Nothing is run. ``files`` are the site's slurm.conf, what it includes, gres.conf and
+    topology.conf by name; settings, partitions and nodes become a difference to them, limits of
+    QOS, accounts and users become sacctmgr commands, reservations and drains scontrol commands.
+    The undo sets what the site has now.
 
     Examples
     --------
@@ -63,7 +70,7 @@ def deployment(world: SiteWorld, changes: Sequence[Change], *, conf: str = "") -
     ...             config={"SchedulerParameters": "bf_interval=30"})
     >>> world = SiteWorld(site=site, jobs=None, policy=None, zone=ZoneInfo("UTC"))
     >>> made = deployment(world, [Change("set", "bf_interval=60")],
-    ...                   conf="SchedulerParameters=bf_interval=30\\n")
+    ...                   files={"slurm.conf": "SchedulerParameters=bf_interval=30\\n"})
     >>> print("\\n".join(made.slurm_conf[-2:]))
     -SchedulerParameters=bf_interval=30
     +SchedulerParameters=bf_interval=60
@@ -71,7 +78,7 @@ def deployment(world: SiteWorld, changes: Sequence[Change], *, conf: str = "") -
     ('scontrol reconfigure',)
     """
     changed = apply_all(world, changes)  # every change is checked before anything is printed
-    plan = _Plan(world.site, changed.site, conf.splitlines())
+    plan = _Plan(world.site, changed.site, ConfFiles(files or {}))
     for change in changes:
         if change.kind == "set":
             plan.set(change)
@@ -83,15 +90,19 @@ def deployment(world: SiteWorld, changes: Sequence[Change], *, conf: str = "") -
 class _Plan:
     """Gathers lines and commands."""
 
-    def __init__(self, site: Site, changed: Site, conf: list[str]) -> None:
-        self.site, self.changed = site, changed
-        self.before, self.after = conf, list(conf)
+    def __init__(self, site: Site, changed: Site, files: ConfFiles) -> None:
+        self.site, self.changed, self.files = site, changed, files
+        self.first: list[str] = []
         self.commands: list[str] = []
         self.back: list[str] = []
         self.notes: list[str] = []
         self.lines: list[str] = []
         """Settings without a slurm.conf to show them in."""
         self.parameters = site.setting("SchedulerParameters")
+        self.grown = site
+        """With the nodes that were added so far."""
+        self.restart = False
+        """Nodes come or go: every daemon has to read the files anew."""
 
     def set(self, change: Change) -> None:
         scope, _, rest = change.key.partition(".")
@@ -123,15 +134,15 @@ class _Plan:
     def other(self, change: Change) -> None:
         if change.kind == "remove-nodes":
             nodes = change.value
-            self.commands.append(
-                f"scontrol update NodeName={shlex.quote(nodes)} State=DRAIN Reason=whatif"
-            )
+            drain = f"scontrol update NodeName={shlex.quote(nodes)} State=DRAIN Reason=whatif"
+            self.first.append(f"{drain}  # and wait until no job runs there")
             self.back.append(f"scontrol update NodeName={shlex.quote(nodes)} State=RESUME")
-            self.notes.append(f"{nodes}: once drained, remove them from slurm.conf")
+            self.files.remove_nodes(expand(nodes))
+            self.restart = True
+            if not self.files:
+                self.notes.append(f"{nodes}: once drained, remove them from slurm.conf")
         elif change.kind == "add-nodes":
-            self.notes.append(
-                f"{change.label}: add their NodeName line and list them in partitions"
-            )
+            self._more_nodes(change)
         elif change.kind == "max-limit":
             self.notes.append(
                 f"{change.label}: --set partition.NAME.MaxTime=... prints it for a partition"
@@ -141,34 +152,28 @@ class _Plan:
         else:
             self.notes.append(f"{change.label} is not a setting")
 
+    def _more_nodes(self, change: Change) -> None:
+        kind = change.value.rpartition("=")[0].strip()
+        more = add_nodes(self.grown, change.text)
+        new = [one.name for one in more.nodes[len(self.grown.nodes) :]]
+        inside = [one.name for one in more.partitions if new[0] in one.nodes]
+        like = like_kind(self.grown, kind).name
+        self.grown = more
+        self.restart = True
+        notes = self.files.add_nodes(like, new, inside)
+        self.notes += [f"{change.label}: {note}" for note in notes]
+
     def _setting(self, name: str, value: str) -> None:
-        at = [
-            number for number, line in enumerate(self.after)
-            if line.strip().partition("=")[0].strip().lower() == name.lower()
-        ]  # fmt: skip
-        if not self.before:
+        if self.files:
+            self.files.set(name, value)
+        else:
             self.lines = [one for one in self.lines if one.partition("=")[0] != name]
             self.lines.append(f"{name}={value}")
-        elif at:
-            self.after[at[-1]] = f"{name}={value}"
-        else:
-            self.after.append(f"{name}={value}")
 
     def _line(self, kind: str, name: str, key: str, value: str) -> None:
         """Set a key on the line of a partition."""
-        head = f"{kind}={name}".lower()
-        for number, line in enumerate(self.after):
-            words = line.split()
-            if words and words[0].lower() == head:
-                kept = [word for word in words if word.partition("=")[0].lower() != key.lower()]
-                place = next(
-                    (at for at, word in enumerate(words)
-                     if word.partition("=")[0].lower() == key.lower()),
-                    len(kept),
-                )  # fmt: skip
-                self.after[number] = " ".join([*kept[:place], f"{key}={value}", *kept[place:]])
-                return
-        self.lines.append(f"{kind}={name} ... {key}={value}")
+        if not self.files.set_on(f"{kind}={name}", key, value):
+            self.lines.append(f"{kind}={name} ... {key}={value}")
 
     def _sacctmgr(self, scope: str, name: str, key: str, value: str) -> None:
         if key == "MaxNodes":
@@ -215,15 +220,14 @@ class _Plan:
             self.back.append(f"scontrol update NodeName={shlex.quote(name)} {key}={now}")
 
     def made(self) -> Deployment:
-        changed = self.before != self.after
-        shown = list(
-            difflib.unified_diff(self.before, self.after, "slurm.conf", "slurm.conf", "", "", 1, "")
-        )
+        shown = self.files.difference()
+        changed = bool(shown)
         again = ["scontrol reconfigure"] if changed or self.lines else []
+        if self.restart and changed:
+            again = ["systemctl restart slurmctld  # nodes change; slurmd on every node too"]
         restart = any(
             line.partition("=")[0].strip() in ("SchedulerType", "PriorityType", "PreemptType")
-            for line in (*self.after, *self.lines)
-            if line not in self.before
+            for line in (*self.files.added, *self.lines)
         )
         if restart:
             again = ["systemctl restart slurmctld  # a plugin changes: reconfigure is not enough"]
@@ -232,6 +236,7 @@ class _Plan:
             undo = ["restore your present slurm.conf, then:", *again, *undo]
             undo[0] = f"# {undo[0]}"
         return Deployment(
+            first=tuple(self.first),
             slurm_conf=tuple([*shown, *self.lines]),
             commands=tuple([*again, *self.commands]),
             undo=tuple(undo),
