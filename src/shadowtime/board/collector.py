@@ -47,6 +47,7 @@ class Wanted:
     hide: Hidden | None = None
     estimates: bool = True
     state_file: str | None = None
+    shadow: str = ""
 
     def source(self) -> Source:
         """The system that is polled."""
@@ -63,7 +64,7 @@ class Wanted:
         """What the estimator needs; None where nothing is estimated."""
         if self.system == "condor" or not self.estimates or self.where is None:
             return None
-        return Estimating(where=self.where, state_file=self.state_file)
+        return Estimating(where=self.where, state_file=self.state_file, shadow=self.shadow)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import contextlib
 import os
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.board.shadow import Shadow
 from shadowtime.board.slurm_source import past_jobs
 from shadowtime.board.view import Estimate, Estimates
 from shadowtime.errors import ShadowtimeError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shadowtime.live.slurm.drive import Where
-    from shadowtime.live.slurm.forecast import Forecast, Seen
+    from shadowtime.live.slurm.forecast import Seen
 
 PAUSE = 10.0
 """The shortest time in seconds between two estimates."""
@@ -43,10 +44,11 @@ DAY = 86400
 
 @dataclass(frozen=True, kw_only=True)
 class Estimating:
-    """What an estimator needs to know."""
+    """What an estimator needs to know; ``shadow`` names a policy in shadow mode."""
 
     where: Where
     state_file: str | None = None
+    shadow: str = ""
 
 
 class Estimator:
@@ -60,6 +62,7 @@ class Estimator:
         self.stored = predictions_of(state)
         self.accounting = Accounting()
         self._past_sent = False
+        self._shadow = Shadow(wanted.shadow) if wanted.shadow else None
         self.watch = Watch(
             answers=port.answers,
             clock=port.clock,
@@ -92,6 +95,11 @@ class Estimator:
             )
             for job, eta in found.etas.items()
         }
+        runs = likely_runs(seen)
+        shadow = None
+        if self._shadow is not None:
+            shadow, others = self._shadow.step(seen, runs)
+            starts = {job: replace(one, shadow=others.get(job, -1)) for job, one in starts.items()}
         past = None
         if not self._past_sent and self.accounting.sacct:
             past = tuple(past_jobs(self.accounting.sacct, seen.now - DAY))
@@ -101,15 +109,16 @@ class Estimator:
             took=round(time.monotonic() - began, 2),
             starts=starts,
             unknown=found.unknown,
-            runs=likely_runs(seen, found),
+            runs=runs,
             missing=seen.missing,
             past=past,
             scores=scores_of(self.stored),
+            shadow=shadow,
             site=seen.site,
         )
 
 
-def likely_runs(seen: Seen, found: Forecast) -> dict[str, int]:
+def likely_runs(seen: Seen) -> dict[str, int]:
     """How long each job will run, from its start: the median of what is known of its kind."""
     present = present_of(seen, predictable(seen)[0])
     shares = Shares(present.observed())

@@ -23,6 +23,8 @@ DAY = 86400
 MOST_PAST = 20_000
 """So many ended jobs are kept."""
 MINUTE = 60
+WHO = ("user", "account")
+"""Groups of a comparison that are not shown where users are hidden."""
 
 Document = dict[str, Any]
 
@@ -160,6 +162,9 @@ class Keeper:
         """How good the estimates were."""
         found = dict(self.estimates.scores) if self.estimates is not None else {}
         shadow = self.estimates.shadow if self.estimates is not None else None
+        if shadow is not None and "users" in self.hidden:
+            groups: Any = shadow.get("groups", ())
+            shadow = {**shadow, "groups": [one for one in groups if one["kind"] not in WHO]}
         return {"format": FORMAT, "version": self.version, **found, "shadow": shadow}
 
     def job(self, job: str, why: str) -> Document | None:
@@ -194,6 +199,7 @@ class Keeper:
             "every": self.every,
             "problem": self.problem,
             "estimated": found.at if found is not None else -1,
+            "policy": str(found.shadow.get("policy", "")) if found and found.shadow else "",
             "hidden": sorted(self.hidden),
             "hidden_why": why if self.hidden else "",
             "unknown": unknown,

@@ -12,8 +12,10 @@ from shadowtime.board.collector import Collector, Wanted
 from shadowtime.board.estimator import Estimator
 from shadowtime.board.page import pages, snapshot
 from shadowtime.board.server import Serving, run_server
+from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm.drive import Where
+from shadowtime.policy import parse_policy
 from shadowtime.private import write_result
 
 
@@ -27,6 +29,7 @@ def run_board(
     hide: tuple[str, ...],
     every: float,
     snapshot: str | None,
+    policy: str | None = None,
     partition: str = "",
     state_file: str | None = None,
     timeout: float = 20.0,
@@ -41,6 +44,8 @@ def run_board(
         raise UsageError(
             "--frame-ancestors: separate sources by blanks, as in 'https://a https://b'"
         )
+    if policy is not None:
+        refuse_on_site(parse_policy(policy))
     wanted = Wanted(
         system=system,
         where=Where(partition=partition, timeout=timeout) if system == "slurm" else None,
@@ -50,6 +55,7 @@ def run_board(
         hide=frozenset(hide) - {"nothing"} if hide else None,
         estimates=not no_estimates,
         state_file=state_file,
+        shadow=policy or "",
     )
     if snapshot is not None:
         write_snapshot(wanted, Path(snapshot))

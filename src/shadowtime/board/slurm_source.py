@@ -23,7 +23,7 @@ from shadowtime.slurmtext.sacct_rows import BETWEEN as IN_SACCT
 from shadowtime.slurmtext.squeue import NONE, QUEUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.runner import Commands
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 AGAIN = 300.0
 """Seconds between two looks at Slurm's configuration."""
+AT_ONCE = 50
+"""So many jobs are named in a command; of more, all are asked for."""
 PRIVATE = {"jobs": frozenset({"names", "users"}), "users": frozenset({"users"})}
 """What is hidden where PrivateData names it."""
 
@@ -61,17 +63,17 @@ class SlurmSource:
         rows, nodes = self.answers.poll()
         now = int(self.clock.now())
         config = self._configuration()
-        new = {row.id for row in rows} - self._names.keys()
-        if new:
-            self._ask_names()
-        self._names = {row.id: self._names.get(row.id, "") for row in rows}
+        listed = {row.id for row in rows}
+        if new := sorted(listed - self._names.keys()):
+            self._ask_names(new)
+        self._names = {job: name for job, name in self._names.items() if job in listed}
         self._rows = rows
         hidden, why = self._private(config)
         return View(
             cluster=config.get("ClusterName", "slurm"),
             system=f"Slurm {config.get('SLURM_VERSION', '')}".strip(),
             now=now,
-            jobs=tuple(job_of(row, self._names[row.id]) for row in rows),
+            jobs=tuple(job_of(row, self._names.get(row.id, "")) for row in rows),
             nodes=tuple(node_of(row) for row in nodes),
             private=hidden,
             private_why=why,
@@ -92,11 +94,16 @@ class SlurmSource:
             self._config = self.clock.steady(), known
         return known
 
-    def _ask_names(self) -> None:
+    def _ask_names(self, jobs: Sequence[str]) -> None:
         """Names are free text: a separator that nobody knows is in the environment."""
         between = f"\x1f{self._secret}"
         run = self.run.knowing(SQUEUE_FORMAT2=f"JobArrayID:{between},Name:{between}")
-        for line in checked(run, QUEUE).split(f"{between}\n"):
+        some = (f"--jobs={','.join(jobs)}",) if len(jobs) <= AT_ONCE else ()
+        try:
+            answer = checked(run, (*QUEUE, *some))
+        except PortError:  # one of them is gone meanwhile
+            answer = checked(run, QUEUE)
+        for line in answer.split(f"{between}\n"):
             job, found, name = line.partition(between)
             if found:
                 self._names[job] = name

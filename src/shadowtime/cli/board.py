@@ -75,6 +75,7 @@ def command() -> None:
 
 @command.command("slurm")
 @serving
+@live.policy_option("none: a policy in shadow mode, compared with what Slurm does")
 @live.partition
 @live.state
 @live.timeout
@@ -86,7 +87,7 @@ def slurm(**given: Any) -> None:
 
     \b
     shadowtime board slurm
-    shadowtime board slurm --partition gpu --state board.json
+    shadowtime board slurm --policy easy
     """
     _run("slurm", **given)
 

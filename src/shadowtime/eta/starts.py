@@ -128,7 +128,7 @@ class _Scene:
         waiting = self.present.waiting
         if not (isinstance(self.machine, Site) and has_factors(self.machine)):
             return [0] * len(waiting)
-        table = _Table()
+        table = Table()
         for one in waiting:
             table.add(one.request, one.user, 0, one.limit, one.limit)
         queue = Queue(table.workload(epoch=self.present.now, on_site=True), self.machine)
@@ -157,7 +157,7 @@ class _Scene:
         self, draw: int, left: Sequence[int], runs: Sequence[int], coming: Sequence[Arrived]
     ) -> Floats:
         present, lead = self.present, self.lead
-        table = _Table()
+        table = Table()
         for one, rest in zip(present.running, left, strict=True):
             most = max(rest, one.limit - (present.now - one.start))
             begun = max(0, lead - max(self.seating, present.now - one.start))
@@ -188,7 +188,7 @@ class _Scene:
         return np.array([max(0, at - lead) if at >= 0 else NEVER_STARTS for at in found], float)
 
 
-class _Table:
+class Table:
     """The jobs of one future, column by column; ids count from 1."""
 
     def __init__(self) -> None:
