@@ -107,7 +107,7 @@ def test_without_a_day_of_history_gaps_are_drawn() -> None:
         return [len(future(past, 10_000, 1000, Shares([]), rng, **given)) for rng in rngs]
 
     # Seen for 500 s: it goes on for another 500 in half of the cases, for 549 of 1000 on average.
-    assert np.mean(counts()) == pytest.approx(55, abs=4) and np.median(counts()) < 65
+    assert np.mean(counts()) == pytest.approx(55, abs=5) and np.median(counts()) < 65
     assert set(counts(until=11_000)) <= {98, 99, 100, 101} and max(counts(until=10_100)) == 10
     assert future(past[:5], 10_000, 1000, Shares([]), np.random.default_rng(1)) == []
 
@@ -118,10 +118,10 @@ def test_how_many_and_which_jobs_come_differs_between_futures() -> None:
     times = np.cumsum(rng.exponential(10, 50)).astype(int).tolist()
     past = [arrived(10_000 - at) for at in reversed(times)]
     made = [
-        len(future(past, 10_000, 5000, Shares([]), np.random.default_rng(k), until=15_000))
+        len(future(past, 10_000, 2000, Shares([]), np.random.default_rng(k), until=12_000))
         for k in range(100)
     ]
-    assert np.std(made) > 2 * math.sqrt(np.mean(made))  # of a known rate it would be the root
+    assert np.std(made) > 1.5 * math.sqrt(np.mean(made))  # of a known rate it would be the root
 
 
 @pytest.mark.parametrize(("common", "low", "high"), [(0.0, 0.0, 0.15), (0.7, 0.4, 0.9)])

@@ -25,6 +25,9 @@ RECENT = 60
 """With less than a day of history: gaps and jobs of the last that many submissions."""
 FEWEST = 10
 """Fewer submissions than this say nothing about those to come."""
+LONGER = 9
+"""Submissions go on for so many times what was seen at most, and are so many times as many: what is
+beyond does not move a range of 80 %."""
 
 
 def future(
@@ -46,7 +49,7 @@ def future(
     than a day of history gaps and jobs are drawn from the last 60 submissions for as long as these
     took, then from all; with fewer than ten submissions none. Nothing is submitted after ``until``;
     where it is not known, what was seen for a time T goes on for another t with the probability
-    T / (T + t).
+    T / (T + t), up to nine times as long and as many.
 
     Examples
     --------
@@ -68,12 +71,15 @@ def future(
     if seen >= DAY:
         made = _from_days(known, now, reach, rng)
     else:
+        longer = float(LONGER)
         if until is None:
-            reach = min(reach, math.ceil(seen * (1 / (1 - float(rng.random())) - 1)))
+            longer = min(LONGER, 1 / (1 - float(rng.random())) - 1)
+            reach = min(reach, math.ceil(longer * seen))
         recent = known[-RECENT:]
         lasted = min(reach, now - recent[0].submit)
         made = _from_gaps(recent, now, now, lasted, rng)
         made += _from_gaps(known, now, now + lasted, reach - lasted, rng)
+        made = made[: math.ceil(longer * len(known))]
     users = [one.user for one in made]
     numbers = uniforms(users, rng, alike=alike).tolist() if made else []
     return [
@@ -115,12 +121,13 @@ def _from_gaps(
     likely_job = np.cumsum(rng.dirichlet(np.ones(len(known))))
     made: list[Arrived] = []
     at = float(since)
-    while True:
+    while len(made) < LONGER * len(known):
         gap, job = (
             np.searchsorted(likely_gap, rng.random()),
             np.searchsorted(likely_job, rng.random()),
         )
         at += float(gaps[min(int(gap), len(gaps) - 1)])
         if at > since + reach:
-            return made
+            break
         made.append(replace(known[min(int(job), len(known) - 1)], submit=int(at), run=NEVER))
+    return made

@@ -13,6 +13,7 @@ from shadowtime.errors import UsageError
 from shadowtime.eta.asking import ask_start, parse_request
 from shadowtime.eta.ranges import Corrections
 from shadowtime.eta.starts import How
+from shadowtime.live.eta import Eta
 from shadowtime.live.predictions import instants, read_predictions
 from shadowtime.live.slurm import drive, forecast
 from shadowtime.live.slurm.watch import predictions_of, status_beside
@@ -22,7 +23,6 @@ from shadowtime.slurm.policy import SlurmPolicy
 
 if TYPE_CHECKING:
     from shadowtime.eta.asking import Answer
-    from shadowtime.live.eta import Eta
     from shadowtime.live.status import Status
 
 
@@ -75,7 +75,7 @@ def ask(
         raise UsageError(
             f"--request {text}: Slurm's scheduler does not start it on the nodes that can be used"
         )
-    return seen.now, forecast.eta_of(found.estimate, seen.now), found
+    return seen.now, Eta.of(found.estimate, seen.now), found
 
 
 def _seen(port: Any) -> forecast.Seen:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster.site import Site
-    from shadowtime.eta.ranges import Corrections, Estimate
+    from shadowtime.eta.ranges import Corrections
     from shadowtime.live.slurm.answers import Answers
     from shadowtime.slurmtext.show_job import Detail
     from shadowtime.slurmtext.squeue import QueueRow
@@ -243,13 +243,6 @@ def predictable(seen: Seen) -> tuple[list[QueueRow], dict[str, str]]:
     return waiting, unknown
 
 
-def eta_of(one: Estimate, now: int) -> Eta:
-    """An estimate as times of day; an end that is not known lies a year ahead."""
-    latest = one.latest if math.isfinite(one.latest) else LONGEST
-    expected, first, last = (round(now + at) for at in (one.expected, one.earliest, latest))
-    return Eta(expected, first, last, one.within_hour)
-
-
 def forecast(
     seen: Seen, how: How | None = None, *, corrections: Corrections | None = None
 ) -> Forecast:
@@ -264,7 +257,7 @@ def forecast(
     etas = {}
     for one in estimates_of(drawn, corrections):
         if math.isfinite(one.expected):
-            etas[one.job] = eta_of(one, seen.now)
+            etas[one.job] = Eta.of(one, seen.now)
         else:
             unknown[one.job] = "Slurm's scheduler does not start it on the nodes that can be used"
     return Forecast(now=seen.now, etas=etas, unknown=unknown)
