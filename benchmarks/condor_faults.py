@@ -53,6 +53,7 @@ from benchmarks.fault_loop import LoopProcess  # noqa: E402
 
 from condor_pool import CPUS, MEMORY, Pool, running_pool  # noqa: E402
 from shadowtime.errors import UsageError  # noqa: E402
+from shadowtime.live.condor.gate import PLACE  # noqa: E402
 
 if TYPE_CHECKING:
     from benchmarks.fault_kinds import Undo
@@ -104,6 +105,8 @@ class CondorWorld:
     waits: dict[str, float] = field(default_factory=dict)
     free_then: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     """What was free when a job had waited too long."""
+    places: dict[str, str] = field(default_factory=dict)
+    """The nodes of jobs that were released and have not begun."""
     _since: dict[str, float] = field(default_factory=dict)
     _looked: float = field(default_factory=time.monotonic)
 
@@ -149,19 +152,29 @@ class CondorWorld:
 
     def queue(self) -> dict[str, int]:
         """JobStatus of every job in the queue; raises where the schedd does not answer."""
-        wanted = ["ClusterId", "ProcId", "JobStatus"]
+        wanted = ["ClusterId", "ProcId", "JobStatus", PLACE]
         found = self.pool.schedd().query(projection=wanted)
+        self.places = {
+            f"{ad['ClusterId']}.{ad['ProcId']}": str(ad[PLACE]).split("@")[1]
+            for ad in found
+            if int(ad["JobStatus"]) == IDLE and str(ad.get(PLACE, "")).count("@") > 1
+        }
         return {f"{ad['ClusterId']}.{ad['ProcId']}": int(ad["JobStatus"]) for ad in found}
 
     def free(self) -> dict[str, tuple[int, int]]:
-        """Free cpus and MB by node."""
+        """Free cpus and MB by node, without what is released to jobs that HTCondor has to start."""
         import htcondor2
 
         collector = htcondor2.Collector(f"127.0.0.1:{self.pool.port}")
         wanted = ["Name", "Cpus", "Memory", "PartitionableSlot"]
         found = collector.query(htcondor2.AdType.Startd, projection=wanted)
         whole = (ad for ad in found if ad.get("PartitionableSlot"))
-        return {str(ad["Name"]).split("@")[1]: (int(ad["Cpus"]), int(ad["Memory"])) for ad in whole}
+        left = {str(ad["Name"]).split("@")[1]: [int(ad["Cpus"]), int(ad["Memory"])] for ad in whole}
+        for name, node in self.places.items():
+            if name in self.jobs and node in left:
+                left[node][0] -= self.jobs[name].cpus
+                left[node][1] -= self.jobs[name].memory
+        return {node: (cpus, memory) for node, (cpus, memory) in left.items()}
 
     def sample(self) -> None:
         """How long each job has fitted on a node without a break, while no fault is going on."""
@@ -178,6 +191,7 @@ class CondorWorld:
         before, self._since = self._since, {}
         for job in self.jobs.values():
             waiting = waits.get(job.id) in (IDLE, HELD) and not job.odd and not job.held
+            waiting = waiting and job.id not in self.places
             if waiting and any(
                 job.cpus <= cpus and job.memory <= memory and job.only in ("", name)
                 for name, (cpus, memory) in free.items()
@@ -216,8 +230,9 @@ def signalled(
 
         def back() -> None:
             if sign == signal.SIGSTOP:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+                for one in {pid, *world.pool.pids(program)}:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one, signal.SIGCONT)
             else:
                 world.pool.wait(world.pool.is_up, 120, "the pool to be up again")
             world.controller = True

@@ -107,6 +107,16 @@ def test_a_loop_that_acts_waits_for_a_slurmctld_that_is_away() -> None:
     assert (port.scope.partition, clock.slept, len(reported)) == ("batch", [0.5], 1)
 
 
+def test_a_loop_does_not_wait_for_a_configuration() -> None:
+    """Where no configuration can be read, nothing will come back."""
+
+    def answer(argv, *, text=""):
+        return Done(1, "", "error: s_p_parse_file: cannot stat file /x\nfatal: Unable to process")
+
+    with pytest.raises(PortError, match="does SLURM_CONF name"):
+        drive.wait_for_port(drive.Where(), patient=True, tell=print, run=answer, clock=FakeClock())
+
+
 def test_partitions_without_a_default_one_are_a_mistake_in_the_setup() -> None:
     """Waiting would not help: the user must name one."""
     fake = FakeSlurm("", NODES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
@@ -23,10 +24,13 @@ class NotReady(PortError):
 
 
 class Unreachable(PortError):
-    """No slurmctld listens where the configuration says."""
+    """Slurm's commands are configured and fail: slurmctld is away, or they fail now and then."""
 
 
-_NOBODY = "Unable to contact slurm controller"
+_NOT_CONFIGURED = re.compile(
+    r"configuration (source|file)|slurm\.conf|pars(e|ing)|Unknown host", re.I
+)
+"""What Slurm's commands say where waiting does not help."""
 
 
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Scope:
@@ -40,7 +44,8 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Sc
     if config.code != 0:
         output = (config.err or config.out).strip().splitlines() or ["no reason given"]
         reason = output[0].removeprefix("scontrol: ").removeprefix("error: ")
-        raise (Unreachable if _NOBODY in reason else PortError)(
+        lasting = any(_NOT_CONFIGURED.search(line) for line in output)
+        raise (PortError if lasting else Unreachable)(
             f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
             "its configuration?"
         )
