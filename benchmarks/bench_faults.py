@@ -63,8 +63,9 @@ failing or slow (5 to 30 s); nodes drained or taken out of the partition, epilog
 cancelled, time limits, node lists and the limits of partitions and QOS changed; jobs that fit
 nowhere and jobs with forged records in their texts; a full disk, a broken state file, jumps of the
 loop's clock; on HTCondor schedd, collector, negotiator and startds killed or stopped, jobs held,
-removed and changed by their owners. [How it is counted](../guides/live-slurm.md#under-faults). `slurm itself` is a Slurm
-without gate and loop under the same submissions and faults (those of the loop have no effect on
+removed and changed by their owners.
+[How it is counted](../guides/live-slurm.md#under-faults). `slurm itself` is a Slurm without gate
+and loop under the same submissions and faults (those of the loop have no effect on
 it). Written by `scripts/bench faults`, or by `python -m benchmarks.bench_faults build/faults` from
 the results that it keeps, on {when}; on {cores} cores for Slurm's daemons, the jobs and the loops
 of one or two campaigns at a time, and whatever else ran (load averages of 3 to 8, against which the
