@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from live.fakes import FakeClock
 from shadowtime.board.condor_source import CondorSource
 from shadowtime.board.keeper import Keeper
-from shadowtime.board.slurm_source import SlurmSource, job_of
+from shadowtime.board.slurm_source import SlurmSource
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm.drive import Where
 from shadowtime.slurmtext.squeue import COLUMNS
@@ -98,13 +98,13 @@ def test_states_of_jobs() -> None:
         row(1), row(2, State="RUNNING", StartTime="950", NodeList="n1"),
         row(3, State="COMPLETED", StartTime="900", EndTime="960", NodeList="n1"),
         row(4, State="COMPLETING", StartTime="900", NodeList="n1"),
+        row(5, State="CANCELLED", StartTime="950", EndTime="950"),
     ]), clock=FakeClock())  # fmt: skip
     states = {job.id: (job.state, job.start, job.end) for job in source.poll().jobs}
     assert states == {
         "1": ("waiting", -1, -1), "2": ("running", 950, -1), "3": ("ended", 900, 960),
-        "4": ("running", 900, -1),
+        "4": ("running", 900, -1), "5": ("ended", -1, 950),
     }  # fmt: skip
-    assert job_of.__doc__
 
 
 class Pool:

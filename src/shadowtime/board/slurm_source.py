@@ -140,6 +140,9 @@ def job_of(row: QueueRow, name: str) -> Job:
     running = row.state in HOLDS or row.state == "COMPLETING"
     waiting = row.state == "PENDING"
     reason = "" if row.reason in (*NONE, "None") else row.reason
+    hosts = () if waiting else hosts_of(row.nodes)
+    # One that was cancelled while it waited has its end as its start.
+    started = running or (not waiting and bool(hosts))
     return Job(
         id=row.id,
         state="waiting" if waiting else "running" if running else "ended",
@@ -152,12 +155,12 @@ def job_of(row: QueueRow, name: str) -> Job:
         nodes=max(1, row.node_count),
         whole_nodes=row.sharing == "NO",
         submit=row.submit,
-        start=-1 if waiting else row.start,
+        start=row.start if started else -1,
         end=row.end if not waiting and not running else -1,
         limit=row.limit,
         priority=float(row.priority),
         planned=row.start if waiting else -1,
-        hosts=() if waiting else hosts_of(row.nodes),
+        hosts=hosts,
     )
 
 
@@ -210,7 +213,7 @@ def past_jobs(sacct: str, since: int) -> Iterator[Job]:
             cpus=int(cpus) if cpus.isdecimal() and int(cpus) else 1,
             nodes=max(1, len(hosts)),
             submit=_second(cell.get("submit", "")),
-            start=start,
+            start=start if hosts else -1,
             end=end,
             hosts=hosts if start >= 0 else (),
         )
