@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import shadowtime as st
+from shadowtime.api.load import load
 from shadowtime.eta.on_log import predict_log
 from shadowtime.eta.scores import accuracy
 from shadowtime.eta.starts import How
@@ -82,7 +83,7 @@ def score(name: str, given: argparse.Namespace) -> str:
         policy, plans, near = parse_policy("slurm"), own_plans(folder), PASS
     else:
         path = next((SHARED / "traces").glob(f"{name}*.swf*"))
-        jobs, machine = st.api.load.load(str(path), None)
+        jobs, machine = load(str(path), report=print)
         schedule = st.simulate(jobs, machine, "easy").schedule
         jobs = jobs.replace(recorded_start=schedule.start)
         policy, plans, near = parse_policy("easy"), (lambda at: {}), 60

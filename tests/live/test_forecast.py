@@ -226,6 +226,13 @@ def test_the_commands(
     printed = capsys.readouterr().err
     assert "which needs no loop" in printed and "--gres has no effect" in printed
     assert run([*words, "--for", "1s"]) == 0
+    asked = len(slurm.asked)
+    capsys.readouterr()
+    assert run(["eta", "2", *state]) == 0
+    assert "under slurm, as predicted" in capsys.readouterr().out
+    assert not any(argv[0] == "squeue" for argv in slurm.asked[asked:])
+    assert run(["eta", "2", *state, "--policy", "slurm(bf_interval=60)"]) == 0  # not the watched
+    assert "as predicted" not in capsys.readouterr().out
     assert run(["live", "slurm", "accuracy", *state]) == 2  # no job has started yet
     slurm.queue = running_line("2", "n[1-2]", 32, StartTime=2_000_000_000)
     assert run([*words, "--for", "1s"]) == 0

@@ -13,6 +13,7 @@ from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from shadowtime.live.eta import Eta
+    from shadowtime.live.status import Row
 
 
 @click.command("eta")
@@ -29,7 +30,9 @@ def command(job: str | None, request: str | None, as_json: bool, **given: Any) -
 
     If no loop runs, Slurm's own passes are simulated from the live state many times. Run times are
     drawn from what the users' jobs used of their limits before, and jobs like those of the past
-    days are submitted. Beside a loop, its policy continues from the live state.
+    days are submitted. Where `live slurm --policy slurm` watches with the same state file, its
+    last predictions are the answer for five minutes. Beside a loop, its policy continues from the
+    live state.
 
     \b
     shadowtime eta 1234
@@ -46,6 +49,29 @@ def command(job: str | None, request: str | None, as_json: bool, **given: Any) -
 
 
 def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
+    from shadowtime.cli.live.run_slurm_status import last_start
+    from shadowtime.report.numbers import span
+
+    last = last_start(job, **given)
+    if last is not None:
+        now, made, row = last
+        policy, age = "slurm", now - made
+    else:
+        made, row, policy = _predicted(job, **given)
+        now, age = made, 0
+    if as_json:
+        values = {"job": job, "now": now, "expected": row.eta.expected}
+        values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": policy}
+        options.print_json(values | {"within_hour": row.eta.soon, "why": row.why, "age": age})
+        return
+    of_watch = f", as predicted {span(age)} ago" if last is not None else ""
+    print(f"job {job} {_words(row.eta, now)}, under {policy}{of_watch}")
+    if row.why:
+        print(f"it waits because {row.why}")
+
+
+def _predicted(job: str, **given: Any) -> tuple[int, Row, str]:
+    """A job's start from a poll of now, when that was, and under which policy."""
     from shadowtime.cli.live.run_slurm_status import look
 
     found = look(**given)
@@ -57,14 +83,7 @@ def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
             raise UsageError(f"the loop does not start job {job}: {found.ineligible[job]}")
         where = "in the queue" if found.policy == "slurm" else "at the gate"
         raise UsageError(f"no job {job} waits {where}: see `shadowtime live slurm status`")
-    if as_json:
-        values = {"job": job, "now": found.now, "expected": row.eta.expected}
-        values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": found.policy}
-        options.print_json(values | {"within_hour": row.eta.soon, "why": row.why})
-        return
-    print(f"job {job} {_words(row.eta, found.now)}, under {found.policy}")
-    if row.why:
-        print(f"it waits because {row.why}")
+    return found.now, row, found.policy
 
 
 def _show_request(text: str, *, as_json: bool, **given: Any) -> None:

@@ -16,6 +16,7 @@ from shadowtime.eta.starts import How
 from shadowtime.live.eta import Eta
 from shadowtime.live.predictions import instants, read_predictions
 from shadowtime.live.slurm import drive, forecast
+from shadowtime.live.slurm.refreshed import read_start, starts_of
 from shadowtime.live.slurm.watch import predictions_of, status_beside
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
@@ -23,7 +24,7 @@ from shadowtime.slurm.policy import SlurmPolicy
 
 if TYPE_CHECKING:
     from shadowtime.eta.asking import Answer
-    from shadowtime.live.status import Status
+    from shadowtime.live.status import Row, Status
 
 
 def look(
@@ -49,6 +50,18 @@ def look(
     notes = kept.memory.jobs
     port.stopped = lambda job: job in notes and notes[job].kills > 0
     return poll(port, chosen, kept, path, shape=shape)
+
+
+def last_start(
+    job: str, *, policy: str | None, partition: str, state_file: str | None, **given: Any
+) -> tuple[int, int, Row] | None:
+    """What a watch predicted last for a job, when, and the time now; None if that is too old."""
+    port = drive.make_port(drive.Where(partition=partition, timeout=given["timeout"]))
+    path = Path(state_file or drive.default_state_file(port.scope.partition))
+    chosen: Any = parse_policy(policy or StateFile(path, tell=note).load().policy or "slurm")
+    now = int(port.clock.now())
+    found = read_start(starts_of(path), job, now=now, policy=repr(chosen))
+    return found and (now, *found)
 
 
 def ask(

@@ -21,8 +21,9 @@ from shadowtime.live.signals import Interrupted, Signals
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.accounting import Accounting
 from shadowtime.live.slurm.forecast import forecast, look
+from shadowtime.live.slurm.refreshed import starts_of, write_starts
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.live.slurm.why import why_waiting
+from shadowtime.live.slurm.why import Reasons
 from shadowtime.live.status import Row, Status
 from shadowtime.live.store import StateFile
 
@@ -60,7 +61,7 @@ def status_beside(
     seen: Seen, found: Forecast, *, partition: str = "", policy: str = "slurm"
 ) -> Status:
     """The state of a Slurm that schedules by itself; ``partition`` empty: all."""
-    wanted = {*partition.split(",")} - {""}
+    wanted, reasons = {*partition.split(",")} - {""}, Reasons(seen)
     mine = [row for row in seen.rows if not wanted or wanted & {*row.partition.split(",")}]
     rows = [
         Row(
@@ -69,7 +70,7 @@ def status_beside(
             row.cpus,
             max(row.submit, 0),
             found.etas[row.id],
-            why_waiting(row, seen),
+            reasons.of(row),
         )
         for row in mine
         if row.id in found.etas
@@ -225,6 +226,9 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
         )
 
         def after(seen: Seen, found: Forecast) -> None:
+            rows = status_beside(seen, found).waiting
+            with contextlib.suppress(OSError):  # who asks predicts anew
+                write_starts(starts_of(path), found.now, repr(wanted.policy), rows)
             queue = Counter({"predicted": len(found.etas), "not_predicted": len(found.unknown)})
             counting.watched(queue, sum(row.state in HOLDS for row in seen.rows))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.state import HOLDS
@@ -15,7 +16,31 @@ NAMED = 3
 """So many jobs are named."""
 
 
-def why_waiting(row: QueueRow, seen: Seen) -> str:
+class Reasons:
+    """Why jobs wait; what many of them have in common is found once."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self._rivals: dict[str, tuple[list[QueueRow], list[QueueRow]]] = {}
+
+    def rivals(self, partitions: str) -> tuple[list[QueueRow], list[QueueRow]]:
+        """Jobs that share a partition: those that wait, by priority, and those that run, by end."""
+        if partitions not in self._rivals:
+            here = {*partitions.split(",")}
+            near = [one for one in self.seen.rows if here & {*one.partition.split(",")}]
+            waiting = sorted((one for one in near if one.state == "PENDING"), key=_rank)
+            ends = sorted(
+                (one for one in near if one.state in HOLDS), key=lambda one: one.start + one.limit
+            )
+            self._rivals[partitions] = waiting, ends
+        return self._rivals[partitions]
+
+    def of(self, row: QueueRow) -> str:
+        """In words."""
+        return why_waiting(row, self.seen, self)
+
+
+def why_waiting(row: QueueRow, seen: Seen, reasons: Reasons | None = None) -> str:
     """What stands in a job's way: jobs before it, jobs on its nodes, a limit, a reservation.
 
     Rules
@@ -23,18 +48,8 @@ def why_waiting(row: QueueRow, seen: Seen) -> str:
     Slurm's own reason says of what kind it is; the jobs are those of the queue. Only jobs that
     share a partition stand in each other's way.
     """
-    here = {*row.partition.split(",")}
-    rivals = [
-        one
-        for one in seen.rows
-        if one.state == "PENDING" and one.id != row.id and here & {*one.partition.split(",")}
-    ]
-    ahead = sorted(
-        (one for one in rivals if _before(one, row)), key=lambda one: (-one.priority, one.submit)
-    )
-    holding = [
-        one for one in seen.rows if one.state in HOLDS and here & {*one.partition.split(",")}
-    ]
+    rivals, holding = (reasons or Reasons(seen)).rivals(row.partition)
+    ahead = rivals[: bisect_left(rivals, _rank(row), key=_rank)]
     reason = row.reason if row.reason not in NONE else ""
     if reason.startswith(("QOS", "Assoc")):
         return f"a limit keeps it from starting ({reason}): {_held(row, seen)}"
@@ -53,16 +68,15 @@ def why_waiting(row: QueueRow, seen: Seen) -> str:
         )
     if holding:
         cpus = sum(one.cpus for one in holding)
-        ends = sorted(holding, key=lambda one: one.start + one.limit)
         parts.append(
             f"{_count(len(holding), 'job')} {_verb(len(holding), 'holds', 'hold')} {cpus:,} "
-            f"processors of its partition; the next limits end those of {_listed(ends)}"
+            f"processors of its partition; the next limits end those of {_listed(holding)}"
         )
     return "; ".join(parts) or f"nothing that squeue shows{f' but {reason}' if reason else ''}"
 
 
-def _before(one: QueueRow, row: QueueRow) -> bool:
-    return (-one.priority, one.submit) < (-row.priority, row.submit)
+def _rank(row: QueueRow) -> tuple[int, int]:
+    return -row.priority, row.submit
 
 
 def _held(row: QueueRow, seen: Seen) -> str:
