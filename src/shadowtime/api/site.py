@@ -162,7 +162,7 @@ def run_experiment(
         experiment.changes,
         options=experiment.options,
         prices=prices,
-        repeats=experiment.repeats,
+        repeats=experiment.repeats_on(world.jobs),
         by=parse_by(experiment.by) if experiment.by else BY,
         where=Where.parse(experiment.where),
         feedback=experiment.feedback,

@@ -21,6 +21,7 @@ from shadowtime.study.site.deploy import deployment
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.keys import GLOBAL, SCOPES
 from shadowtime.study.site.options import Option, check_prices, parse_prices
+from shadowtime.study.site.stretches import too_short
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import WhatIf, what_if
 from shadowtime.study.site.world import SiteWorld
@@ -476,3 +477,37 @@ def test_prices_are_checked() -> None:
             parse_prices([text])
     with pytest.raises(UsageError, match=r"no partition or feature 'lng'.*long"):
         check_prices(small().site, {"lng": 1.0})
+
+
+def test_a_quick_answer_takes_stretches_of_the_log() -> None:
+    """Three days of low, usual and high load: the effect of the whole log lies in its interval."""
+    rng = np.random.default_rng(5)
+    count = 700
+    submit = np.sort(rng.integers(0, 12 * 86_400, count))
+    jobs = Workload.build(
+        submit=submit, run=rng.integers(200, 5000, count), request=[6000] * count,
+        procs=rng.integers(1, 5, count), user=[0] * count, recorded_start=submit + 60,
+    )  # fmt: skip
+    nodes = tuple(Node(name=f"n{k}", amounts=(4,)) for k in (1, 2))
+    world = SiteWorld(site=Site(nodes=nodes), jobs=jobs, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+    wanted = Experiment(site="x", changes=(Change("add-nodes", "n1=1"),), quick=True)
+    repeats = wanted.repeats_on(jobs)
+    assert str(repeats) == "3 runs on 3 days of low, usual and high load"
+    quick = what_if(world, wanted.changes, repeats=repeats)
+    full = what_if(world, wanted.changes, repeats=Repeats(phases=2))
+    spans = [trial.stretch for trial in quick.baseline]
+    assert len(set(spans)) == 3 and all(one is not None for one in spans)
+    for trial in quick.baseline:
+        assert trial.stretch is not None and len(trial.workload) < count / 4
+        inside = trial.workload.submit[trial.counted]
+        assert trial.stretch.begin <= inside.min() and inside.max() < trial.stretch.end
+    effect, whole = quick.together.whole, full.together.whole
+    assert effect.recorded_s == whole.recorded_s == 60
+    assert effect.difference.low <= whole.difference.mean <= effect.difference.high
+    assert effect.difference.half > whole.difference.half
+    assert not quick.notes
+    waits = [np.full(9, 86_400.0)]
+    assert "run the whole log" in too_short(repeats.stretches, jobs, waits)[0]
+    assert Experiment.parse(tomllib.loads(wanted.to_toml())) == wanted
+    with pytest.raises(UsageError, match="not with --feedback"):
+        what_if(world, wanted.changes, repeats=repeats, feedback=True)

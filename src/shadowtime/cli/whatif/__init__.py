@@ -85,6 +85,12 @@ HOW = options.all_of(
         help="Closed loop: users submit their next jobs a think time after the previous ones "
         "ended.",
     ),
+    click.option(
+        "--quick",
+        is_flag=True,
+        help="A first answer from three weeks (or days) of low, usual and high load, with a larger "
+        "uncertainty; without it the whole log refines it.",
+    ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of the copies."),
     click.option("--tz", metavar="ZONE", help="Time zone of the folder, such as Europe/Zurich."),
 )

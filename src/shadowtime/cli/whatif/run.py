@@ -67,6 +67,7 @@ def run_whatif(
     shake: bool,
     resample: bool,
     feedback: bool,
+    quick: bool,
     seed: int,
     tz: str | None,
     where: str,
@@ -93,6 +94,7 @@ def run_whatif(
         shake=shake,
         resample=resample,
         feedback=feedback,
+        quick=quick,
         seed=seed,
         tz=tz or "",
         where=str(Where.parse(where)),
@@ -134,7 +136,10 @@ def carry_out(
     check_prices(world.site, parse_prices(experiment.prices))
     sets = [one.changes for one in experiment.options] or [experiment.changes]
     arms = 1 + len(sets) + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
-    steps = arms * experiment.phases
+    repeats = experiment.repeats_on(world.jobs)
+    steps = arms * repeats.count
+    if experiment.quick and not repeats.stretches:
+        note("the log is too short to be cut: --quick has no effect")
     policies = [world.policy, *(apply_all(world, chosen).policy for chosen in sets)]
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)

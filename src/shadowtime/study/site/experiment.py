@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError, near
 from shadowtime.study.site.changes import KINDS, Change
 from shadowtime.study.site.options import Option
+from shadowtime.study.site.stretches import stretches_of
 from shadowtime.study.site.trials import PHASES, Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from shadowtime.workload import Workload
 
 HEAD = "# A what-if on a site: shadowtime run THIS_FILE"
 
@@ -48,15 +51,20 @@ class Experiment:
     shake: bool = False
     resample: bool = False
     feedback: bool = False
+    quick: bool = False
+    """Representative stretches of the log instead of all of it."""
     seed: int = 1
     tz: str = ""
     where: str = ""
     by: str = ""
 
-    @property
-    def repeats(self) -> Repeats:
-        """How it is repeated."""
-        return Repeats(phases=self.phases, shake=self.shake, resample=self.resample, seed=self.seed)
+    def repeats_on(self, jobs: Workload) -> Repeats:
+        """How it is repeated on a log."""
+        usual = Repeats(
+            phases=self.phases, shake=self.shake, resample=self.resample, seed=self.seed
+        )
+        found = stretches_of(jobs) if self.quick else ()
+        return replace(usual, stretches=found, phases=len(found)) if found else usual
 
     def to_toml(self, folder: str | os.PathLike[str] | None = None) -> str:
         """The file; paths are written relative to ``folder`` where one is given."""
@@ -110,6 +118,7 @@ _KIND: dict[str, type] = {
     "shake": bool,
     "resample": bool,
     "feedback": bool,
+    "quick": bool,
 }
 _WORD: dict[type, str] = {tuple: "list", int: "whole number", bool: "true or false", str: "text"}
 

@@ -50,7 +50,7 @@ class WhatIfStudy:
         """The same for a world that is read already."""
         given = self.experiment
         return trial_runs(
-            world, given.changes, options=given.options, repeats=given.repeats,
+            world, given.changes, options=given.options, repeats=given.repeats_on(world.jobs),
             feedback=given.feedback, engine=kept(simulate, self.folder),
         ).all  # fmt: skip
 

@@ -42,7 +42,7 @@ class TrialRun:
         made = self.input()
         run = partial(_simulated, self.engine, cast("Cluster", made.site), self.policy)
         if self.sessions is None:
-            return Trial(made.jobs, run(made.jobs))
+            return Trial(made.jobs, run(made.jobs), self.repeats.stretch(self.number))
         return closed_loop(made.jobs, self.sessions, run)
 
     def input(self) -> SiteWorld:
@@ -81,18 +81,20 @@ def trial_runs(
     if options:
         sets = ((), *(one.changes for one in options))
     policies = [apply_all(world, chosen).policy for chosen in sets]
-    if not all(hasattr(policy, "phase") for policy in policies):
+    if not repeats.stretches and not all(hasattr(policy, "phase") for policy in policies):
         # A policy without phases is the same in every run: shaken copies are used instead.
         repeats = replace(repeats, shake=not repeats.resample)
     if repeats.count < 2:
         raise UsageError("one run has no interval: give --phases 2 or more")
     sessions = None
+    loaded = any(one.kind == "load" for chosen in sets for one in chosen)
+    if repeats.stretches and (feedback or repeats.shake or repeats.resample or loaded):
+        raise UsageError(
+            "--quick works on parts of the unmodified log: not with --feedback, --shake, "
+            "--resample or --load"
+        )
     if feedback:
-        if (
-            repeats.shake
-            or repeats.resample
-            or any(one.kind == "load" for chosen in sets for one in chosen)
-        ):
+        if repeats.shake or repeats.resample or loaded:
             raise UsageError(
                 "--feedback works on the unmodified log under slurm: not with --shake, --resample, "
                 "--load or a policy without phases"

@@ -12,6 +12,7 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics.intervals import LEVEL, Interval, quantile
+from shadowtime.study.site.stretches import in_words
 from shadowtime.types import Reason
 from shadowtime.workload.resample import resample_users
 from shadowtime.workload.shake import JITTER, STRETCH, shaken
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
+    from shadowtime.study.site.stretches import Stretch
     from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
 
@@ -57,6 +59,8 @@ class Repeats:
     shake: bool = False
     resample: bool = False
     seed: int = 1
+    stretches: tuple[Stretch, ...] = ()
+    """Parts of the log that are run instead of the whole: run k takes stretch k."""
 
     def __post_init__(self) -> None:
         if self.phases < 1:
@@ -75,6 +79,8 @@ class Repeats:
 
     def copy(self, workload: Workload, number: int, *, shake: bool = False) -> Workload:
         """Copy ``number`` of the log; 0 is the unmodified log."""
+        if self.stretches:
+            return self.stretch(number).of(workload)  # type: ignore[union-attr]
         if number == 0 or not (self.shake or self.resample or shake):
             return workload
         rng = np.random.default_rng([self.seed, number])
@@ -84,6 +90,10 @@ class Repeats:
         jitter = round(min(max(mean / 100, 1.0), JITTER))
         return shaken(workload, seed=rng, jitter=jitter, stretch=STRETCH)
 
+    def stretch(self, number: int) -> Stretch | None:
+        """The part of the log of run ``number``; None: the whole."""
+        return self.stretches[number % len(self.stretches)] if self.stretches else None
+
     def phased(self, policy: Any, number: int) -> Any:
         """The policy of run ``number``: Slurm's passes at the offset of that run."""
         if not hasattr(policy, "phase"):
@@ -91,6 +101,8 @@ class Repeats:
         return replace(policy, phase=number, phases=self.phases)
 
     def __str__(self) -> str:
+        if self.stretches:
+            return f"{self.phases} runs on {in_words(self.stretches)}"
         if self.phases == 1:
             return "one run"
         kind = "on shaken inputs" if self.shake else "on resampled users" if self.resample else ""
@@ -103,11 +115,14 @@ class Trial:
 
     workload: Workload
     schedule: Schedule
+    stretch: Stretch | None = None
+    """The part of the log whose jobs count; None: all."""
 
     @cached_property
     def counted(self) -> AnyArray:
-        """Jobs whose wait counts: started, and not cancelled in the queue."""
-        return (self.schedule.start >= 0) & counted_jobs(self.workload)
+        """Jobs whose wait counts: started, not cancelled in the queue, in the stretch."""
+        found = (self.schedule.start >= 0) & counted_jobs(self.workload)
+        return found if self.stretch is None else found & self.stretch.counts(self.workload)
 
     @cached_property
     def waits(self) -> Floats:

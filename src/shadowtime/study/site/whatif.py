@@ -19,6 +19,7 @@ from shadowtime.study.fan_out import fan_out
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.feedback import throughput
 from shadowtime.study.site.options import offer_of
+from shadowtime.study.site.stretches import too_short
 from shadowtime.study.site.trial_runs import TrialRun, trial_runs
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
@@ -271,6 +272,7 @@ def what_if(
         feedback=feedback,
         trust=None if feedback else _trust(world, baseline[0]),
         notes=(
+            *too_short(runs.repeats.stretches, world.jobs, [trial.waits for trial in baseline]),
             *(
                 note
                 for chosen in ([one.changes for one in options] or [tuple(changes)])
@@ -309,7 +311,7 @@ def _arm(
         raise UsageError(
             f"no job starts both with and without {label}: there is nothing to compare"
         )
-    recorded = _recorded(log, trials[0], by, where)
+    recorded = _recorded(log, trials, by, where)
     groups = []
     for key, found in rows.items():
         jobs, olds, news, runs = zip(*found, strict=True)
@@ -356,7 +358,7 @@ def _same(before: Trial, after: Trial) -> bool:
 
 def _trust(world: SiteWorld, first: Trial) -> Trust | None:
     """The verdict on the baseline's first run, which uses the unmodified log."""
-    log = world.jobs
+    log = world.jobs if first.stretch is None else first.workload
     which = (log.recorded_start != UNKNOWN) & first.counted
     if not bool(which.any()):
         return None
@@ -381,17 +383,21 @@ def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:
 
 
 def _recorded(
-    log: Workload, first: Trial, by: Sequence[str], where: Where | None
+    log: Workload, trials: Sequence[Trial], by: Sequence[str], where: Where | None
 ) -> dict[Key, float]:
     """Recorded mean waits of the groups as they are after the change."""
     place = {job: row for row, job in enumerate(log.job_id.tolist())}
-    rows = np.array([place.get(job, -1) for job in first.workload.job_id.tolist()])
-    known = (rows >= 0) & (log.recorded_start[rows] != UNKNOWN)
-    wait = (log.recorded_start - log.submit)[rows]
-    found = {}
-    only = where.mask(first.workload) if where else None
-    for group in groups_of(first.workload, by, only=only):
-        members = group.members & known
-        if bool(members.any()):
-            found[group.key] = float(wait[members].mean())
-    return found
+    found: dict[Key, list[Floats]] = {}
+    parts = {trial.stretch: trial for trial in reversed(trials)}  # one of each part of the log
+    for trial in parts.values():
+        rows = np.array([place.get(job, -1) for job in trial.workload.job_id.tolist()])
+        known = (rows >= 0) & (log.recorded_start[rows] != UNKNOWN)
+        if trial.stretch is not None:
+            known &= trial.stretch.counts(trial.workload)
+        wait = (log.recorded_start - log.submit)[rows]
+        only = where.mask(trial.workload) if where else None
+        for group in groups_of(trial.workload, by, only=only):
+            members = group.members & known
+            if bool(members.any()):
+                found.setdefault(group.key, []).append(wait[members])
+    return {key: float(np.concatenate(waits).mean()) for key, waits in found.items()}
