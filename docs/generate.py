@@ -177,7 +177,16 @@ def _is_ours(value: object) -> bool:
 
 def benchmarks() -> str:
     """The toctree of the measured pages that exist: scripts/bench writes them one by one."""
-    names = ("index", "first-minutes", "growth", "whatif", "slurm-waits", "live-site", "board", "faults")
+    names = (
+        "index",
+        "first-minutes",
+        "growth",
+        "whatif",
+        "slurm-waits",
+        "live-site",
+        "board",
+        "faults",
+    )
     pages = [name for name in names if (HERE / "benchmarks" / f"{name}.md").exists()]
     lines = "".join(f"benchmarks/{name}\n" for name in pages)
     return f"```{{toctree}}\n:caption: Benchmarks\n:maxdepth: 1\n\n{lines}```\n" if pages else ""

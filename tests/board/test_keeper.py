@@ -6,7 +6,8 @@ import json
 import random
 from dataclasses import replace
 
-from board.worlds import NOW, estimates, nodes, running, view, waiting
+from board.worlds import NOW, Fake, estimates, nodes, running, view, waiting
+from shadowtime.board.collector import Collector, Wanted
 from shadowtime.board.keeper import Keeper
 from shadowtime.board.view import Job
 
@@ -122,6 +123,17 @@ def test_a_poll_that_fails_keeps_what_was_known() -> None:
     assert state["problem"] and state["polled"] == NOW and len(state["jobs"]) == 1
     keeper.poll(view(waiting(1), now=NOW + 60))
     assert keeper.state()["problem"] == ""
+
+
+def test_an_estimator_that_fails_is_told() -> None:
+    collector = Collector(Wanted(system="slurm"), lambda made: None)
+    collector.source = Fake(view(waiting(1)))
+    collector.poll()
+    collector.learn("slurmdbd says no")
+    collector.poll()
+    assert "No new estimates: slurmdbd says no" in collector.keeper.state()["unknown"]
+    collector.learn(estimates(waiting(1)))
+    assert collector.keeper.state()["unknown"] == []
 
 
 def test_hidden_values_are_nowhere() -> None:

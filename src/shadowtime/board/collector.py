@@ -91,7 +91,6 @@ class Collector:
         self.keeper = Keeper(hide=wanted.hide, every=wanted.every, version=int(time.time()))
         self._first = True
         self.source: Source | None = None
-        self.estimating_problem = ""
 
     def poll(self) -> None:
         """One poll, published."""
@@ -107,7 +106,7 @@ class Collector:
         """What the estimator found, or why it found nothing."""
         before = self.keeper.version
         if isinstance(found, str):
-            self.estimating_problem = found
+            self.keeper.not_estimated = found
             return
         changes = self.keeper.learn(found)
         self._publish(changes, before, past=bool(changes.get("past")), scores=True)
@@ -178,6 +177,7 @@ def serve() -> None:
                 collector.learn(content)
             else:
                 print(f"shadowtime: the estimator ended: {content}", file=sys.stderr, flush=True)
+                collector.learn(f"the estimator ended ({content}); it is started again")
                 child, again = None, time.monotonic() + RESTART
 
 

@@ -47,6 +47,8 @@ class Keeper:
         """Since when the past is known."""
         self.polled = -1
         self.problem = ""
+        self.not_estimated = ""
+        """Why there are no new estimates."""
         self.view: View | None = None
         self.estimates: Estimates | None = None
         self.past: dict[str, Document] = {}
@@ -118,7 +120,7 @@ class Keeper:
                 self.began = min(self.began, found.at - DAY) if self.began >= 0 else found.at - DAY
             self._replay([job for job in self._seen.values() if job.state == "running"])
             self._trim()
-        self.estimates = found
+        self.estimates, self.not_estimated = found, ""
         ends = {
             job.id: max(found.at, job.start + found.runs.get(job.id, job.limit))
             for job in self._seen.values()
@@ -189,6 +191,7 @@ class Keeper:
         usable = [one for one in self._nodes.values() if one["usable"]]
         unknown = [*(view.unknown if view is not None else ())]
         unknown += found.missing if found is not None else ()
+        unknown += [f"No new estimates: {self.not_estimated}"] if self.not_estimated else []
         why = view.private_why if view is not None and self.hide is None else ""
         return {
             "format": FORMAT,

@@ -21,7 +21,8 @@ function overlay(world, canvas, names) {
     context.font = `${11 * scale}px ${world.theme.font}`;
     context.textBaseline = 'middle';
     let free = Infinity;
-    for (const [name, row, count] of bands) {
+    for (const [host, row, count] of bands) {
+      const { usable, state } = board.nodes.get(host), name = usable ? host : `${host}: ${state}`;
       const middle = (y(row) + y(row + count)) / 2;
       if (middle < 0 || middle > canvas.height || free - middle < 13 * scale) continue;
       free = middle;
