@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.eta.present import Waiting
-from shadowtime.eta.ranges import estimates_of
-from shadowtime.eta.starts import draw_starts
+from shadowtime.eta.ranges import estimates_of, order_statistic
+from shadowtime.eta.starts import Drawn, draw_starts
 from shadowtime.slurmtext.sbatch import parse_options
 
 if TYPE_CHECKING:
@@ -87,12 +87,14 @@ def ask_start(
     tasks, and each other partition that permits the limit. All are drawn over the same futures, so
     that few draws suffice; what saves less than a fifth of the wait, or a minute, is not mentioned.
     """
-    found = _estimate(present, job, how, corrections)
-    quick = replace(how, draws=TRIALS)
-    plain = _estimate(present, job, quick, None).expected
+    drawn = _drawn(present, job, how)
+    (found,) = estimates_of(drawn, corrections)
+    quick = replace(how, draws=min(TRIALS, how.draws))
+    # The first futures are those of the alternatives.
+    (plain,) = order_statistic(drawn.waits[: quick.draws], 0.5).tolist()
     made = []
     for change, other in _changes(job, present.machine):
-        expected = _estimate(present, other, quick, None).expected
+        (expected,) = order_statistic(_drawn(present, other, quick).waits, 0.5).tolist()
         saved = plain - expected
         if saved >= max(AT_LEAST, EARLIER * plain):
             made.append(Alternative(change=change, expected=expected, saved=saved))
@@ -100,12 +102,11 @@ def ask_start(
     return Answer(estimate=found, alternatives=tuple(made))
 
 
-def _estimate(
-    present: Present, job: Waiting, how: How, corrections: Corrections | None
-) -> Estimate:
+def _drawn(present: Present, job: Waiting, how: How) -> Drawn:
+    """The starts of one more job in drawn futures."""
     waiting = (*(one for one in present.waiting if one.id != job.id), job)
     drawn = draw_starts(replace(present, waiting=waiting), how)
-    return next(one for one in estimates_of(drawn, corrections) if one.job == job.id)
+    return Drawn(jobs=drawn.jobs[-1:], waits=drawn.waits[:, -1:])
 
 
 def _changes(job: Waiting, machine: object) -> list[tuple[str, Waiting]]:
