@@ -179,3 +179,43 @@ def test_an_ordinary_user_is_enough(cluster: SlurmCluster) -> None:
         state = polled(url)
         assert len(state["nodes"]) == 16 and state["polled"] >= int(before)
         assert state["system"].startswith("Slurm ")
+
+
+@pytest.mark.parametrize("version", SLURMS)
+def test_the_past_is_read_from_accounting_and_a_policy_runs_beside(version: str, browser) -> None:
+    """A job that slurmctld has forgotten is there; EASY in shadow mode is compared with Slurm."""
+    root = require_slurm(version)
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-slurm-"))
+    settings = (*SETTINGS, "MinJobAge=2")
+    try:
+        with slurm_cluster(
+            folder, nodes=4, cpus=4, gres=0, settings=settings, root=root, accounting=True
+        ) as cluster:
+            old = cluster.sbatch("-N", "2", "-t", "5", "-J", "forgotten", script="sleep 1")
+            wait_for(lambda: old not in cluster.run("squeue", "-h", "-a", "-t", "all", "-o", "%i"),
+                     "the end of the first job")  # fmt: skip
+            state = ("-nX", "-j", old, "-o", "State")
+            wait_for(lambda: "COMPLETED" in cluster.run("sacct", *state), "its record")
+            with board_of(cluster, "--every", "1", "--policy", "easy") as url:
+                polled(url)
+                go(browser, url)
+                assert until(
+                    browser, f"shadowtime.board.past.get('{old}')?.name === 'forgotten'", LONG
+                )
+                assert browser.run(f"return shadowtime.board.past.get('{old}').rows.length") > 0
+                # the comparison has begun: it has every job from now on
+                end = folder / "end"
+                job = cluster.sbatch("-N", "4", "-t", "9", script=lasting_until(end))
+                found: list[dict] = []
+
+                def compared() -> bool:
+                    found.append(document(url, "scores").get("shadow") or {})
+                    return any(one["jobs"] for one in found[-1].get("groups", ()))
+
+                wait_for(compared, f"a comparison of job {job}", LONG)
+                assert found[-1]["policy"] == "easy" and "problem" not in found[-1]
+                end.touch()
+                browser._call("POST", f"{browser.session}/url", {"url": "about:blank"})
+            browser.errors()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
