@@ -34,7 +34,7 @@ PAGE = (
     "seconds, beside those of `squeue --start` for the same jobs; a start within one pass (3 s; "
     "60 s on logs) of the range counts as inside. Rows marked (few) score fewer than 20 jobs, "
     "which says little; a blank is a recording without samples of squeue. The recordings are "
-    "compressed about 1:100, and those of one folder share "
+    "compressed about 1:100, and several share "
     "their submissions, so that their errors are not independent.",
     "",
     "    .venv/bin/python benchmarks/estimates.py slurm-runs/A KTH-SP2 "
