@@ -12,7 +12,7 @@ from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_condor_port import held, port, pslot
 from shadowtime import live
 from shadowtime.cli import run
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import PortError, ShadowtimeError
 from shadowtime.live.lock import one_loop
 from shadowtime.live.slurm import drive
 from shadowtime.policy import parse_policy
@@ -144,3 +144,32 @@ def test_the_same_function_runs_both_backends(tmp_path: Path) -> None:
     ]
     assert (ended.interrupted, ended.summary) == (False, "done: started 1")
     assert tuple({words[0] for words in fake.asked if words[0] != "edit"}) == ("release",)
+
+
+def test_a_garbled_answer_at_the_start_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that acts waits; a look in shadow mode reports the answer and ends."""
+    from shadowtime.live.slurm import backend
+
+    clock, said, bad = FakeClock(), [], [True, True]
+
+    class Port:
+        pass
+
+    def shape(port: object, policy: object, wanted: object) -> str:
+        if bad:
+            bad.pop()
+            raise PortError("sinfo printed a line that is not a node")
+        return "pool"
+
+    port = Port()
+    port.clock = clock  # type: ignore[attr-defined]
+    monkeypatch.setattr(drive, "wait_for_port", lambda *args, **how: port)
+    monkeypatch.setattr(drive, "choose_shape", shape)
+    monkeypatch.setattr(drive, "target_of", lambda *args, **how: "target")
+    wanted = backend.Wanted(policy=None, operation=None, act=True)  # type: ignore[arg-type]
+    assert backend.connect(wanted, tell=said.append) == (port, "target")
+    assert clock.slept == [1.0, 1.0] and "not a node" in said[0]
+    bad.append(True)
+    looking = backend.Wanted(policy=None, operation=None)  # type: ignore[arg-type]
+    with pytest.raises(PortError):
+        backend.connect(looking)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.errors import UsageError
+from shadowtime.errors import PortError, UsageError
 from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
+from shadowtime.live.log import LogLine
 from shadowtime.live.slurm.gate import LEASE
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ LEASE_OPTION = Option(
     help="With --apply: if the loop gives no sign of life for this time, Slurm schedules the jobs "
     "by itself.  [default: 15m]",
 )
+PAUSE = 1.0
+"""Seconds before an answer that could not be read is asked for again at the start."""
 SHAPE_HELP = (
     "How the policy sees the machine. [default: nodes for policies that share bandwidth; site for "
     "several partitions, mixed or shared nodes, enforced limits; else pool]"
@@ -58,13 +61,23 @@ def connect(
     tell: Callable[[str], None] = lambda line: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[SlurmPort, Target]:
-    """The partitions that the options name; waits for a slurmctld that is starting."""
+    """The partitions that the options name; waits for a slurmctld that is starting.
+
+    A loop that acts asks again where an answer is cut off or garbled as it starts.
+    """
     from shadowtime.live.slurm import drive
 
     patient = wanted.act and not wanted.once
-    port = drive.wait_for_port(where(wanted), patient=patient, tell=tell, stopped=stopped)
-    shape = drive.choose_shape(port, wanted.policy, wanted.shape)
-    return port, drive.target_of(port, wanted.policy, shape, act=wanted.act)
+    while True:
+        port = drive.wait_for_port(where(wanted), patient=patient, tell=tell, stopped=stopped)
+        try:
+            shape = drive.choose_shape(port, wanted.policy, wanted.shape)
+            return port, drive.target_of(port, wanted.policy, shape, act=wanted.act)
+        except PortError as error:
+            if not patient or stopped():
+                raise
+            tell(LogLine(f"asking slurm again: {error}", event="error", why=str(error)))
+            port.clock.sleep(PAUSE)
 
 
 def predict(wanted: Wanted) -> bool:
