@@ -186,6 +186,7 @@ def benchmarks() -> str:
         "live-site",
         "board",
         "faults",
+        "estimates",
     )
     pages = [name for name in names if (HERE / "benchmarks" / f"{name}.md").exists()]
     lines = "".join(f"benchmarks/{name}\n" for name in pages)

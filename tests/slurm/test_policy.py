@@ -230,3 +230,30 @@ def test_slow_nodes_delay_starts() -> None:
     quick = st.simulate(jobs(), SITE, "slurm").schedule.start
     slow = st.simulate(jobs(), SITE, "slurm(latency=20000)").schedule.start
     assert slow[1] >= quick[1] + 19
+
+
+def test_a_partitions_qos_counts_the_jobs_of_that_partition() -> None:
+    """What a user runs elsewhere does not count; two jobs in it, or of that QOS, do."""
+    nodes = tuple(Node(name=name, amounts=(4,)) for name in "abcd")
+    site = Site(
+        nodes=nodes,
+        partitions=(
+            Partition(name="batch", nodes=("a", "b"), default=True),
+            Partition(name="gpu", nodes=("c", "d"), qos="few"),
+        ),
+        qos=(Qos(name="few", limits=Limits(user_resources={"cpus": 4})), Qos(name="normal")),
+        enforce=frozenset({"limits"}),
+        config={"SchedulerParameters": "bf_resolution=1,bf_interval=3"},
+    )
+    work = st.Workload.build(submit=[0, 0, 5, 6], run=[300, 300, 50, 40], procs=[4, 4, 4, 4])
+    asked = [Request(tasks=4, qos="normal", partitions=("batch",))] * 2
+    asked += [Request(tasks=4, qos="normal", partitions=("gpu",))] * 2
+    start = st.simulate(
+        work.replace(requests=Requests.of_jobs(asked)), site, "slurm"
+    ).schedule.start
+    assert start[2] < 30 and 55 <= start[3] < 90
+    asked[0] = Request(tasks=4, qos="few", partitions=("batch",))
+    start = st.simulate(
+        work.replace(requests=Requests.of_jobs(asked)), site, "slurm"
+    ).schedule.start
+    assert start[2] >= 300

@@ -180,7 +180,7 @@ class _Scene:
         policy = self.policy
         if isinstance(policy, SlurmPolicy):
             policy = replace(policy, phase=draw % OFFSETS, phases=OFFSETS)
-            made = policy.simulate(jobs, self.machine)
+            made = policy.simulate(jobs, self.machine, runs=DRAWS)
         else:
             made = simulate(jobs, self.machine, policy)
         start = dict(zip(made.job_id.tolist(), made.start.tolist(), strict=True))

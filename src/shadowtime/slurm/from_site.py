@@ -157,6 +157,7 @@ def accounts_of(site: Site) -> Accounts:
         safe="safe" in site.enforce,
         qos={one.name: one.limits for one in site.qos},
         chains=chains_of(site.associations),
+        part_qos={one.name: one.qos for one in site.partitions if one.qos},
     )
 
 

@@ -33,6 +33,8 @@ class Accounts:
     qos: Mapping[str, Limits] = field(default_factory=dict)
     chains: Mapping[tuple[str, str], tuple[Association, ...]] = field(default_factory=dict)
     """Associations from the user up to the root, by (account, user)."""
+    part_qos: Mapping[str, str] = field(default_factory=dict)
+    """The QOS of partitions that have one."""
     used: dict[tuple[str, str], float] = field(default_factory=dict)
     """("qos", name) and (account, user or "") to cpu seconds."""
     counted_to: int = 0
@@ -54,7 +56,7 @@ class Accounts:
         """Charge an interval of a job's cpus to its QOS, its user and every account above."""
         if not self.bounds_any_minutes:
             return  # nobody asks for it
-        keys = [("qos", job.qos), (job.account, job.user)]
+        keys = [*(("qos", name) for name in self.qos_of(job)), (job.account, job.user)]
         keys += [(link.account, "") for link in self._chain(job) if not link.user]
         for key in keys:
             self.used[key] = self.used.get(key, 0.0) + job.cpus * seconds
@@ -109,13 +111,19 @@ class Accounts:
 
         spec: slurm 6.5.
         """
-        found = [(("qos", job.qos), self.qos[job.qos])] if job.qos in self.qos else []
+        named = (name for name in self.qos_of(job) if name in self.qos)
+        found = [(("qos", name), self.qos[name]) for name in named]
         found += [((link.account, link.user), link.limits) for link in self._chain(job)]
         for key, limits in found:
             minutes = self.used.get(key, 0.0) // 60
             if any(minutes >= bound for bound in limits.group_minutes.values()):
                 return True
         return False
+
+    def qos_of(self, job: Job) -> tuple[str, ...]:
+        """The QOS in which a running job counts: its own and its partition's (spec: slurm 6.3)."""
+        found = (job.qos, self.part_qos.get(job.partition, ""))
+        return tuple(dict.fromkeys(filter(None, found)))
 
     def accruing(self, job: Job) -> tuple[tuple[str, ...], int] | None:
         """Which bound on ageing jobs applies to a job, and its number; None: no bound.
@@ -209,16 +217,15 @@ class Accounts:
         for name, limits in self._sharing(job, section):
             if limits.group_jobs is limits.user_jobs is limits.account_jobs is None:
                 continue
-            first, *rest = _qos_group(name, section)
             for what, bound, group in (
-                ("GrpJobs", limits.group_jobs, (first, *rest)),
-                ("MaxJobsPU", limits.user_jobs, (f"{first} user", *rest, job.user)),
-                ("MaxJobsPA", limits.account_jobs, (f"{first} account", *rest, job.account)),
+                ("GrpJobs", limits.group_jobs, ("qos", name)),
+                ("MaxJobsPU", limits.user_jobs, ("qos user", name, job.user)),
+                ("MaxJobsPA", limits.account_jobs, ("qos account", name, job.account)),
             ):
                 if bound is None or what in seen:
                     continue
                 seen.add(what)
-                if len(every.held(group, self.chains).jobs) >= bound:
+                if len(every.held(group, self).jobs) >= bound:
                     self.blocker = name
                     return reason_of("QOS", what)
         for level, link in enumerate(self._chain(job)):
@@ -234,7 +241,7 @@ class Accounts:
     def _below(self, running: Running, link: Association) -> Held:
         """What counts against an association: jobs of its own or of one below it."""
         group = ("user", link.account, link.user) if link.user else ("account", link.account)
-        return running.held(group, self.chains)
+        return running.held(group, self)
 
     def after(
         self,
@@ -277,23 +284,22 @@ class Accounts:
         """Which bound on resources running jobs and this one would break."""
         hidden: set[tuple[str, str]] = set()
         for name, limits in self._sharing(job, section):
-            first, *rest = _qos_group(name, section)
-            over = self._group(("qos", name), limits, every, (first, *rest), job, asks, hidden)
+            over = self._group(("qos", name), limits, every, ("qos", name), job, asks, hidden)
             if over:
                 self.blocker = name
                 return reason_of("QOS", *over)
             for kind, bounds, group in (
-                ("MaxTRESPU", limits.user_resources, (f"{first} user", *rest, job.user)),
-                ("MaxTRESPA", limits.account_resources, (f"{first} account", *rest, job.account)),
+                ("MaxTRESPU", limits.user_resources, ("qos user", name, job.user)),
+                ("MaxTRESPA", limits.account_resources, ("qos account", name, job.account)),
                 ("MaxTRESPJ", limits.job_resources, ("none",)),
             ):
                 over = self._over(kind, bounds, every, group, asks, hidden)
                 if over:
                     return reason_of("QOS", *over)
         for level, link in enumerate(self._chain(job)):
-            group = ("user", link.account, link.user) if link.user else ("account", link.account)
+            own = ("user", link.account, link.user) if link.user else ("account", link.account)
             limits, key = link.limits, (link.account, link.user)
-            over = self._group(key, limits, every, group, job, asks, hidden)
+            over = self._group(key, limits, every, own, job, asks, hidden)
             if over:
                 return reason_of("Assoc", *over)
             if level == 0:
@@ -328,7 +334,7 @@ class Accounts:
             hidden.add(("GrpTRESRunMins", name))
             own = asks.of(name) * job.limit
             left = 0.0
-            for one in _in_order(running.held(group, self.chains)):
+            for one in _in_order(running.held(group, self)):
                 passed = max(0, self.counted_to - one.start)
                 left += held_by(one).of(name) * max(0, one.limit - passed)
             # What others have left is cut to whole minutes before the job's own are added.
@@ -348,7 +354,7 @@ class Accounts:
         """The kind of limit and the resource that running jobs and this one would break."""
         if not bounds:
             return None
-        held = running.held(group, self.chains)
+        held = running.held(group, self)
         for name, bound in by_slurms_name(bounds).items():
             if (kind, name) in hidden:
                 continue
@@ -356,11 +362,6 @@ class Accounts:
             if _sum(held, name) + asks.of(name) > bound:
                 return kind, name
         return None
-
-
-def _qos_group(name: str, section: Section | None) -> Group:
-    """The running jobs that count against a QOS: against a partition's own, all of them."""
-    return ("all",) if section is not None and name == section.qos else ("qos", name)
 
 
 def _in_order(held: Held) -> list[Job]:

@@ -149,8 +149,8 @@ class SlurmPolicy:
         found = measure(workload, batch_sched_delay=parameters.batch_sched_delay)
         return replace(self, latency=found.milliseconds if found else DEFAULT)
 
-    def simulate(self, workload: Workload, cluster: Cluster | Site) -> Schedule:
-        """One run; jobs that never start have start -1."""
+    def simulate(self, workload: Workload, cluster: Cluster | Site, *, runs: int = 1) -> Schedule:
+        """One run of ``runs`` that the caller makes; jobs that never start have start -1."""
         site = cluster if isinstance(cluster, Site) else site_of(cluster)
         parameters = self.parameters_on(site.config)
         run = run_slurm(
@@ -162,6 +162,7 @@ class SlurmPolicy:
                 latency=self.measured_on(workload, site).latency / 1000,
             ),
             parameters=parameters,
+            runs=runs,
         )
         return self._schedule(workload, site, run)
 

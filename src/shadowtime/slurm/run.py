@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
 
+MANY = 2_000
+"""Jobs over all runs from which on choosing nodes uncompiled (36 ms a job) takes longer than
+compiling it."""
 GROUP_GRAIN = 30
 """Seconds: the will-run test rounds the end of its first group to these (spec: slurm 3.6)."""
 
@@ -33,6 +36,7 @@ def run_slurm(
     parameters: Parameters | None = None,
     shortcuts: bool = True,
     compiled: bool | None = None,
+    runs: int = 1,
 ) -> SlurmRun:
     """One run of a workload under Slurm's own scheduler on a site.
 
@@ -44,17 +48,17 @@ def run_slurm(
     rounded to bf_resolution and to half minutes of the wall clock, known from the log's epoch, not
     to those since the first submission. ``shortcuts`` False runs every pass in full, for tests of
     the shortcuts. ``compiled``: whether compiled code runs the backfill passes where it can; by
-    default it does in long logs, if it can plan most of the queue. The result of a run depends on
-    neither.
+    default it does in long logs, if it can plan most of the queue. ``runs``: how many such runs
+    the caller makes, for many of which compiling the choice of nodes pays too. The result of a run
+    depends on none of these.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
     if ahead:
         workload, requests = _later(workload, requests, ahead)
     fast = pays_to_compile(len(workload)) if compiled is None else compiled
-    loop = Loop(
-        workload, site, requests, phase or Phase(), wish, shortcuts, fast or is_compiled(), ahead
-    )
+    choice = fast or is_compiled() or (compiled is None and runs * len(workload) >= MANY)
+    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, choice, ahead)
     if shortcuts and fast:
         others = 1.0 if compiled else MOST_OTHERS
         loop.state.compiled = CompiledPasses(loop.state, most_others=others)

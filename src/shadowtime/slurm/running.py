@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from shadowtime.cluster.site import Association
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.limits import Accounts
 
 _record = attrgetter("record")
 Group = tuple[str, ...]
@@ -45,13 +45,15 @@ class Held:
             del self.jobs[id(job)]
 
 
-def groups_of(job: Job, chains: Mapping[tuple[str, str], tuple[Association, ...]]) -> list[Group]:
-    """The groups that a running job counts in."""
-    own = chains.get((job.account, job.user), ())
+def groups_of(job: Job, accounts: Accounts) -> list[Group]:
+    """The groups that a running job counts in: of its own QOS and of its partition's, too."""
+    own = accounts.chains.get((job.account, job.user), ())
     above = {link.account for link in own if not link.user}
+    qos = accounts.qos_of(job)
     return [
-        ("all",), ("all user", job.user), ("all account", job.account),
-        ("qos", job.qos), ("qos user", job.qos, job.user), ("qos account", job.qos, job.account),
+        *(("qos", name) for name in qos),
+        *(("qos user", name, job.user) for name in qos),
+        *(("qos account", name, job.account) for name in qos),
         ("user", job.account, job.user),
         *(("account", name) for name in above),
     ]  # fmt: skip
@@ -71,7 +73,7 @@ class Running(list["Job"]):
         """Jobs in the sums: any other length tells of a change that was not noted."""
         self._by_id: dict[int, Job] = {}
         self._groups: dict[int, tuple[Job, list[Group], tuple[int, int, int, int]]] = {}
-        self._chains: Mapping[tuple[str, str], tuple[Association, ...]] = {}
+        self._accounts: Accounts | None = None
         self.answers: dict[Hashable, tuple[list[tuple[Held, int]], tuple[str, str]]] = {}
         """What limits answered by what was asked, with the groups that the answer rests on."""
         self.consulted: list[Held] = []
@@ -106,11 +108,11 @@ class Running(list["Job"]):
             for group in groups:
                 self._sums[group].add(job, held, -1)
 
-    def held(self, group: Group, chains: Mapping[tuple[str, str], tuple[Association, ...]]) -> Held:
+    def held(self, group: Group, accounts: Accounts) -> Held:
         """What the jobs of a group hold."""
         if self._sums is None or self._counted != len(self):
             self._sums, self._groups, self._counted = {}, {}, 0
-            self._chains = chains
+            self._accounts = accounts
             self.answers.clear()
             for job in self:
                 self._count(job)
@@ -137,8 +139,8 @@ class Running(list["Job"]):
         self.answers[question] = [(held, held.changes) for held in self.consulted], answer
 
     def _count(self, job: Job) -> None:
-        assert self._sums is not None
-        groups = groups_of(job, self._chains)
+        assert self._sums is not None and self._accounts is not None
+        groups = groups_of(job, self._accounts)
         held = (
             job.cpus,
             job.nodes.bit_count(),
