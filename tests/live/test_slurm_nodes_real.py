@@ -200,7 +200,7 @@ def test_eta_and_status_on_nodes(
     capsys: pytest.CaptureFixture[str],
     policy: str,
 ) -> None:
-    """What lacks bandwidth, or runs alone, is expected when the job before it may end."""
+    """What lacks bandwidth, or runs alone, is expected by when the job before it must end."""
     first = tasks(queue, 88, 30, 2, "bw=3000")
     second = tasks(queue, 4, 30, 1, "bw=4250")
     for name in ("SLURM_CONF", "PATH"):
@@ -211,5 +211,6 @@ def test_eta_and_status_on_nodes(
     assert [row["job"] for row in status["waiting"]] == [first, second]
     assert run(["eta", second, *more]) == 0
     eta = json.loads(capsys.readouterr().out)
-    assert eta["expected"] - eta["now"] == (120 if policy == "lessc" else 0)
+    wait = eta["expected"] - eta["now"]
+    assert 0 < wait <= 120 if policy == "lessc" else wait == 0
     assert eta["earliest"] <= eta["expected"] <= eta["latest"]
