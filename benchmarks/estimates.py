@@ -14,12 +14,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import shadowtime as st
 from shadowtime.api.load import load
+from shadowtime.cluster.site import Node, Site
 from shadowtime.eta.on_log import predict_log
+from shadowtime.eta.present import Present, Running, Waiting
 from shadowtime.eta.scores import accuracy
-from shadowtime.eta.starts import How
+from shadowtime.eta.starts import How, draw_starts
 from shadowtime.policy import parse_policy
+from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,10 +133,48 @@ def put(page: Path, row: str) -> None:
     page.write_text("\n".join(lines), encoding="utf-8")
 
 
+def speed(waiting: int, nodes: int, *, draws: int = 2) -> str:
+    """What a draw costs: every node is taken by running jobs, and so many wait."""
+    rng = np.random.default_rng(1)
+    names = [f"n{k}" for k in range(nodes)]
+    machine = Site(nodes=tuple(Node(name=name, amounts=(32,)) for name in names))
+    now = 1_700_000_000
+    running = tuple(
+        Running(
+            id=f"r{k}", user=f"u{k % 40}", limit=7200, cpus=32, start=now - 600,
+            pieces=(Request(max_nodes=1, tasks=32, wanted=(name,)),),
+        )
+        for k, name in enumerate(names)
+    )  # fmt: skip
+    asked = [Request(tasks=int(n), max_nodes=1) for n in (1, 2, 4, 8, 16, 32)]
+    asked += [Request(nodes=n, max_nodes=n, tasks=32 * n, tasks_per_node=32) for n in (2, 4, 8)]
+    queue = tuple(
+        Waiting(
+            id=f"w{k}", user=f"u{rng.integers(40)}", limit=int(rng.choice([1800, 7200, 28_800])),
+            request=asked[rng.integers(len(asked))],
+        )
+        for k in range(waiting)
+    )  # fmt: skip
+    at = Present(now=now, machine=machine, running=running, waiting=queue)
+    small = Present(now=now, machine=machine, running=running[:1], waiting=queue[:60])
+    draw_starts(small, How(draws=1, submissions=False))  # compiles
+    begun = time.process_time()
+    found = draw_starts(at, How(draws=draws, submissions=False))
+    each = (time.process_time() - begun) / draws
+    return (
+        f"{waiting:,} waiting on {nodes:,} nodes: {each:.2f} s of CPU a draw, "
+        f"{30 * each:.0f} s for 30; median start in {np.median(found.waits) / 3600:.1f} h"
+    )
+
+
 def main() -> None:
     """Score the named recordings and logs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument(
+        "--speed", nargs=2, type=int, metavar=("WAITING", "NODES"),
+        help="CPU time of one draw without submissions, for so many waiting jobs and nodes",
+    )  # fmt: skip
     parser.add_argument("--draws", type=int, default=19)
     parser.add_argument("--instants", type=int, default=12)
     parser.add_argument("--no-submissions", action="store_true")
@@ -139,6 +182,9 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the rows into a page")
     given = parser.parse_args()
+    if given.speed:
+        print(speed(*given.speed))
+        return
     print("\n".join(HEAD))
     for name in given.names:
         row = score(name, given)

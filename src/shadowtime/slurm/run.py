@@ -56,7 +56,7 @@ def run_slurm(
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
     if ahead:
         workload, requests = _later(workload, requests, ahead)
-    fast = pays_to_compile(len(workload)) if compiled is None else compiled
+    fast = pays_to_compile(runs * len(workload)) if compiled is None else compiled
     choice = fast or is_compiled() or (compiled is None and runs * len(workload) >= MANY)
     loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, choice, ahead)
     if shortcuts and fast:
