@@ -17,7 +17,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
 from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
-from shadowtime.cli.whatif.beside import beside, unaffected
+from shadowtime.cli.whatif.beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import parse_by
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from shadowtime.metrics.intervals import Interval
     from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 
-STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
 WIDE = 140
 """Columns of a terminal that has room for ranges; the JSON object always has them."""
 NAMED = 6
