@@ -157,12 +157,15 @@ def run_experiment(
     world = world or world_of(experiment, report=report)
     prices = parse_prices(experiment.prices)
     check_prices(world.site, prices)
+    repeats = experiment.repeats_on(world.jobs)
+    if experiment.quick and not repeats.stretches:
+        report("the log is too short to be cut: --quick has no effect")
     found = what_if(
         world,
         experiment.changes,
         options=experiment.options,
         prices=prices,
-        repeats=experiment.repeats_on(world.jobs),
+        repeats=repeats,
         by=parse_by(experiment.by) if experiment.by else BY,
         where=Where.parse(experiment.where),
         feedback=experiment.feedback,

@@ -159,7 +159,7 @@ def serve() -> None:
     while True:
         began = time.monotonic()
         try:
-            maker = maker or Estimator(wanted, tell=lambda line: None)
+            maker = maker or Estimator(wanted, tell=lambda line: tasks.answer(str(line)))
             tasks.answer(maker.step())
         except ShadowtimeError as error:
             tasks.answer(str(error))

@@ -287,18 +287,7 @@ class Keeper:
         pieces = self._lanes.pieces(job.id) if job.state == "running" else ()
         if job.state == "waiting":
             pieces = self._predicted.get(job.id, ())
-        return {
-            "id": job.id,
-            "state": job.state,
-            "name": job.name,
-            "user": job.user,
-            "account": job.account,
-            "partition": job.partition,
-            "reason": job.reason,
-            "cpus": job.cpus,
-            "nodes": job.nodes,
-            "submit": job.submit,
-            "start": job.start,
+        return _facts(job, pieces) | {
             "limit": job.limit,
             "rank": self._ranks.get(job.id, -1.0) if job.state == "waiting" else -1.0,
             "planned": job.planned // MINUTE * MINUTE if job.planned > 0 else -1,
@@ -311,15 +300,18 @@ class Keeper:
             if job.state == "waiting"
             else "",
             "until": self._until.get(job.id, -1),
-            "hosts": list(job.hosts),
-            "rows": [list(one) for one in pieces],
         }
 
 
 def _ended(job: Job, pieces: Pieces) -> Document:
+    return _facts(job, pieces) | {"state": "ended", "end": job.end}
+
+
+def _facts(job: Job, pieces: Pieces) -> Document:
+    """What a row has of every job, whatever its state."""
     return {
         "id": job.id,
-        "state": "ended",
+        "state": job.state,
         "name": job.name,
         "user": job.user,
         "account": job.account,
@@ -329,7 +321,6 @@ def _ended(job: Job, pieces: Pieces) -> Document:
         "nodes": job.nodes,
         "submit": job.submit,
         "start": job.start,
-        "end": job.end,
         "hosts": list(job.hosts),
         "rows": [list(one) for one in pieces],
     }

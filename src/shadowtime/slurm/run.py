@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from shadowtime.workload.request import Requests
 
 MANY = 2_000
-"""Jobs over all runs from which on choosing nodes uncompiled (36 ms a job) takes longer than
-compiling it."""
+"""Jobs over all runs from which on choosing nodes uncompiled takes longer than compiling it."""
 GROUP_GRAIN = 30
 """Seconds: the will-run test rounds the end of its first group to these (spec: slurm 3.6)."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import SlurmState
 
 SAME_NAME = {"cpus": "cpu", "memory": "mem", "nodes": "node", "gpu": "gres/gpu"}
+"""Slurm's names of resources that a site names differently."""
 
 
 def by_slurms_name(amounts: Mapping[str, int]) -> dict[str, int]:

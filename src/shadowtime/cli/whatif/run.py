@@ -124,8 +124,6 @@ def carry_out(
     placing = Placing(place=place, submission=submission, workers=workers)
     if not experiment.changes and not experiment.options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
-    if experiment.prices and not experiment.options:
-        raise UsageError("--price compares the cost of options: give --option too")
     placing.check(resume)
     check_outputs(folder=folder, report=report, kept=resume)
     if save:
@@ -135,10 +133,7 @@ def carry_out(
     check_prices(world.site, parse_prices(experiment.prices))
     sets = [one.changes for one in experiment.options] or [experiment.changes]
     arms = 1 + len(sets) + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
-    repeats = experiment.repeats_on(world.jobs)
-    steps = arms * repeats.count
-    if experiment.quick and not repeats.stretches:
-        note("the log is too short to be cut: --quick has no effect")
+    steps = arms * experiment.repeats_on(world.jobs).count
     policies = [world.policy, *(apply_all(world, chosen).policy for chosen in sets)]
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.amounts import COUNTED
+from shadowtime.slurm.tally import SAME_NAME
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.site import keys
 from shadowtime.study.site.changes import Change, add_nodes, apply_all, like_kind
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Limits, Site
     from shadowtime.study.site.world import SiteWorld
-
-NAMES = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
-"""Slurm's names of resources that the site names differently."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +248,6 @@ def _bound(limits: Limits, field: str, value: str) -> str:
     if not isinstance(found, dict):
         return "-1" if found is None else str(found if "wall" not in field else -(-found // 60))
     named = [part.partition("=")[0].strip() for part in value.split(",") if part.strip()]
-    now = {NAMES.get(name, f"gres/{name}"): amount for name, amount in found.items()}
+    now = {SAME_NAME.get(name, f"gres/{name}"): amount for name, amount in found.items()}
     now = {name: (f"{n // 1024}M" if name == "mem" else str(n)) for name, n in now.items()}
     return ",".join(f"{name}={now.get(name, '-1')}" for name in named) or "-1"

@@ -58,6 +58,10 @@ class Experiment:
     where: str = ""
     by: str = ""
 
+    def __post_init__(self) -> None:
+        if self.prices and not self.options:
+            raise UsageError("--price compares the cost of options: give --option too")
+
     def repeats_on(self, jobs: Workload) -> Repeats:
         """How it is repeated on a log."""
         usual = Repeats(
