@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.study.expected_error import within
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
@@ -151,7 +152,7 @@ def replays(folder: Path, repeats: Repeats) -> list[str]:
         rows.append(
             f"| {path.name} | {whole.jobs} | {whole.recorded_s:.0f} | {whole.simulated.mean:.0f} | "
             f"{whole.simulated.low:.0f} to {whole.simulated.high:.0f} | {inside} of "
-            f"{len(found.groups)} | {stated} | {made} | {found.trust.grade} |"
+            f"{len(found.groups)} | {stated} | {made} | {within(found.trust.expected.error)} |"
         )
         missed += [
             f"| {path.name} | {called(row.by, row.name)} | {row.jobs} | "
@@ -166,7 +167,7 @@ def replays(folder: Path, repeats: Repeats) -> list[str]:
         f"{hits} of {total} groups (all, partition, account, QOS, size) lie within their ranges.",
         "",
         "| run | jobs | recorded | simulated | range | groups within | by backfill | simulated "
-        "| trust |",
+        "| expected error |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
         *rows,
         "",

@@ -75,24 +75,18 @@ def claims() -> str:
 
 
 def trust() -> str:
-    """The rules of replay's verdict."""
+    """The causes beside replay's verdict."""
     from shadowtime.study.trust import RULES
 
     def bound(value: float, unit: str) -> str:
         return f"{100 * value:g} %" if unit == "share" else f"{value:g}"
 
     rows = (
-        (
-            f"`{rule.name}`",
-            rule.kind,
-            rule.measures,
-            f"{'from' if rule.higher_is_better else 'up to'} {bound(rule.good, rule.unit)}",
-            f"{'from' if rule.higher_is_better else 'up to'} {bound(rule.fair, rule.unit)}",
-            rule.reason,
-        )
+        (f"`{rule.name}`", rule.measures, bound(rule.bound, rule.unit),
+         "yes" if rule.adds else "", rule.reason)
         for rule in RULES
-    )
-    return table(("rule", "kind", "measures", "good", "fair", "where not"), rows)
+    )  # fmt: skip
+    return table(("cause", "measures", "nothing to mention up to", "adds", "else"), rows)
 
 
 def limits() -> str:
@@ -182,6 +176,7 @@ def benchmarks() -> str:
         "first-minutes",
         "growth",
         "whatif",
+        "expected-error",
         "slurm-waits",
         "live-site",
         "board",

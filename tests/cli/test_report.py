@@ -22,7 +22,8 @@ from shadowtime.report.payers import with_classes
 from shadowtime.result.pages import write_results
 from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, versions, write_folder
-from shadowtime.study.trust import judge
+from shadowtime.study.expected_error import Expected, GroupError
+from shadowtime.study.trust import Trust, findings_of
 from shadowtime.types import NO_LIMIT
 
 EVIL = "<script>alert(document.domain)</script>"
@@ -120,7 +121,9 @@ def test_a_folder_holds_everything_a_report_shows(
     )
     before = report_input(workload=jobs, seeds=(7,), interval_note="of 3", paper=paper)
     runs = tuple(_with_interval(one) for one in before.runs)
-    trust = judge({"wait_correlation": 0.5, "mean_wait_factor": 1.5}, policy="easy")
+    far = GroupError(by="user", name="1", jobs=20, error=0.9)
+    near = Expected(error=0.1, by_group=0.2, beyond=(far,))
+    trust = Trust(near, findings_of({"held": 0.5}), "easy")
     before = before.replace(runs=runs, versions=versions(), trust=trust, replay=True)
     write_folder(as_object(before, Window.all()), before, "out")
     after = read_folder("out").result

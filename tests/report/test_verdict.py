@@ -20,8 +20,9 @@ from shadowtime.report.page.html import render
 from shadowtime.report.page.markup import text as escape
 from shadowtime.report.verdict import judge, verdict_of, winner_payers
 from shadowtime.result.write import as_object
+from shadowtime.study.expected_error import Expected
 from shadowtime.study.losers import class_rows, clear_changes
-from shadowtime.study.trust import judge as trust_judge
+from shadowtime.study.trust import Trust, findings_of
 
 
 def run(name, metrics, **options):
@@ -229,15 +230,16 @@ def test_the_price_of_the_first_policy_is_that_of_the_best_other():
 
 def test_a_replay_is_led_by_its_trust_and_no_policy_wins():
     """Simulated and recorded runs do not compete."""
-    trust = trust_judge({"wait_correlation": 0.1, "no_request": 0.5}, policy="easy")
+    trust = Trust(Expected(error=0.6, by_group=0.6), findings_of({"no_request": 0.5}), "easy")
     report = report_input(60, policies=("fcfs", "easy"), trust=trust, replay=True)
     found = verdict_of(report)
-    assert found.headline == "How far to trust a what-if: poor." and found.winner is None
+    assert found.headline == "How far to trust a what-if: mean waits within 60 %."
+    assert found.winner is None
     page = render(report)
     first = page.index('<p class="verdict poor">')
     assert page.index("<h1>") < first < page.index('class="scores"')
     assert "serves most jobs best" not in page and 'td class="best" data-policy' not in page
-    assert "long waits affect other jobs than in the log" in page
+    assert "backfilling then knows the future" in page
 
 
 def test_reports_are_refused_with_the_reason():

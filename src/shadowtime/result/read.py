@@ -102,6 +102,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
     window = read_window(content)
     workload = _workload(root, content)
     runs = tuple(_run(entry, workload, root) for entry in entries)
+    judged = shown.get("trust") or {}  # of an earlier version: a word
     result = ReportInput(
         title=shown.get("title") or workload.name,
         workload=workload,
@@ -114,7 +115,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         seeds=tuple(shown.get("seeds", ())),
         interval_note=shown.get("interval_note", ""),
         paper=tuple(_paper(item) for item in shown.get("paper", ())),
-        trust=Trust.from_dict(shown["trust"]) if shown.get("trust") else None,
+        trust=Trust.from_dict(judged) if "expected_error" in judged else None,
         replay=bool(shown.get("replay", False)) and len(runs) > 1,
         replayed=dict(shown.get("replayed", {})) if len(runs) > 1 else {},
         effects=dict(shown.get("effects", {})) if len(runs) > 1 else {},

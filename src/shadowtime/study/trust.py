@@ -1,13 +1,10 @@
-"""How far a what-if on a log can be trusted: one table of rules, and the verdict they give.
+"""How far a what-if on a log can be trusted: the expected error of its mean waits, and why.
 
-Every rule measures one aspect of a replay and grades it by two bounds. *Agreement* rules measure
-how close the simulated waits are to the recorded ones, relative to run times. *Cause* rules look
-for what a simulation cannot know: they explain why the two differ, and what to do about it.
-
-The verdict is the worst grade of the agreement rules; a bad cause caps it at fair, because what it
-distorts may only show under another policy. The bounds are calibrated on recorded runs of a real
-Slurm (``benchmarks/trust_calibration.py``, docs/decisions/trust.md). Every sentence about a verdict
-is here, for the terminal and the page alike.
+The verdict is a number: within which error mean waits are expected on a further log of the machine
+(:mod:`shadowtime.study.expected_error`), for all jobs and for most groups, with the groups for
+which it is larger. *Causes* look for what a simulation cannot know: they explain why waits differ,
+and what to do about it; those that are a share of the log which the model lacks add to the error.
+Every sentence about a verdict is here, for the terminal and the page alike.
 """
 
 from __future__ import annotations
@@ -16,216 +13,139 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from shadowtime.study.expected_error import LEVEL, Expected, within
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-Grade = Literal["good", "fair", "poor"]
-GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
 QUESTION = "How far to trust a what-if"
-
-MEANING: Mapping[str, str] = {
-    "good": "Groups of jobs wait as long as they did on the machine: mean waits of a what-if can "
-    "be used directly, single starts cannot.",
-    "fair": "Use a what-if as a direction and to compare policies with each other; "
-    "do not quote its minutes.",
-    "poor": "The machine followed rules that this simulation does not model: a what-if can compare "
-    "policies on this log's jobs, but does not predict this machine's waits.",
-}
+NAMED = 3
+"""Groups that a sentence names."""
+SURE, ROUGH = 0.1, 0.25
+"""Errors up to which a number is shown in green, and up to which its minutes can be quoted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One line of the table. ``good`` and ``fair`` are the bounds of these grades."""
+    """A cause. Up to ``bound`` it is nothing to mention."""
 
     name: str
     topic: str
-    kind: Literal["agreement", "cause"]
     measures: str
-    good: float
-    fair: float
-    higher_is_better: bool = False
-    unit: Literal["share", "factor", ""] = "share"
-    reason: str = ""
-    """What it means if it is not good, and what to do."""
-
-    def grade(self, value: float) -> Grade:
-        """The grade of a value; one that could not be measured counts as good.
-
-        Examples
-        --------
-        >>> [BY_NAME["wait_correlation"].grade(rho) for rho in (0.9, 0.5, 0.1)]
-        ['good', 'fair', 'poor']
-        """
-        if math.isnan(value):
-            return "good"
-        if self.higher_is_better:
-            return "good" if value >= self.good else "fair" if value >= self.fair else "poor"
-        return "good" if value <= self.good else "fair" if value <= self.fair else "poor"
+    bound: float
+    unit: Literal["share", ""] = "share"
+    adds: bool = False
+    """True for a share of the log that the model lacks: it is part of the expected error."""
+    reason: str
+    """What it means, and what to do."""
 
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        name="wait_correlation",
-        topic="which jobs wait",
-        kind="agreement",
-        measures="rank correlation (Spearman) of recorded and simulated waits; waits below a "
-        "twentieth of the mean run time rank as zero",
-        good=0.65,
-        fair=0.4,
-        higher_is_better=True,
-        unit="",
-        reason="long waits affect other jobs than in the log",
-    ),
-    Rule(
-        name="mean_wait_factor",
-        topic="how long",
-        kind="agreement",
-        measures="recorded over simulated mean wait, or the reverse, a tenth of the mean run time "
-        "added to both",
-        good=1.25,
-        fair=2.0,
-        unit="factor",
-        reason="waits are longer or shorter overall than in the log",
-    ),
-    Rule(
-        name="group_wait_error",
-        topic="waits by group",
-        kind="agreement",
-        measures="difference of mean waits over the smaller mean response time, average over "
-        "groups of jobs (size, run time, part of the log, user, group, queue, partition)",
-        good=0.15,
-        fair=0.35,
-        reason="groups of jobs wait longer or shorter than in the log",
-    ),
-    Rule(
-        name="worst_group_error",
-        topic="the worst group",
-        kind="agreement",
-        measures="the same in the group with the largest difference",
-        good=0.5,
-        fair=1.0,
-        reason="some jobs follow rules that the simulation does not model: priorities, "
-        "limits, partitions",
-    ),
-    Rule(
         name="no_start",
         topic="recorded starts",
-        kind="cause",
         measures="jobs without a recorded start",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
+        adds=True,
         reason="they cannot be compared; the verdict is about the others",
     ),
     Rule(
         name="beyond_machine",
         topic="size of the machine",
-        kind="cause",
         measures="recorded processor-time above the size of the machine",
-        good=0.001,
-        fair=0.02,
+        bound=0.001,
         reason="the machine was larger, or jobs shared processors: give --cluster its true "
         "size, or slice the log where it changed",
     ),
     Rule(
         name="machine_changed",
         topic="changes of the machine",
-        kind="cause",
         measures="how much smaller the machine appears in the leanest part of the log than in the "
         "fullest (processors in use while jobs wait)",
-        good=0.1,
-        fair=0.3,
+        bound=0.1,
         reason="processors were added, removed or down during the log: slice it into parts",
     ),
     Rule(
         name="idle_while_waiting",
         topic="hidden rules",
-        kind="cause",
         measures="recorded share of the machine idle while a waiting job would have fitted, minus "
         "the simulated one",
-        good=0.05,
-        fair=0.15,
+        bound=0.05,
         reason="the scheduler delayed jobs for reasons that are not in the log: limits per "
         "user or queue, reservations, kinds of nodes, nodes that were down",
     ),
     Rule(
         name="held",
         topic="holds and dependencies",
-        kind="cause",
         measures="jobs that became eligible later than submitted (by more than a hundredth of the "
         "mean run time), or follow another",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
         reason="dependencies and holds look like waits: let jobs arrive when they became eligible "
         "(--release eligible)",
     ),
     Rule(
         name="no_request",
         topic="requested times",
-        kind="cause",
         measures="jobs without a requested time, for which the run time is used",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
         reason="backfilling then knows the future: model their estimates",
     ),
     Rule(
         name="overrun",
         topic="kept limits",
-        kind="cause",
         measures="jobs that ran longer than they had requested",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
         reason="the request was not a hard limit: choose how to treat them (--overrun)",
     ),
     Rule(
         name="dropped",
         topic="lines dropped",
-        kind="cause",
         measures="lines of the log dropped in cleaning",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
+        adds=True,
         reason="they queued or ran, but are missing in the simulation",
     ),
     Rule(
         name="elsewhere",
         topic="one partition",
-        kind="cause",
         measures="jobs outside the largest partition of the log",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
+        adds=True,
         reason="each partition is a separate machine: replay them one by one",
     ),
     Rule(
         name="not_modelled",
         topic="options not modelled",
-        kind="cause",
         measures="core-hours of jobs submitted with an option that is not modelled",
-        good=0.01,
-        fair=0.1,
+        bound=0.01,
+        adds=True,
         reason="they run as if it were not there: doctor names the options",
     ),
     Rule(
         name="offered_load",
         topic="load",
-        kind="cause",
         measures="offered load",
-        good=0.95,
-        fair=1.3,
+        bound=0.95,
         unit="",
         reason="close to and above 1 a small error grows as long as jobs arrive",
     ),
 )
-"""The rules, agreement first."""
+"""Every cause."""
 
 BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule and what it found."""
+    """A cause and what it measured."""
 
     rule: Rule
     value: float
-    grade: Grade
+
+    @property
+    def wrong(self) -> bool:
+        """True if it is worth mentioning; what could not be measured is not."""
+        return self.value > self.rule.bound
 
     @property
     def shown(self) -> str:
@@ -233,22 +153,18 @@ class Finding:
 
         Examples
         --------
-        >>> Finding(BY_NAME["mean_wait_factor"], 1.5, "fair").shown
-        '1.50 x'
+        >>> Finding(BY_NAME["dropped"], 0.25).shown, Finding(BY_NAME["offered_load"], 1.2).shown
+        ('25.0%', '1.20')
         """
-        if self.rule.unit == "share":
-            return f"{100 * self.value:.1f}%"
-        return f"{self.value:.2f}{' x' if self.rule.unit == 'factor' else ''}"
+        return f"{100 * self.value:.1f}%" if self.rule.unit == "share" else f"{self.value:.2f}"
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""
         return {
             "rule": self.rule.name,
-            "kind": self.rule.kind,
             "measures": self.rule.measures,
             "value": self.value,
-            "grade": self.grade,
-            "reason": "" if self.grade == "good" else self.rule.reason,
+            "reason": self.rule.reason if self.wrong else "",
         }
 
 
@@ -256,8 +172,8 @@ class Finding:
 class Trust:
     """The verdict and everything it rests on; ``policy`` is what was simulated."""
 
-    grade: Grade
-    findings: tuple[Finding, ...]
+    expected: Expected
+    findings: tuple[Finding, ...] = ()
     policy: str = ""
 
     @property
@@ -266,10 +182,32 @@ class Trust:
 
         Examples
         --------
-        >>> judge({"wait_correlation": 0.5}, policy="easy").headline
-        'How far to trust a what-if: fair.'
+        >>> Trust(Expected(error=0.078, by_group=0.2)).headline
+        'How far to trust a what-if: mean waits within 8 % for all jobs, 20 % by group.'
         """
-        return f"{QUESTION}: {self.grade}."
+        whole, groups = within(self.expected.error), within(self.expected.by_group)
+        if whole == groups:
+            return f"{QUESTION}: mean waits within {whole}."
+        return f"{QUESTION}: mean waits within {whole} for all jobs, {groups} by group."
+
+    @property
+    def meaning(self) -> str:
+        """What the number says, and for which groups it does not hold.
+
+        Examples
+        --------
+        >>> Trust(Expected(error=0.4, by_group=0.4)).meaning
+        'So far off are at most 15 of 100 mean waits of a further log. Use a what-if as a \
+direction: do not quote its minutes.'
+        """
+        said = f"So far off are at most {100 - 100 * LEVEL:.0f} of 100 mean waits of a further log."
+        beyond = self.expected.beyond
+        if beyond:
+            more = f" and {len(beyond) - NAMED} more" if len(beyond) > NAMED else ""
+            said += f" Not so close: {', '.join(map(str, beyond[:NAMED]))}{more}."
+        if self.expected.error > ROUGH:
+            said += " Use a what-if as a direction: do not quote its minutes."
+        return said
 
     @property
     def basis_sentence(self) -> str:
@@ -278,26 +216,26 @@ class Trust:
         return f"From the recorded waits{beside}; shadowtime replay gives the reasons."
 
     @property
+    def shade(self) -> Literal["good", "fair", "poor"]:
+        """The colour of the number; no word for people."""
+        return shade(self.expected.error)
+
+    @property
     def nothing_wrong(self) -> str:
-        """The topics of the good findings, as a clause; empty if none is good."""
-        topics = [finding.rule.topic for finding in self.findings if finding.grade == "good"]
+        """The topics of what is as it should be, as a clause; empty if nothing is."""
+        topics = [finding.rule.topic for finding in self.findings if not finding.wrong]
         return f"nothing wrong: {', '.join(topics)}" if topics else ""
 
     @property
-    def meaning(self) -> str:
-        """What the verdict permits."""
-        return MEANING[self.grade]
-
-    @property
     def reasons(self) -> tuple[Finding, ...]:
-        """Why not, the worst first, agreement before causes."""
-        wrong = [finding for finding in self.findings if finding.grade != "good"]
-        return tuple(sorted(wrong, key=lambda f: (f.rule.kind, -GRADES.index(f.grade))))
+        """What limits the trust, that farthest beyond its bound first."""
+        wrong = [finding for finding in self.findings if finding.wrong]
+        return tuple(sorted(wrong, key=lambda one: -one.value / one.rule.bound))
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""
         return {
-            "verdict": self.grade,
+            **self.expected.as_dict(),
             "meaning": self.meaning,
             **({"policy": self.policy} if self.policy else {}),
             "findings": [finding.as_dict() for finding in self.findings],
@@ -305,56 +243,43 @@ class Trust:
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Trust:
-        """The verdict that as_dict() wrote, recomputed with the current rules.
+        """What as_dict() wrote.
 
         Examples
         --------
-        >>> found = judge({"wait_correlation": 0.5}, policy="easy")
+        >>> found = Trust(Expected(error=0.1, by_group=0.2), (Finding(BY_NAME["held"], 0.5),))
         >>> Trust.from_dict(found.as_dict()) == found
         True
         """
         values = {
             item["rule"]: math.nan if item["value"] is None else float(item["value"])
-            for item in stored.get("findings", ())
+            for item in stored["findings"]
         }
-        return judge(values, policy=str(stored.get("policy", "")))
+        return Trust(Expected.from_dict(stored), findings_of(values), str(stored.get("policy", "")))
 
 
-def judge(measured: Mapping[str, float], *, policy: str = "") -> Trust:
-    """The verdict on what was measured; a rule without a number is omitted.
+def findings_of(measured: Mapping[str, float]) -> tuple[Finding, ...]:
+    """The causes that were measured, in their order."""
+    return tuple(Finding(rule, measured[rule.name]) for rule in RULES if rule.name in measured)
+
+
+def unknown_share(measured: Mapping[str, float]) -> float:
+    """The share of the log that the model lacks, as it adds to an expected error.
 
     Examples
     --------
-    >>> judge({"group_wait_error": 0.04, "wait_correlation": 0.9}).grade
-    'good'
-    >>> judge({"group_wait_error": 0.04, "no_request": 0.4}).grade
-    'fair'
-    >>> judge({"group_wait_error": 0.9}).grade
-    'poor'
+    >>> unknown_share({"dropped": 0.3, "not_modelled": 0.4, "offered_load": 1.2})
+    0.5
     """
-    findings = tuple(
-        Finding(rule, measured[rule.name], rule.grade(measured[rule.name]))
-        for rule in RULES
-        if rule.name in measured
-    )
-    agreement = _worst([f.grade for f in findings if f.rule.kind == "agreement"])
-    causes = _worst([f.grade for f in findings if f.rule.kind == "cause"])
-    capped: Grade = "fair" if causes == "poor" and agreement == "good" else agreement
-    return Trust(capped, findings, policy)
+    return math.hypot(*(measured.get(rule.name, 0.0) for rule in RULES if rule.adds))
 
 
-def group_grade(difference: float) -> Grade:
-    """The verdict on one group of jobs: its difference of mean waits over its response time.
-
-    The bounds are those of the worst group, since any group may be it.
+def shade(error: float) -> Literal["good", "fair", "poor"]:
+    """The colour of an error.
 
     Examples
     --------
-    >>> group_grade(-0.1), group_grade(0.7), group_grade(3.0)
+    >>> shade(0.05), shade(0.2), shade(0.9)
     ('good', 'fair', 'poor')
     """
-    return BY_NAME["worst_group_error"].grade(abs(difference))
-
-
-def _worst(grades: Sequence[Grade]) -> Grade:
-    return max(grades, key=GRADES.index, default="good")
+    return "good" if error <= SURE else "fair" if error <= ROUGH else "poor"

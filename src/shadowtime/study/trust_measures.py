@@ -1,4 +1,4 @@
-"""What the rules of trust measure: a recorded and a simulated schedule of the same jobs."""
+"""What the verdict and its causes measure: a recorded and a simulated schedule of the same jobs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from shadowtime.metrics import loss_of_capacity
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.schedule.timeline import instants, totals
-from shadowtime.study.agreement import agreement, judged_groups
-from shadowtime.study.trust import Trust, judge
+from shadowtime.study.expected_error import expected
+from shadowtime.study.trust import Trust, findings_of, unknown_share
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.coverage import core_share
 from shadowtime.workload.scale import offered_load
@@ -49,7 +49,7 @@ def trust_of(
         cluster,
         recorded,
         simulated,
-        simulated.wait,
+        simulated.wait[None, :].astype(float),
         which=which & started(simulated),
         policy=policy,
         window=window,
@@ -67,14 +67,13 @@ def trust_of_waits(
     policy: str,
     window: Window,
 ) -> Trust:
-    """The verdict over simulated waits, which may be means over several runs.
+    """The verdict over simulated waits, a row for each run, nan where a job does not start.
 
     ``which`` are the jobs that are compared; ``simulated`` is one of the runs.
     """
-    measured = agreement(
-        recorded.wait, waits, workload.effective_run, judged_groups(workload), which=which
-    ) | causes(workload, cluster, recorded, simulated, window=window)
-    return judge(measured, policy=policy)
+    measured = causes(workload, cluster, recorded, simulated, window=window)
+    found = expected(workload, recorded.wait, waits, which=which, unknown=unknown_share(measured))
+    return Trust(found, findings_of(measured), policy)
 
 
 def causes(

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from shadowtime.study.ranking import Ranking
     from shadowtime.study.trust import Trust
 
-GRADE_STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
-GRADE_MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
-"""How far to trust a what-if, in colours and marks."""
+SHADE = {"good": "green", "fair": "yellow", "poor": "red"}
+"""The colour of an expected error."""
 DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
 MANY = 3
 """The number of items of a kind that a sentence names."""
@@ -60,9 +59,12 @@ def trust_line(trust: Trust | None) -> Text | None:
     """How far to trust this on the log's own machine; None where it records no starts."""
     if trust is None:
         return None
-    style = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}[trust.grade]
-    text = Text.assemble((trust.headline, style), f" {trust.meaning} ")
-    return text.append(trust.basis_sentence, "dim")
+    return trust_sentences(trust).append(f" {trust.basis_sentence}", "dim")
+
+
+def trust_sentences(trust: Trust) -> Text:
+    """The expected error, and what it says."""
+    return Text.assemble((trust.headline, f"bold {SHADE[trust.shade]}"), f" {trust.meaning}")
 
 
 def unbroken(text: str) -> str:
@@ -172,16 +174,13 @@ def _difference(setting: Setting, policy: str, against: str, metric: str) -> Tex
 
 
 def trust_table(trust: Trust) -> Table:
-    """Every rule that is not good, the worst first, then the good ones in a line."""
+    """Every cause that limits the trust, the worst first, then the others in a line."""
     table = Table(box=None, show_header=False, padding=(0, 1))
-    table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column()
     for finding in trust.reasons:
-        mark, style = GRADE_MARK[finding.grade]
         text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
-        table.add_row(Text(mark, style), Text(finding.shown, style), text)
+        table.add_row(Text(finding.shown, "yellow"), text)
     if trust.nothing_wrong:
-        mark, style = GRADE_MARK["good"]
-        table.add_row(Text(mark, style), "", Text(trust.nothing_wrong, "dim"))
+        table.add_row("", Text(trust.nothing_wrong, "dim"))
     return table

@@ -9,7 +9,7 @@ from rich.text import Text
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import GRADE_MARK, GRADE_STYLE, trust_table
+from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
 from shadowtime.cli.common.outputs import check_outputs, wrote
 from shadowtime.cli.common.progress import working
@@ -28,7 +28,7 @@ from shadowtime.report.terminal import sparkline
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.replay import replay
-from shadowtime.study.trust import group_grade
+from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
@@ -151,7 +151,6 @@ def _show(found: Replay, where: str = "") -> None:
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
         causes = why_never(found.simulated, found.workload, found.cluster, window=found.window)
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
-    verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         head,
         Text(),
@@ -159,7 +158,7 @@ def _show(found: Replay, where: str = "") -> None:
         Text(),
         *_hours(found),
         Text(),
-        verdict.append(f" {found.trust.meaning}\n"),
+        trust_sentences(found.trust).append("\n"),
         trust_table(found.trust),
     )
 
@@ -172,7 +171,7 @@ def _classes(found: Replay) -> Table:
         "simulated",
         "recorded median",
         "simulated",
-        "difference",
+        "off by",
     )
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
@@ -190,8 +189,7 @@ def _classes(found: Replay) -> Table:
 
 
 def _cells(row: WaitRow, label: str) -> list[str | Text]:
-    mark, style = GRADE_MARK[group_grade(row.difference)]
-    difference = Text(f"{percent(row.difference, signed=True)} ").append(mark, style)
+    off = percent(row.difference, signed=True)
     return [
         label,
         number(row.jobs),
@@ -199,7 +197,7 @@ def _cells(row: WaitRow, label: str) -> list[str | Text]:
         span(row.simulated_mean_s),
         span(row.recorded_median_s),
         span(row.simulated_median_s),
-        difference,
+        Text(off, SHADE[shade(abs(row.difference))]),
     ]
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import GRADE_MARK, GRADE_STYLE, trust_table
+from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
 from shadowtime.cli.common.inputs import print_policy_notes
 from shadowtime.cli.common.outputs import wrote
 from shadowtime.cli.common.progress import working
@@ -22,9 +22,10 @@ from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.study.expected_error import within
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import PHASES, Repeats
-from shadowtime.study.trust import group_grade
+from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
 from shadowtime.workload.coverage import not_modelled
 
@@ -139,9 +140,8 @@ def _show(found: SiteReplay) -> None:
             f"{gone.started:.0f} of them start before, for drawn times ({gone.core_share:.1%} of "
             f"the core-hours); to their limits, waits would change by {gone.sensitivity:+.0%}"
         )
-    verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
-        verdict.append(f" {found.trust.meaning}\n"),
+        trust_sentences(found.trust).append("\n"),
         head,
         Text(),
         _groups(found),
@@ -153,7 +153,7 @@ def _show(found: SiteReplay) -> None:
 
 def _groups(found: SiteReplay) -> Table:
     table = numbers_table(
-        "mean waits", "jobs", "recorded", "simulated", "range of one run", "difference"
+        "mean waits", "jobs", "recorded", "simulated", "range of one run", "off by", "within"
     )
     table.columns[0].no_wrap = True
     heading, listed = "", 0
@@ -164,7 +164,6 @@ def _groups(found: SiteReplay) -> Table:
         heading, listed = row.by, listed + 1
         if listed > SHOWN:
             continue
-        mark, style = GRADE_MARK[group_grade(row.difference)]
         label = group_label(row.by, row.name)
         low, high = span(row.simulated.low), span(row.simulated.high)
         outside = Text(f"{low} to {high}", "" if row.within else "yellow")
@@ -174,7 +173,8 @@ def _groups(found: SiteReplay) -> Table:
             span(row.recorded_s),
             span(row.simulated.mean),
             outside,
-            Text(f"{percent(row.difference, signed=True)} ").append(mark, style),
+            percent(row.difference, signed=True),
+            "" if row.error is None else Text(within(row.error), SHADE[shade(row.error)]),
         )
     return table
 

@@ -11,6 +11,7 @@ from shadowtime.api.site import changes_from, read_world, run_experiment, world_
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.findings import trust_sentences
 from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
 from shadowtime.cli.common.placing import Placing
 from shadowtime.cli.common.progress import working
@@ -170,7 +171,7 @@ def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
     effects = found.as_dict()
     groups = effects.pop("groups")
     trust = found.trust
-    verdict = {"verdict": trust.grade, "meaning": trust.meaning} if trust else {}
+    verdict = {**trust.expected.as_dict(), "meaning": trust.meaning} if trust else {}
     about = {"baseline": experiment.baseline, **verdict, **effects}
     return as_object(_as_report(found), Window.all(), groups=groups, whatif=about)
 
@@ -259,7 +260,7 @@ def show_what_if(found: WhatIf) -> None:
         head.append(f"\nchanged: {found.together.label}")
     parts: list[Any] = []
     if found.trust:
-        parts += [Text(f"{found.trust.headline} {found.trust.meaning}\n")]
+        parts += [trust_sentences(found.trust).append("\n")]
     parts += [head, Text()]
     if found.side_by_side:
         show(*parts, *beside(found))

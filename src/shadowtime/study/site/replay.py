@@ -14,8 +14,10 @@ from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import BY, groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
+from shadowtime.study.expected_error import LEAST, expected_error, off_by
 from shadowtime.study.replay import shown_groups
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
+from shadowtime.study.trust import unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.coverage import not_modelled
@@ -47,6 +49,8 @@ class GroupWait:
     run_mean_s: float
     recorded_s: float
     simulated: Interval
+    error: float | None = None
+    """The expected error of the mean wait, as a share of it; None where jobs are too few."""
 
     @property
     def within(self) -> bool:
@@ -55,9 +59,8 @@ class GroupWait:
 
     @property
     def difference(self) -> float:
-        """Simulated minus recorded mean wait, over the smaller mean response time."""
-        response = min(self.recorded_s, self.simulated.mean) + self.run_mean_s
-        return (self.simulated.mean - self.recorded_s) / response if response else 0.0
+        """Simulated minus recorded mean wait, over the recorded one."""
+        return off_by(self.simulated.mean, self.recorded_s, self.run_mean_s)
 
     def as_dict(self) -> dict[str, Any]:
         """A row of ``groups``."""
@@ -69,6 +72,8 @@ class GroupWait:
             "simulated_wait_mean_s": self.simulated.mean,
             "low_s": self.simulated.low,
             "high_s": self.simulated.high,
+            "difference": self.difference,
+            "expected_error": self.error,
         }
 
 
@@ -209,8 +214,7 @@ def replay_site(
     A wait lasts from submission to the (last) start. Jobs cancelled while they waited are in the
     queue until then and are not counted; neither are jobs without a recorded start or, in a run,
     without a simulated one. Ranges: :func:`shadowtime.study.site.trials.predicted`. Single starts
-    are never compared. ``where`` selects the jobs that are compared; all are simulated. The verdict
-    is that of the mean waits per job over the runs.
+    are never compared. ``where`` selects the jobs that are compared; all are simulated.
 
     Examples
     --------
@@ -239,20 +243,30 @@ def replay_site(
             "nothing to compare with: use simulate or compare, or widen the window"
         )
     trials = run_trials(workload, site, policy, repeats, engine=engine, advance=advance)
-    waits = np.stack([_in_order(one, workload) for one in trials])
+    waits = np.stack([one.waits_of(workload) for one in trials])
     waits[:, ~which] = np.nan
     ran = ~np.isnan(waits)
     if not bool(ran.any()):
         raise UsageError(f"{workload.name}: the simulation starts none of its jobs: see doctor")
     recorded = Schedule.recorded(workload)
     run = workload.effective_run
+    first, machine = trials[0].schedule, cast("Cluster", site)
+    compared = which & ran.any(axis=0)
+    trust = trust_of_waits(
+        workload, machine, recorded, first, waits,
+        which=compared, policy=str(getattr(policy, "name", "")), window=scored,
+    )  # fmt: skip
+    unknown = unknown_share({one.rule.name: one.value for one in trust.findings})
     rows = []
     for group in groups_of(workload, by):
-        members = group.members & which & ran.any(axis=0)
+        members = group.members & compared
         if not bool(members.any()):
             continue
         length = float(run[members].mean())
         found = predicted([mean_of(one[members]) for one in waits], length)
+        error = expected_error(
+            recorded.wait[members], waits[:, members], run[members], unknown=unknown
+        )
         assert found is not None
         rows.append(
             GroupWait(
@@ -262,11 +276,10 @@ def replay_site(
                 run_mean_s=length,
                 recorded_s=float(recorded.wait[members].mean()),
                 simulated=found,
+                error=error if int(members.sum()) >= LEAST or group.by == "all" else None,
             )
         )
-    first, machine = trials[0].schedule, cast("Cluster", site)
     mean = np.nan_to_num(np.array([mean_of(column) for column in waits.T]))
-    compared = which & ran.any(axis=0)
     of_all = recorded.wait[compared], mean[compared], run[compared]
     return SiteReplay(
         workload=workload,
@@ -278,10 +291,7 @@ def replay_site(
         groups=tuple(rows),
         whole=wait_row("all", "all jobs", *of_all),
         rows=wait_rows(shown_groups(workload), recorded.wait, mean, run, which=compared),
-        trust=trust_of_waits(
-            workload, machine, recorded, first, mean,
-            which=compared, policy=str(getattr(policy, "name", "")), window=scored,
-        ),
+        trust=trust,
         recorded=recorded,
         trials=tuple(trials),
         recorded_metrics=measure(recorded, workload, machine, window=scored, only=which),
@@ -323,15 +333,6 @@ def _cancelled(
         core_share=float(np.mean([work[rows].sum() for rows in begun]) / max(work.sum(), 1.0)),
         sensitivity=grows,
     )
-
-
-def _in_order(trial: Trial, workload: Workload) -> AnyArray:
-    """The waits of a run in the order of the log: a shaken copy has a different order."""
-    if trial.workload is workload:
-        return trial.waits.copy()
-    place = np.argsort(trial.workload.job_id)
-    found = place[np.searchsorted(trial.workload.job_id[place], workload.job_id)]
-    return trial.waits[found]
 
 
 def _backfilled(

@@ -129,6 +129,15 @@ class Trial:
         """Seconds, nan where a job does not count."""
         return np.where(self.counted, self.schedule.wait, np.nan)
 
+    def waits_of(self, workload: Workload) -> Floats:
+        """The waits in the order of another copy of the same jobs: a shaken one has its own."""
+        mine = self.workload.job_id
+        if np.array_equal(mine, workload.job_id):
+            return self.waits
+        place = np.argsort(mine)
+        found: Floats = self.waits[place[np.searchsorted(mine[place], workload.job_id)]]
+        return found
+
     def backfilled(self, jobs: Ints) -> float:
         """Share of these jobs' starts that backfill made; nan where the policy has none."""
         made = self.schedule.reason[self.counted & np.isin(self.schedule.job_id, jobs)]

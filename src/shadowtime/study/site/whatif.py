@@ -270,7 +270,7 @@ def what_if(
         side_by_side=bool(options),
         offer=offer_of(world.site, baseline, prices or {}) if options else None,
         feedback=feedback,
-        trust=None if feedback else _trust(world, baseline[0]),
+        trust=None if feedback else _trust(world, baseline, runs.repeats),
         notes=(
             *too_short(runs.repeats.stretches, world.jobs, [trial.waits for trial in baseline]),
             *(
@@ -294,7 +294,7 @@ def _arm(
     rows: dict[Key, list[tuple[int, float, float, float]]] = {}
     lost = 0
     for before, after in zip(baseline, trials, strict=True):
-        old = _aligned(before, after.workload, before.waits)
+        old = before.waits_of(after.workload)
         both = ~np.isnan(old) & ~np.isnan(after.waits)
         lost += int((~np.isnan(old) & np.isnan(after.waits)).sum())
         run = after.workload.effective_run
@@ -356,30 +356,23 @@ def _same(before: Trial, after: Trial) -> bool:
     )
 
 
-def _trust(world: SiteWorld, first: Trial) -> Trust | None:
-    """The verdict on the baseline's first run, which uses the unmodified log."""
+def _trust(world: SiteWorld, baseline: Sequence[Trial], repeats: Repeats) -> Trust | None:
+    """The verdict on the baseline: on all runs, or the first where others have other jobs."""
+    first = baseline[0]
     log = world.jobs if first.stretch is None else first.workload
-    which = (log.recorded_start != UNKNOWN) & first.counted
+    same = baseline[:1] if repeats.stretches or repeats.resample else baseline
+    waits = np.stack([trial.waits_of(log) for trial in same])
+    which = (log.recorded_start != UNKNOWN) & ~np.isnan(waits).all(axis=0)
     if not bool(which.any()):
         return None
     return trust_of_waits(
-        log, cast("Cluster", world.site), Schedule.recorded(log), first.schedule,
-        first.schedule.wait, which=which, policy=str(getattr(world.policy, "name", "")),
-        window=Window.all(),
+        log, cast("Cluster", world.site), Schedule.recorded(log), first.schedule, waits,
+        which=which, policy=str(getattr(world.policy, "name", "")), window=Window.all(),
     )  # fmt: skip
 
 
 def _rate(trials: Sequence[Trial], log: Workload) -> float:
     return float(np.mean([throughput(one, int(log.submit[-1])) for one in trials]))
-
-
-def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:
-    """Values of a run's jobs in the order of another workload with the same jobs."""
-    if np.array_equal(trial.workload.job_id, other.job_id):
-        return values
-    place = np.argsort(trial.workload.job_id)
-    found: Floats = values[place[np.searchsorted(trial.workload.job_id[place], other.job_id)]]
-    return found
 
 
 def _recorded(
