@@ -130,9 +130,10 @@ def test_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.CaptureFixture[
     found = json.loads(capsys.readouterr().out)
     assert set(found["groups"][0]) == {
         "by", "name", "jobs", "recorded_wait_mean_s", "simulated_wait_mean_s", "low_s", "high_s",
+        "difference", "expected_error",
     }  # fmt: skip
     assert {one["by"] for one in found["groups"]} == {"all", "partition", "account", "qos", "size"}
-    assert {"verdict", "backfilled", "reasons"} <= set(found["replay"])
+    assert {"expected_error", "groups_beyond", "backfilled", "reasons"} <= set(found["replay"])
     assert set(found["replay"]["reasons"][0]) == {
         "reason",
         "recorded",

@@ -37,7 +37,9 @@ def test_a_replay_of_a_pool_counts_the_jobs_that_where_selects(
     kinds = {row["kind"] for row in part["replay"]["classes"]}
     assert kinds == {"user", "size"} and part["where"] == "user=1"
     [user] = [row for row in part["replay"]["classes"] if row["kind"] == "user"]
-    assert user["jobs"] == 6 and part["replay"]["verdict"] == whole["replay"]["verdict"]
+    assert (
+        user["jobs"] == 6 and part["replay"]["expected_error"] == whole["replay"]["expected_error"]
+    )
     assert run(command) == 0
     text = capsys.readouterr().out
     assert "scored: all jobs, user=1" in text and "by user" in text and "by hour" not in text
