@@ -28,6 +28,15 @@ def test_named_columns_are_read():
     assert clean(raw).extra["bandwidth"].tolist() == [2000, 500]
 
 
+def test_a_column_may_hold_fractions():
+    """One number with a point makes it a column of fractions, which survives writing."""
+    second = LINE.replace("1 0", "2 3", 1)
+    raw = parse_swf(log(f"{LINE} 7 2.5", f"{second} 8 -1", fields="a risk"), name="x")
+    assert raw.extra["a"].dtype.kind == "i" and raw.extra["risk"].tolist() == [2.5, -1.0]
+    again = parse_swf(to_swf(clean(raw)).encode(), name="x")
+    assert again.extra["risk"].tolist() == [2.5, -1.0] and again.extra["a"].tolist() == [7, 8]
+
+
 def test_without_a_name_they_are_ignored_and_counted():
     """As before: the header does not name them."""
     raw = parse_swf(f"; MaxProcs: 8\n{LINE} 2000\n".encode(), name="x")

@@ -11,6 +11,7 @@ run = st.simulate(jobs, "pool:256", st.easy(order=aged_area(weight=3)))
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.policy.backfill import ByKey, ByTest, Selected
@@ -27,18 +28,33 @@ if TYPE_CHECKING:
     from shadowtime.policy.written import Written
 
 SomePart = TypeVar("SomePart", bound="Written")
+Columns = Mapping[str, Any] | None
+"""Predictors by the names of the columns that they fill."""
 
 
-def _decorated(kind: type[SomePart], function: Any, memory: int, by: str) -> Any:
+def _decorated(
+    kind: type[SomePart], function: Any, memory: int, by: str, columns: Columns = None
+) -> Any:
     """The part; or, if options were given first, the decorator that creates it."""
+    predicted = tuple((name, predictor(one)) for name, one in (columns or {}).items())
 
     def make(written: Callable[..., Any]) -> SomePart:
-        return kind(function=written, memory=memory, by=by)
+        return kind(function=written, memory=memory, by=by, columns=predicted)
 
     return make if function is None else make(function)
 
 
-def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def predictor(given: Any) -> Any:
+    """The estimate part that a text such as ``nearest(k=3)`` names; a part is itself."""
+    from shadowtime.policy.grammar import parse_call
+    from shadowtime.policy.values import part_from
+
+    return part_from("estimate", parse_call(given)) if isinstance(given, str) else given
+
+
+def order(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """Which job is next: ``function(now, job, user)`` returns a number, higher first.
 
     Rules
@@ -47,7 +63,9 @@ def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     partition, qos, executable, start, ran, promised and blocked_at; what is unknown is -1.
     ``user`` may be omitted; it is a row of ``memory`` numbers, at most 64, for each user (or
     ``by="account"``, ``by="executable"``), initially 0, into which ``.learn`` writes. Further
-    arguments have a default and are parameters. Ties are broken by (submit, id).
+    arguments have a default and are parameters. Ties are broken by (submit, id). ``job`` also has
+    every further column of the log by its name; ``columns={"safe": "user-quantile(quantile=0.9)"}``
+    lets predictors fill columns of that kind, here ``job.safe`` in seconds.
 
     Examples
     --------
@@ -61,7 +79,7 @@ def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     >>> st.simulate(jobs, "pool:4", st.easy(order=narrow)).schedule.start.tolist()
     [0, 9, 9]
     """
-    return _decorated(Custom, function, memory, by)
+    return _decorated(Custom, function, memory, by, columns)
 
 
 def estimate(
@@ -92,7 +110,9 @@ def estimate(
     return _decorated(Predicted, function, memory, by)
 
 
-def backfill_key(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def backfill_key(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """In which order jobs are tried that may overtake, higher first; ``.where(test)`` adds a test.
 
     Examples
@@ -104,10 +124,12 @@ def backfill_key(function: Any = None, /, *, memory: int = 0, by: str = "user") 
     >>> st.easy(backfill=least_area).parameters["backfill"]
     'least_area'
     """
-    return _decorated(ByKey, function, memory, by)
+    return _decorated(ByKey, function, memory, by, columns)
 
 
-def backfill_test(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def backfill_test(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """Which jobs may overtake: those that delay no reservation and for which this is true.
 
     Examples
@@ -119,10 +141,12 @@ def backfill_test(function: Any = None, /, *, memory: int = 0, by: str = "user")
     >>> print(short(hours=4))
     short(hours=4)
     """
-    return _decorated(ByTest, function, memory, by)
+    return _decorated(ByTest, function, memory, by, columns)
 
 
-def reserve(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def reserve(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """Which blocked jobs get a reservation: called in order, again at every pass.
 
     Examples
@@ -134,10 +158,12 @@ def reserve(function: Any = None, /, *, memory: int = 0, by: str = "user") -> An
     >>> st.easy(reserve=needy(threshold=3)).parameters["reserve"]
     'needy(threshold=3)'
     """
-    return _decorated(Chosen, function, memory, by)
+    return _decorated(Chosen, function, memory, by, columns)
 
 
-def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def plan(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """When the head's reservation begins: ``function(now, job, user, start)`` returns a time.
 
     ``start`` is the earliest possible time; later times let other jobs overtake more freely. The
@@ -152,7 +178,7 @@ def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     >>> st.easy(reserve=late).parameters["reserve"]
     'late'
     """
-    return _decorated(Planned, function, memory, by)
+    return _decorated(Planned, function, memory, by, columns)
 
 
 def victim(
@@ -192,7 +218,9 @@ def victim(
     return make if function is None else make(function)
 
 
-def place(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+def place(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
     """Where a job goes: ``function(now, job, node, user)`` scores a node, higher first.
 
     Rules
@@ -216,7 +244,7 @@ def place(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     >>> list(st.simulate(jobs, site, st.easy(place=fullest_last)).schedule.place)
     ['a:1', 'b:1', 'c:1', 'a:2']
     """
-    return _decorated(Scored, function, memory, by)
+    return _decorated(Scored, function, memory, by, columns)
 
 
 def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str, ...] = ()) -> Any:

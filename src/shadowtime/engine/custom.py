@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.engine.columns import (
+    Column,
+    add_columns,
+    columns_of,
+    columns_read,
+    every_column,
+    predicted,
+    refuse_unknown_fields,
+)
 from shadowtime.engine.digest import is_lasting
 from shadowtime.engine.fillers import compile_uses
 from shadowtime.engine.selecting import Chooser
@@ -35,6 +45,8 @@ class Own(NamedTuple):
     """Of each timer its period, 0, and 1 if it writes into the row of all jobs (slots.py)."""
     chooser: Any = None
     """The function that chooses sets of jobs (selecting.py), if there is one."""
+    columns: tuple[Column, ...] = ()
+    """Further columns of the log, which stand behind the facts of all jobs."""
     offers: Ints | None = None
     """What a place function was asked about last (kernel/site/score.py)."""
 
@@ -49,14 +61,25 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         keys = np.zeros((max(1, len(workload) if workload is not None else 0), 1))
         return Own(given_keys, 1 << ORDER, False, no_facts(), keys)
     uses = uses_of(policy)
+    known = {} if workload is None else columns_of(workload) | predicted(policy, workload)
+    refuse_unknown_fields(uses, known)
+    columns = columns_read([use.function for use in uses], known)
     chooser = None
     if policy.backfill.selects:
-        chooser = Chooser(policy.backfill)  # type: ignore[arg-type]
+        part: Any = policy.backfill
+        functions = [part.function, *(use.function for use in uses)]
+        columns = columns_read(functions, known) if part.compiled else every_column(known)
+        chooser = Chooser(part, columns)
     if not uses:
-        fact = facts_of(workload) if chooser and workload is not None else no_facts()
+        fact = no_facts()
+        if chooser and workload is not None:
+            fact = add_columns(facts_of(workload), columns, known)
         return Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser=chooser)
+    uses = tuple(replace(use, columns=columns) for use in uses)
     whose = tuple(sorted({use.whose for use in uses if use.width and use.whose != ALL}))
-    fact = no_facts() if workload is None else facts_of(workload, whose)
+    fact = no_facts()
+    if workload is not None:
+        fact = add_columns(facts_of(workload, whose), columns, known)
     width = max(use.column + use.width for use in uses)
     rows = int(fact[:, list(whose)].max(initial=0)) + 2  # the last is that of all jobs
     moves = policy.estimate.changes  # it changes while a job waits
@@ -69,4 +92,5 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         memory=np.zeros((rows, max(1, width))),
         timers=tuple((use.every, 0, int(use.whose == ALL)) for use in uses if use.every),
         chooser=chooser,
+        columns=columns,
     )

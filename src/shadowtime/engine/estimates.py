@@ -50,15 +50,21 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
     if isinstance(part, parts.LastTwo):
         return Known(request, LAST_TWO, safe=False)
     if part.from_log:
-        from shadowtime.predict import predictions
-
-        guess = predictions(cast("FromLog", part), workload)
-        unknown = np.isnan(guess)  # no history yet: nothing was clamped
-        clean, count = clamped(np.where(unknown, request, guess), most=request, otherwise=request)
+        clean, count = predicted_seconds(cast("FromLog", part), workload)
         return Known(clean, FIXED, False, count)
     if isinstance(part, parts.Predicted):  # the pass asks for it at submission
         return Known(request, FIXED, safe=False)
     raise PolicyError(f"the engine does not know the estimate part {part}")
+
+
+def predicted_seconds(part: FromLog, workload: Workload) -> tuple[Ints, int]:
+    """What a predictor says of each job, within [1, request], and how many were clamped."""
+    from shadowtime.predict import predictions
+
+    request = np.maximum(workload.request, 1)
+    guess = predictions(part, workload)
+    unknown = np.isnan(guess)  # no history yet: nothing was clamped
+    return clamped(np.where(unknown, request, guess), most=request, otherwise=request)
 
 
 def clamped(guess: Floats, *, most: Ints, otherwise: Ints) -> tuple[Ints, int]:

@@ -12,6 +12,7 @@ import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.columns import record_of
 from shadowtime.engine.events import BROKEN
 from shadowtime.engine.uses import uses_of
 from shadowtime.errors import PolicyError
@@ -24,7 +25,6 @@ from shadowtime.kernel.record import (
     Job,
     Node,
     node_record,
-    record,
 )
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
@@ -77,8 +77,7 @@ def failure_of(
             continue
         if use.takes is TIMER:
             return timer_failure(policy, use, own, job, now)
-        row = plain(record)(now, table, own.fact, job)
-        row = type(row)(*map(int, row))
+        row = record_of(now, table, own.fact, job, own.columns)
         at = -1 if use.whose == ALL else own.fact[job, use.whose]
         user = own.memory[at, use.column : use.column + use.width].copy()
         handed: tuple[Any, ...] = (now, row, user, float(now))

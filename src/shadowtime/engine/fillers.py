@@ -18,6 +18,9 @@ from functools import lru_cache
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shadowtime.engine.columns import record_text, record_with
 from shadowtime.engine.digest import Undigestible, digest_of, names_in
 from shadowtime.engine.failures import compile_failure
 from shadowtime.kernel import library
@@ -78,6 +81,8 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
         "__name__": home.__name__,
         "record": record,
         "node_record": node_record,
+        "Job": record_with(uses[0].columns),
+        "np": np,
     }
     for number, use in enumerate(uses):
         written = plain(use.function)
@@ -144,7 +149,7 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
             f"            at = {at}",
         ]
         if slot < LEARN_TIMER:
-            lines.append("            row = record(now, job, fact, at)")
+            lines += [f"            {line}" for line in record_text(uses[0].columns)]
         for number, use in enumerate(uses):
             if use.slot != slot:
                 continue
@@ -205,7 +210,9 @@ def refuse_uncompilable(use: Use) -> None:
     import numba
     from numba import types
 
-    whole = types.NamedUniTuple(types.int64, len(Job._fields), Job)
+    kind = record_with(use.columns)
+    more = [types.float64 if column.fractions else types.int64 for column in use.columns]
+    whole = types.BaseTuple.from_types([types.int64] * len(Job._fields) + more, kind)
     kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64]
     if use.slot == PLACE:
         node = types.NamedUniTuple(types.int64, len(Node._fields), Node)

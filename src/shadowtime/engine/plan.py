@@ -270,8 +270,11 @@ def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pr
         depth=n,  # room for a plan of every waiting job
         own=own,
     )
-    choice = make_choice(n, len(cluster.resources), made.profile, own.chooser.values)
-    pointer = own.chooser.attach(choice, made.profile)
+    asked = own.chooser
+    choice = make_choice(
+        n, len(cluster.resources), made.profile, asked.values, more=len(asked.columns)
+    )
+    pointer = asked.attach(choice, made.profile)
     return Prepared("select", (made, choice, own.pointer, pointer))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from shadowtime.engine import steps
+from shadowtime.engine.columns import columns_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.moldable import Sizes
@@ -41,7 +42,7 @@ from shadowtime.policy.snapshot import (
     name_of,
 )
 from shadowtime.types import Reason
-from shadowtime.workload.moldable import serial_of
+from shadowtime.workload.moldable import COLUMN, serial_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -118,6 +119,9 @@ def policy_parts(policy: Policy | Any) -> Policy:
 def jobs_of(workload: Workload, state: State) -> Callable[[int], WaitingJob]:
     """The jobs of a log by their row, as a policy sees them."""
     serial = serial_of(workload)
+    columns = {
+        name: values.tolist() for name, values in columns_of(workload).items() if name != COLUMN
+    }
 
     def job(row: int) -> WaitingJob:
         known = state.job[row].tolist()
@@ -129,6 +133,7 @@ def jobs_of(workload: Workload, state: State) -> Callable[[int], WaitingJob]:
             known[f.ESTIMATE],
             int(workload.user[row]),
             serial=float(serial[row]),
+            columns={name: values[row] for name, values in columns.items()},
         )
 
     return job

@@ -12,6 +12,9 @@ import traceback
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shadowtime.engine.columns import Column, queue_with
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
 from shadowtime.engine.fillers import called, twin
@@ -35,8 +38,8 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 class Chooser:
     """A function in its slot for one run: its pointer, and why it failed."""
 
-    def __init__(self, part: Selected) -> None:
-        self.part = part
+    def __init__(self, part: Selected, columns: tuple[Column, ...] = ()) -> None:
+        self.part, self.columns = part, columns
         self.values = tuple(part.settings().values())
         self.error: BaseException | None = None
         self.choice: Choice | None = None
@@ -49,7 +52,7 @@ class Chooser:
         if not compiles():
             return Callback(self.call, 0)
         if self.part.compiled:
-            return compile_select(use_of(self.part))
+            return compile_select(use_of(self.part, self.columns))
         self._callback = CALLBACK(self.call)
         return Callback(
             self._callback, int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
@@ -67,7 +70,13 @@ class Chooser:
     def queue(self, count: int) -> Queue:
         """The first ``count`` jobs of the columns, as views."""
         assert self.choice is not None
-        return Queue._make((*self.choice.column[:, :count], self.choice.need[:count]))
+        own = self.choice.column[:COLUMNS, :count]
+        more = [
+            values[:count].view(np.float64) if column.fractions else values[:count]
+            for column, values in zip(self.columns, self.choice.column[COLUMNS:], strict=True)
+        ]
+        made: Queue = queue_with(self.columns)(*own, self.choice.need[:count], *more)
+        return made
 
     def free(self) -> Free:
         """What is free, as views."""
@@ -122,10 +131,10 @@ class Callback:
         return types.FunctionType(select_signature())
 
 
-def use_of(part: Selected) -> Use:
+def use_of(part: Selected, columns: tuple[Column, ...] = ()) -> Use:
     """The function as digests describe it: other values of its parameters compile nothing."""
     kinds = tuple(type(value).__name__ for value in part.settings().values())
-    return Use(SELECT, part.takes, part.function, 3, kinds)
+    return Use(SELECT, part.takes, part.function, 3, kinds, columns=columns)
 
 
 @lru_cache(maxsize=64)
@@ -160,8 +169,9 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
     name = f"select_{tag}"
     names: dict[str, Any] = {
         "__name__": home.__name__,
-        "Queue": Queue,
+        "Queue": queue_with(use.columns),
         "Free": Free,
+        "np": np,
         "chosen_by": called(twin(plain(use.function), tag)),
         "at": pointer_to("int64"),
         "at_float": pointer_to("float64"),
@@ -191,16 +201,21 @@ def source_of(use: Use, name: str) -> str:
     """The text of the function behind the pointer: arrays from addresses, then the call."""
     columns = ", ".join(f"column[{k}, :count]" for k in range(COLUMNS))
     values = "".join(f", {kind}(values[{k}])" for k, kind in enumerate(use.values))
+    count = COLUMNS + len(use.columns)
+    more = "".join(
+        f", column[{COLUMNS + k}, :count]{'.view(np.float64)' if column.fractions else ''}"
+        for k, column in enumerate(use.columns)
+    )
     return f"""
 def {name}(now, count, address):
     known = carray(at(address), 9)
     values = carray(at_float(known[8]), {max(1, len(use.values))})
-    column = carray(at(known[0]), ({COLUMNS}, known[5]))
+    column = carray(at(known[0]), ({count}, known[5]))
     need = carray(at(known[1]), (known[5], known[6]))
     time = carray(at(known[2]), known[7])
     level = carray(at(known[3]), (known[7], known[6]))
     steps = carray(at(known[4]), 1)
-    queue = Queue({columns}, need[:count])
+    queue = Queue({columns}, need[:count]{more})
     free = Free(time, level, steps)
     try:
         chosen_by(now, queue, free{values})

@@ -31,6 +31,7 @@ from shadowtime.policy.written import ALL, KEYS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.engine.columns import Column
     from shadowtime.policy import Policy
     from shadowtime.policy.functions import Slot
     from shadowtime.policy.written import Written
@@ -67,6 +68,8 @@ class Use:
     whose: int = 0
     every: int = 0
     """Seconds between two calls of a timer."""
+    columns: tuple[Column, ...] = ()
+    """Further columns of the log in the records that it gets."""
 
     @property
     def row(self) -> str:

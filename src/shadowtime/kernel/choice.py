@@ -67,7 +67,7 @@ class Free(NamedTuple):
 class Choice(NamedTuple):
     """The columns, and what the pass keeps beside them."""
 
-    column: Any  # int64[COLUMNS, room]
+    column: Any  # int64[COLUMNS and those of the log, room]
     need: Any  # int64[room, K]
     jobs: Any  # int64[room]: the jobs in order
     due: Any  # int64[room]: by job
@@ -82,10 +82,13 @@ ONCE, STEPPING = 1, 2
 """The loop ends after one pass; or it ends at each pass and goes on with the answer."""
 
 
-def make_choice(n: int, resources: int, profile: Any, values: Any = ()) -> Choice:
-    """Room for a queue of ``n`` jobs; ``profile`` is the pass's own, of one host."""
+def make_choice(n: int, resources: int, profile: Any, values: Any = (), *, more: int = 0) -> Choice:
+    """Room for a queue of ``n`` jobs; ``profile`` is the pass's own, of one host.
+
+    ``more`` columns of the log stand behind those of every queue (engine/columns.py).
+    """
     made = Choice(
-        column=np.zeros((COLUMNS, n + 1), np.int64),
+        column=np.zeros((COLUMNS + more, n + 1), np.int64),
         need=np.zeros((n + 1, resources), np.int64),
         jobs=np.zeros(n + 1, np.int64),
         due=np.full(n + 1, -1, np.int64),

@@ -180,6 +180,26 @@ def handed_to(slot: Slot, function: Callable[..., Any]) -> int:
     return sum(found.default is inspect.Parameter.empty for found in given)
 
 
+def fields_read(of: str, function: Callable[..., Any]) -> dict[str, int]:
+    """The fields of one of its arguments that a function reads, each with its first line.
+
+    Examples
+    --------
+    >>> list(fields_read("job", lambda now, job: job.wait + now * job.procs))
+    ['wait', 'procs']
+    """
+    import dis
+
+    code = plain(function).__code__
+    line, found, before = code.co_firstlineno, {}, False
+    for step in dis.get_instructions(code):
+        line = step.starts_line or line
+        if before and step.opname == "LOAD_ATTR":
+            found.setdefault(str(step.argval), line)
+        before = step.opname.startswith("LOAD_FAST") and step.argval == of
+    return found
+
+
 def line_using(name: str, function: Callable[..., Any]) -> int | None:
     """The first line on which a function uses one of its arguments; None if it never does.
 

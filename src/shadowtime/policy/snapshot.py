@@ -9,8 +9,8 @@ Promise, Wake and Wait in the order in which they take effect.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -69,6 +69,19 @@ class WaitingJob:
     ask: Request | None = None
     serial: float = -1
     """For a moldable job, the share of its work that cannot run in parallel; else -1."""
+    columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Further columns of the log: ``job.deadline`` is ``job.columns["deadline"]``."""
+
+    def __getattr__(self, name: str) -> Any:
+        """A column of the log; called for what is no field of every job."""
+        if not name.startswith("_") and name in self.columns:
+            return self.columns[name]
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.columns]
 
     @property
     def procs(self) -> int:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from dataclasses import Field
 
+    from shadowtime.policy.estimate import Estimate
     from shadowtime.policy.policy import Policy
 
 Moment = Literal["submit", "start", "end", "timer"]
@@ -88,6 +89,8 @@ class Written(Part):
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
     timers: tuple[tuple[int, Callable[..., Any]], ...] = field(default=(), compare=False)
     """Functions that are called at regular intervals."""
+    columns: tuple[tuple[str, Estimate], ...] = ()
+    """Columns that predictors fill for every job before the run, by name."""
     fault: ClassVar[PolicyError | None] = None
     """What is wrong with the definition, where a file defines other parts too."""
 
@@ -139,6 +142,13 @@ class Written(Part):
             raise PolicyError(
                 f"{where(self.function)}: by={self.by!r} must be one of {', '.join(KEYS)}"
             )
+        for name, predictor in self.columns:
+            if not name.isidentifier() or not predictor.from_log:
+                raise PolicyError(
+                    f"{where(self.function)}: columns={{{name!r}: {str(predictor)!r}}} must give a "
+                    "name that can follow a dot, and an estimate that predicts from a log, such "
+                    'as "user-quantile(quantile=0.9)"'
+                )
         used = line_using("user", self.function) if self.memory == 0 else None
         if used is not None:
             raise PolicyError(

@@ -106,12 +106,11 @@ def parse_swf(
     header = tuple(_text(data, int(at)) for at in comments[: found[k.COMMENTS]])
     table, where = table[:, :rows], where[:rows]
     dropped, left_over = int(found[k.BAD_LINES]), int(found[k.EXTRA_COLUMNS])
-    extra: dict[str, Ints] = {}
+    extra: dict[str, AnyArray] = {}
     if names := extra_names(header, path):
-        more, good = read_extra(data, where, names, path=path, drop=bad_lines == "drop")
-        table, where, more = table[:, good], where[good], more[:, good]
+        extra, good = read_extra(data, where, names, path=path, drop=bad_lines == "drop")
+        table, where = table[:, good], where[good]
         dropped += int((~good).sum())
-        extra = dict(zip(names, more, strict=True))
         left_over = 0
     return RawTrace(
         name=name,
@@ -201,9 +200,8 @@ def to_swf(jobs: Workload | RawTrace) -> str:
     resources = ("procs",) if isinstance(jobs, RawTrace) else jobs.resources
     more = extra_to_write(jobs.header, jobs.extra)
     header = with_names(_header(jobs.header, jobs.machine, resources, len(jobs)), list(more))
-    if more:
-        table = np.vstack([table, *(column.astype(np.int64) for column in more.values())])
-    lines = (" ".join(map(str, row)) for row in table.T.tolist())
+    columns = [*table.tolist(), *(column.tolist() for column in more.values())]
+    lines = (" ".join(map(str, row)) for row in zip(*columns, strict=True))
     return "\n".join([*header, *lines]) + "\n"
 
 

@@ -1,8 +1,10 @@
 """Extended SWF: columns behind the 18th, named in the header.
 
-``; ExtraFields: bandwidth network`` names columns 19, 20, ... in this order. Each is a whole number
-per job, what one process draws of a resource that the processes of a node share (MB/s), or -1
-where that is not known. Memory needs no such column: it is field 10 of SWF.
+``; ExtraFields: bandwidth deadline`` names columns 19, 20, ... in this order. Each is a number per
+job, or -1 where it is not known; a column in which some number has a point holds fractions.
+``bandwidth`` and ``network`` are what one process draws of a resource that the processes of a node
+share (MB/s); functions of a policy see every column by its name. Memory needs no such column: it is
+field 10 of SWF.
 """
 
 from __future__ import annotations
@@ -53,42 +55,54 @@ def extra_names(header: Sequence[str], path: str | None = None) -> tuple[str, ..
 
 def read_extra(
     data: bytes, lines: Ints, names: tuple[str, ...], *, path: str | None, drop: bool
-) -> tuple[Ints, AnyArray]:
-    """The extra columns of these lines (from 1), a row per name; and which lines are good.
+) -> tuple[dict[str, AnyArray], AnyArray]:
+    """The extra columns of the good ones of these lines (from 1), and which lines are good.
 
-    A line without them, or with something else than a whole number from -1 on, is refused with
-    its place, or with ``drop`` marked as bad.
+    A line without them, or with something else than a number from -1 on, is refused with its
+    place, or with ``drop`` marked as bad.
     """
     text = data.split(b"\n")
-    table = np.full((len(names), len(lines)), UNKNOWN, np.int64)
+    rows: list[list[float]] = []
     good = np.ones(len(lines), bool)
     for row, line in enumerate(lines.tolist()):
         words = text[line - 1].split(b";", 1)[0].split()[len(FIELDS) :]
-        wrong = _fill(table, row, words, names)
-        if wrong and not drop:
-            raise InputError(wrong, path=path, line=line, hint=_hint(names))
-        good[row] = not wrong
-    return table, good
+        try:
+            rows.append(_numbers(words, names))
+        except ValueError as wrong:
+            if not drop:
+                raise InputError(str(wrong), path=path, line=line, hint=_hint(names)) from None
+            good[row] = False
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {name: _column(values) for name, values in zip(names, columns, strict=True)}, good
 
 
-def _fill(table: Ints, row: int, words: list[bytes], names: tuple[str, ...]) -> str:
-    """Read a line's columns into the table; what is wrong with them, empty if nothing."""
+def _column(values: Sequence[float]) -> AnyArray:
+    """Whole numbers, unless one was written with a point."""
+    whole = all(isinstance(value, int) for value in values)
+    return np.array(values, np.int64 if whole else np.float64)
+
+
+def _numbers(words: list[bytes], names: tuple[str, ...]) -> list[float]:
+    """A line's columns; ValueError says what is wrong with them."""
     if len(words) < len(names):
-        return f"expected {len(FIELDS) + len(names)} columns, found {len(FIELDS) + len(words)}"
+        raise ValueError(
+            f"expected {len(FIELDS) + len(names)} columns, found {len(FIELDS) + len(words)}"
+        )
+    found: list[float] = []
     for place, name in enumerate(names):
         word = words[place].decode("utf-8", "backslashreplace")
-        if not re.fullmatch(r"-?[0-9]{1,17}", word):
-            return f"{name} must be a whole number, not {word[:30]!r}"
-        value = int(word)
+        if not re.fullmatch(r"-?[0-9]{1,17}(\.[0-9]{0,17})?", word):
+            raise ValueError(f"{name} must be a number, not {word[:30]!r}")
+        value = float(word) if "." in word else int(word)
         if not UNKNOWN <= value <= MAX_AMOUNT:
-            return f"{name} is {word}, outside -1 to {MAX_AMOUNT}"
-        table[place, row] = value
-    return ""
+            raise ValueError(f"{name} is {word}, outside -1 to {MAX_AMOUNT}")
+        found.append(value)
+    return found
 
 
 def _hint(names: tuple[str, ...]) -> str:
     return (
-        f"The header's {KEY} names {', '.join(names)}: give every job a whole number from 0, or -1 "
+        f"The header's {KEY} names {', '.join(names)}: give every job a number from 0, or -1 "
         "for unknown; or skip and count such lines with --bad-lines drop."
     )
 
@@ -96,7 +110,8 @@ def _hint(names: tuple[str, ...]) -> str:
 def extra_to_write(header: Sequence[str], columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """The columns of a workload or raw trace that go behind the 18th, in order."""
     names = dict.fromkeys([*extra_names(header), *USUAL])
-    return {name: columns[name] for name in names if name in columns}
+    found = {name: columns[name] for name in names if name in columns}
+    return {n: each.astype(np.int64) if n in USUAL else each for n, each in found.items()}
 
 
 def with_names(header: list[str], names: Sequence[str]) -> list[str]:

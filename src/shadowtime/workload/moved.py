@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from shadowtime.workload.workload import Workload
 
 
+INSTANTS = ("cancel_at", "eligible", "deadline")
+"""Further columns that are instants on the workload's clock, -1 where there is none."""
+
+
 def resubmitted(
     workload: Workload, submit: Ints, *, run: Ints | None = None, recorded: bool = False
 ) -> Workload:
@@ -38,12 +42,10 @@ def resubmitted(
     else:
         start = np.full(len(workload), UNKNOWN, np.int64)
     extra: dict[str, AnyArray] = dict(workload.extra)
-    if "cancel_at" in extra:
-        at = extra["cancel_at"]
-        extra["cancel_at"] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
-    if "eligible" in extra:
-        at = extra["eligible"]
-        extra["eligible"] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
+    for name in INSTANTS:
+        if name in extra:
+            at = extra[name]
+            extra[name] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
     requests = workload.requests
     if requests is not None:
         by = submit - workload.submit

@@ -128,6 +128,8 @@ def describe(state: Any, f: Any, c: Any, count: int) -> None:
         column[q.PROMISED, i] = state.job[at, g.PROMISED]
         column[q.DUE, i] = c.due[at]
         column[q.START, i] = 0
+        for k in range(column.shape[0] - q.COLUMNS):
+            column[q.COLUMNS + k, i] = f.fact[row, r.FACTS + k]
         for k in range(c.need.shape[1]):
             c.need[i, k] = state.job[at, g.NEED + k]
 
