@@ -238,13 +238,13 @@ def test_several_estimates_of_a_job():
     jobs = Workload.build(
         submit=[0, 20, 20, 21, 22],
         run=[2, 30, 30, 2, 2],
-        request=[30] * 5,
+        request=[30, 30, 30, 20, 20],
         procs=[1, 3, 4, 1, 1],
         user=[1, 2, 2, 1, 3],
         extra={"guess": np.array([1, 1, 1, 2, 2])},
     )
     made = simulate(jobs, Cluster.pool(4), st.easy(backfill=safely_short))
-    assert made.start.tolist() == [0, 20, 50, 21, 80]  # user 3 has no history: 30 s, as requested
+    assert made.start.tolist() == [0, 20, 50, 21, 80]  # user 3 has no history: 20 s, as requested
     with pytest.raises(PolicyError, match="must give a name that can follow a dot"):
         st.order(columns={"a b": "nearest"})(lambda now, job: 0)
     with pytest.raises(PolicyError, match="predicts from a log"):

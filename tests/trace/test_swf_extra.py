@@ -64,7 +64,7 @@ def test_written_and_read_again():
     [
         (LINE, "expected 20 columns, found 18"),
         (f"{LINE} 5", "expected 20 columns, found 19"),
-        (f"{LINE} five 5", "bandwidth must be a whole number, not 'five'"),
+        (f"{LINE} five 5", "bandwidth must be a number, not 'five'"),
         (f"{LINE} 5 -7", "network is -7"),
     ],
 )

@@ -14,6 +14,7 @@ from shadowtime.trace import read
 from shadowtime.trace.swf_extra import extra_names
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
+from shadowtime.workload.moved import INSTANTS
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -186,7 +187,10 @@ def _count_unused(
     """Report extra columns of the log that have no effect on this machine, and count their jobs."""
     counts: dict[str, int] = {}
     for name in extra_names(workload.header):
-        asking = int((workload.extra[name] > 0).sum()) if name in workload.extra else 0
+        values = workload.extra.get(name)
+        if values is None or values.dtype.kind == "f" or name in INSTANTS:
+            continue  # no amount that a machine could have: functions read it
+        asking = int((values > 0).sum())
         if not asking or name in machine.resources or name in shared:
             continue
         counts[f"{name}_ignored"] = asking

@@ -174,7 +174,7 @@ def record_text(columns: tuple[Column, ...]) -> list[str]:
     --------
     >>> record_text(())
     ['row = record(now, job, fact, at)']
-    >>> record_text((Column("deadline"), Column("risk", fractions=True)))[1][-55:]
+    >>> record_text((Column("deadline"), Column("risk", fractions=True)))[1][-54:]
     'fact[at, 11], np.int64(fact[at, 12]).view(np.float64))'
     """
     if not columns:

@@ -191,7 +191,8 @@ def fields_read(of: str, function: Callable[..., Any]) -> dict[str, int]:
     import dis
 
     code = plain(function).__code__
-    line, found, before = code.co_firstlineno, {}, False
+    line, before = code.co_firstlineno, False
+    found: dict[str, int] = {}
     for step in dis.get_instructions(code):
         line = step.starts_line or line
         if before and step.opname == "LOAD_ATTR":
