@@ -92,6 +92,8 @@ def trust() -> str:
 def limits() -> str:
     """What the readers of a site meet and do not model, from their own lists."""
     from shadowtime.cluster.features import NOT_MODELLED as OF_FEATURES
+    from shadowtime.cluster.known_settings import LACKING, RESERVATION_FLAGS
+    from shadowtime.cluster.sacctmgr import UNFOLLOWED
     from shadowtime.cluster.slurm_records import NOT_MODELLED, USUAL
     from shadowtime.slurm.parameters import NO_EFFECT
     from shadowtime.study.site.keys import PARAMETERS, SCOPES, SETTINGS
@@ -103,6 +105,12 @@ def limits() -> str:
             yield "partition", f"`{name}`, if it is not {usual or 'empty'}"
         for name in NOT_MODELLED:
             yield "reservation", f"`{name}`"
+        for name in sorted(RESERVATION_FLAGS):
+            yield "reservation", f"flag `{name}`"
+        for name in UNFOLLOWED:
+            yield "QOS, association", f"`{name}`"
+        for name, usual in LACKING.items():
+            yield "slurm.conf", f"`{name}`, if it is not {usual}"
         for what in OF_FEATURES:
             yield "features of a job", what
 

@@ -141,7 +141,7 @@ def _load_site(
     for one in site.notes:
         report(one)
     if site.ignored:
-        keys = ", ".join(f"{key} ({count})" for key, count in sorted(site.ignored.items()))
+        keys = ", ".join(f"{key} ({len(names)})" for key, names in sorted(site.ignored.items()))
         report(f"keys of the site that are not modelled: {keys}")
     return workload, cast("Cluster", site)  # every policy accepts a site where it accepts a cluster
 

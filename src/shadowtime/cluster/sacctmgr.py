@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.known_settings import QOS_FLAGS
 from shadowtime.cluster.site import FOREVER, Association, Limits, Outage, Qos, Reservation
 from shadowtime.cluster.slurm_records import preempting
 from shadowtime.errors import ClusterError
@@ -25,7 +26,7 @@ _QOS = ("name", "priority", "gracetime", "preempt", "preemptmode", "flags", "usa
         "description", "id")  # fmt: skip
 
 
-def parse_qos(table: Table, *, ignore: Callable[[str], None]) -> tuple[Qos, ...]:
+def parse_qos(table: Table, *, ignore: Callable[[str, str], None]) -> tuple[Qos, ...]:
     """The QOS of ``sacctmgr show qos -P``.
 
     Examples
@@ -44,6 +45,9 @@ def parse_qos(table: Table, *, ignore: Callable[[str], None]) -> tuple[Qos, ...]
             raise ClusterError(f"{row.where}: the QOS has no name")
         if name in found:
             raise ClusterError(f"{row.where}: QOS {name} is described twice")
+        for flag in row.words("flags"):
+            if flag.lower() not in QOS_FLAGS:
+                ignore(f"QOS flag {flag}", name)
         found[name] = Qos(
             name=name,
             priority=row.count("priority") or 0,
@@ -150,7 +154,7 @@ class Share:
 
 
 def parse_associations(
-    table: Table, *, ignore: Callable[[str], None], note: Callable[[str], None]
+    table: Table, *, ignore: Callable[[str, str], None], note: Callable[[str], None]
 ) -> tuple[Association, ...]:
     """The accounts and users of ``sacctmgr show assoc -P``.
 
@@ -308,6 +312,9 @@ def limits_of(row: Row) -> Limits:
     )  # fmt: skip
 
 
+_USUAL = {"usagefactor": ("1.000000", "1", "1.0")}
+UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
+"""Columns that Slurm's model here does not follow."""
 LIMIT_COLUMNS = frozenset(
     ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
      "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
@@ -320,11 +327,23 @@ LIMIT_COLUMNS = frozenset(
 
 
 def ignore_rest(
-    table: Table, known: Sequence[str], what: str, ignore: Callable[[str], None]
+    table: Table, known: Sequence[str], what: str, ignore: Callable[[str, str], None]
 ) -> None:
     """Report each value in a column that is not modelled."""
-    rest = [c for c in table.columns if c not in LIMIT_COLUMNS and c not in known]
+    rest = [
+        column
+        for column in table.columns
+        if column in UNFOLLOWED or (column not in LIMIT_COLUMNS and column not in known)
+    ]
     for row in table.rows:
         for column in rest:
-            if row.get(column).strip().lower() not in (*NONE, "0", "00:00:00"):
-                ignore(f"{what} {column}")
+            if row.get(column).strip().lower() not in (
+                *NONE,
+                *_USUAL.get(column, ("0", "00:00:00")),
+            ):
+                ignore(f"{what} {column}", _name(row))
+
+
+def _name(row: Row) -> str:
+    """Whose row it is: a QOS, a user, or an account."""
+    return row.get("name").strip() or row.get("user").strip() or row.get("account").strip()

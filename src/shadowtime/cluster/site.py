@@ -198,8 +198,8 @@ class Site:
     """Jobs on a failed node return to the queue; otherwise they are lost."""
     enforce: frozenset[str] = frozenset()
     """AccountingStorageEnforce: limits hold only where it names ``limits``."""
-    ignored: Mapping[str, int] = field(default_factory=dict)
-    """Keys that the readers met and do not model, with counts."""
+    ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Keys that the readers met and do not model, with the names of what has them."""
     unusable: tuple[str, ...] = ()
     """Nodes that were down, drained or failing when they were described; counted all the same."""
     notes: tuple[str, ...] = ()

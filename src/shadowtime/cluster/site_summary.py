@@ -68,7 +68,7 @@ def summarise(site: Site) -> dict[str, Any]:
                          "SelectTypeParameters", "AccountingStorageEnforce")
             if site.setting(name)
         },
-        "ignored": dict(site.ignored),
+        "ignored": {key: list(names) for key, names in site.ignored.items()},
         "notes": list(site.notes),
     }  # fmt: skip
 

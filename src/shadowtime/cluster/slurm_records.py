@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
 
+from shadowtime.cluster.known_settings import RESERVATION_FLAGS
 from shadowtime.cluster.site import FOREVER, Partition, Preempting, Reservation
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import with_defaults
@@ -160,7 +161,7 @@ def parse_partition(
     *,
     every: Sequence[str],
     settings: Mapping[str, str],
-    ignore: Callable[[str], None],
+    ignore: Callable[[str, str], None],
     sets: Mapping[str, Sequence[str]] | None = None,
 ) -> Partition:
     """A partition; ``every`` is what ALL means, ``sets`` the node sets of slurm.conf.
@@ -171,13 +172,13 @@ def parse_partition(
     for key, usual in USUAL.items():
         value = record.get(key, usual)
         if value.upper() not in (usual.upper(), "", "(NULL)", "N/A", "UNLIMITED"):
-            ignore(f"partition {_SHOWN.get(key, key)}")
+            ignore(f"partition {_SHOWN.get(key, key)}", name)
     oversubscribe = record.get("oversubscribe", record.get("shared", "NO")).upper()
     if oversubscribe.startswith(("FORCE", "YES")) and not oversubscribe.endswith(":1"):
-        ignore("partition OverSubscribe")
+        ignore("partition OverSubscribe", name)
     alone = record.get("exclusive", "NO").upper()
     if alone not in ("NO", "NODE"):
-        ignore("partition Exclusive")
+        ignore("partition Exclusive", name)
     memory, per = _default_memory(record, settings)
     try:
         return Partition(
@@ -295,7 +296,7 @@ NOT_MODELLED = ("licenses", "burstbuffer", "groups", "maxstartdelay", "watts")
 
 
 def parse_reservations(
-    text: str, zone: tzinfo, *, path: str, ignore: Callable[[str], None]
+    text: str, zone: tzinfo, *, path: str, ignore: Callable[[str, str], None]
 ) -> tuple[Reservation, ...]:
     """The reservations; "No reservations in the system" is none.
 
@@ -314,15 +315,19 @@ def parse_reservations(
         where = f"{path}, line {line}"
         if "reservationname" not in record:
             raise ClusterError(f"{where}: this is not the output of scontrol show reservation")
+        name = record["reservationname"]
         for key in unknown:
             if key not in ("CoreIDs", "NodeName"):  # cores of a node; the reservation has both
-                ignore(f"reservation {key}")
+                ignore(f"reservation {key}", name)
         for key in NOT_MODELLED:
             if record.get(key, "").lower() not in ("", "(null)", "n/a", "none"):
-                ignore(f"reservation {key}")
+                ignore(f"reservation {key}", name)
+        for flag in names_of(record.get("flags", "")):
+            if flag.lower() in RESERVATION_FLAGS:
+                ignore(f"reservation flag {flag}", name)
         users = names_of(record.get("users", ""))
         if any(user.startswith("-") for user in users):
-            ignore("reservation users who may not")
+            ignore("reservation users who may not", name)
         try:
             begin = parse_stamp(record.get("starttime", ""), zone)
             end = parse_stamp(record.get("endtime", ""), zone)
@@ -332,7 +337,7 @@ def parse_reservations(
             raise ClusterError(f"{where}: the reservation has no StartTime")
         found.append(
             Reservation(
-                name=record["reservationname"],
+                name=name,
                 nodes=tuple(hosts_of(record.get("nodes", ""), where)),
                 begin=begin,
                 end=end if end > 0 else FOREVER,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
+from shadowtime.cluster.known_settings import unfollowed
 from shadowtime.cluster.sacctmgr import (
     Share,
     parse_associations,
@@ -105,7 +105,7 @@ class _Reader:
 
     def __init__(self, texts: SlurmTexts, zone: tzinfo, *, drop: bool) -> None:
         self.texts, self.zone, self.drop = texts, zone, drop
-        self.ignored: Counter[str] = Counter()
+        self.ignored: dict[str, tuple[str, ...]] = {}
         self.notes: list[str] = []
         self.cluster = ""
         self.conf: list[tuple[str, dict[str, str]]] = []
@@ -113,8 +113,8 @@ class _Reader:
             where = texts.label("slurm_conf")
             self.conf = list(conf_lines(texts.slurm_conf, path=where, include=texts.include))
 
-    def ignore(self, key: str) -> None:
-        self.ignored[key] += 1
+    def ignore(self, key: str, name: str = "") -> None:
+        self.ignored[key] = (*self.ignored.get(key, ()), name)
 
     def site(self, name: str) -> Site:
         texts = self.texts
@@ -137,6 +137,8 @@ class _Reader:
         associations = parse_associations(
             self._table("associations"), ignore=self.ignore, note=self._unless(shares)
         )
+        for setting in unfollowed(settings):
+            self.ignore(f"slurm.conf {setting}")
         known = {node.name for node in nodes}
         events = parse_events(self._table("events"), self.zone)
         return Site(
@@ -175,7 +177,7 @@ class _Reader:
             for line, record, unknown in records_and_unknown(getattr(self.texts, kind)):
                 where = f"{self.texts.label(kind)}, line {line}"
                 for key in unknown:
-                    self.ignore(key)
+                    self.ignore(key, record.get("partitionname", record.get("nodename", "")))
                 if "partitionname" in record and "reservationname" not in record:
                     partitions.append((where, record))
                 elif "nodename" in record:

@@ -98,6 +98,15 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
 ]
 
 
+_NAMED = re.compile(r"(.*?)\bJobId=(\d[\d_]*)")
+_DETAIL = (
+    "debug", "priority/", "select/", "sched/backfill: ", "PRIO: ", "GRES: ", "BACKFILL: ",
+    "topology/", "gres/", "prolog_running_decr", "job_time_limit: Configuration",
+    "cleanup_completing", "email msg", "job_signal", "_slurm_rpc_update_job",
+)  # fmt: skip
+"""How lines begin that explain a decision; the decision has a line of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of interest: seconds since 1970 (in the log's local time), kind, and fields."""
@@ -114,6 +123,8 @@ class Log:
 
     events: list[Event] = field(default_factory=list)
     version: str = ""
+    unread: dict[str, set[str]] = field(default_factory=dict)
+    """Lines about jobs that are of no known kind: how each begins, and the jobs that it names."""
 
 
 def stamp(text: str) -> int:
@@ -133,7 +144,7 @@ def read_log(path: Path) -> Log:
     log = Log()
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
-            for event in _events(lines):
+            for event in _events(lines, log.unread):
                 if event.kind == "version":
                     log.version = event.fields[0]
                 log.events.append(event)
@@ -151,13 +162,13 @@ def read_log(path: Path) -> Log:
     return log
 
 
-def _events(lines: Iterator[str]) -> Iterator[Event]:
+def _events(lines: Iterator[str], unread: dict[str, set[str]]) -> Iterator[Event]:
     """The lines of interest; starts of backfill without a line of their own are ``unnamed``.
 
     26.05 names them with DebugFlags=HetJob only; the line before tells which job was tested.
     """
     tested: Event | None = None
-    for event in _matching(lines):
+    for event in _matching(lines, unread):
         if event.kind == "test":
             tested = event
         elif event.kind == "begun":
@@ -170,7 +181,7 @@ def _events(lines: Iterator[str]) -> Iterator[Event]:
             yield event
 
 
-def _matching(lines: Iterator[str]) -> Iterator[Event]:
+def _matching(lines: Iterator[str], unread: dict[str, set[str]]) -> Iterator[Event]:
     seconds: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         match = _LINE.match(line)
@@ -186,6 +197,10 @@ def _matching(lines: Iterator[str]) -> Iterator[Event]:
                 fraction = float(f"0.{match[2]}") if match[2] else 0.0
                 yield Event(seconds[when] + fraction, kind, found.groups(), number)
                 break
+        else:
+            named = _NAMED.match(text)
+            if named and not text.startswith(_DETAIL):
+                unread.setdefault(re.sub(r"\d+", "#", named[1]).strip(), set()).add(named[2])
 
 
 def job_number(label: str) -> tuple[int, int, int | None]:

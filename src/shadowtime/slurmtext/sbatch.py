@@ -113,6 +113,8 @@ def parse_line(line: str) -> Mapping[str, str]:
                 found[_SHORT[letter]] = value
                 break
             found[_SHORT_FLAGS.get(letter, letter)] = ""
+    if words[at : at + 1] == [":"]:
+        found["heterogeneous job"] = ""  # further components follow
     return found
 
 

@@ -115,11 +115,20 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="not_modelled",
-        topic="options not modelled",
-        measures="core-hours of jobs submitted with an option that is not modelled",
+        topic="what is not modelled",
+        measures="core-hours of jobs with an option, or in a partition, QOS, account or "
+        "reservation with a setting, that is not modelled",
         bound=0.01,
         adds=True,
-        reason="they run as if it were not there: doctor names the options",
+        reason="they run as if it were not there: doctor names it",
+    ),
+    Rule(
+        name="settings",
+        topic="settings of the site",
+        measures="settings of the whole site that may decide and are not modelled, 5 % each",
+        bound=0.01,
+        adds=True,
+        reason="they may act on another log: doctor names them",
     ),
     Rule(
         name="offered_load",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from shadowtime.metrics import loss_of_capacity
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.expected_error import expected
+from shadowtime.study.site.coverage import PER_SETTING, coverage
 from shadowtime.study.trust import Trust, findings_of, unknown_share
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.coverage import core_share
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
@@ -99,8 +100,11 @@ def causes(
         # On a site partitions are modelled, and jobs wait until they were eligible.
         **({} if cluster.shape == "site" else {**_held(workload), **_elsewhere(workload)}),
         **_machine(workload, cluster, recorded),
-        "not_modelled": core_share(workload),
     }
+    if cluster.shape == "site":
+        lacking = coverage(workload, cast("Site", cluster))
+        found["not_modelled"] = lacking.core_share
+        found["settings"] = min(PER_SETTING * lacking.settings, 1.0)
     if cluster.shape == "pool":
         found["idle_while_waiting"] = loss_of_capacity(
             recorded, workload, cluster, window=window

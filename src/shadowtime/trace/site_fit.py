@@ -165,7 +165,8 @@ def _reservations(site: Site, workload: Workload, hosts: list[tuple[str, ...]]) 
             inferred += 1
             notes.append(f"reservation {one.name} is put on the nodes that ran no job meanwhile")
         else:
-            ignored["reservations without nodes"] = ignored.get("reservations without nodes", 0) + 1
+            key = "reservations without nodes"
+            ignored[key] = (*ignored.get(key, ()), one.name)
             notes.append(
                 f"reservation {one.name} is left out: its record names no nodes (export it with "
                 "format=Cluster,Name,TRES,TimeStart,TimeEnd,NodeNames,Flags)"

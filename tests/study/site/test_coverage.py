@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from shadowtime.cli import run
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.sacct_rows import BETWEEN
+from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.testing.slurm_recording import strip
@@ -38,13 +42,81 @@ def test_options_that_are_not_modelled_lower_the_verdict(
     site, jobs = read_site(folder)
     found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=1))
     (one,) = found.as_dict()["not_modelled"]
-    assert one["option"] == "switches" and one["jobs"] == len(range(0, len(jobs), every))
+    assert one["what"] == "--switches" and one["jobs"] == len(range(0, len(jobs), every))
     assert low < found.trust.expected.error < high
     assert run(["doctor", str(folder), "--json"]) == 1
-    said = json.loads(capsys.readouterr().out)["not_expressed"]
-    assert [(row["jobs"], row["runs"]) for row in said if "--switches" in row["reason"]] == [
-        (one["jobs"], True)
+    assert one in json.loads(capsys.readouterr().out)["not_modelled"]
+
+
+def test_settings_that_are_not_modelled_are_named_by_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A setting of slurm.conf, a word of SchedulerParameters, a flag of the partition's rules."""
+    folder = strip(recording_path("K"), tmp_path / "K")
+    site, jobs = read_site(folder)
+    before = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=1)).trust.expected
+    conf = (folder / "config.txt").read_text()
+    conf = conf.replace("bf_interval=", "extra_constraints,max_rpc_cnt=9,bf_interval=")
+    conf = re.sub("(?m)^CompleteWait .*", "CompleteWait = 30 sec\nWarpDrive = on", conf)
+    (folder / "config.txt").write_text(conf)
+    partitions = (folder / "partitions.txt").read_text()
+    assert "PartitionName=short" in partitions
+    lines = [
+        line.replace("LLN=NO", "LLN=YES") if "PartitionName=short" in line else line
+        for line in partitions.replace("\n   ", " ").split("\n")
     ]
+    (folder / "partitions.txt").write_text("\n".join(lines))
+    site, jobs = read_site(folder)
+    named = [one.what for one in coverage(jobs, site).found]
+    assert set(named) == {
+        "partition LLN", "slurm.conf CompleteWait=30 sec", "slurm.conf WarpDrive=on (unknown)",
+        "SchedulerParameters extra_constraints",
+    }  # fmt: skip
+    after = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=1))
+    lln = next(one for one in after.not_modelled if one.what == "partition LLN")
+    assert 0 < lln.core_share < 1 and 0 < lln.jobs < len(jobs)
+    assert after.trust.expected.error > before.error + 0.1
+    run(["doctor", str(folder)])
+    assert "CompleteWait" in capsys.readouterr().out
+    words = [str(folder), "--set", "bf_interval=9", "--phases", "2", "--json"]
+    run(["whatif", *words])
+    assert set(named) == {
+        one["what"] for one in json.loads(capsys.readouterr().out)["whatif"]["not_modelled"]
+    }
+    run(["whatif", *words[:-1]])
+    assert "not modelled: partition LLN" in " ".join(capsys.readouterr().out.split())
+
+
+def test_kinds_of_jobs_and_flags_that_are_not_modelled(tmp_path: Path) -> None:
+    """A heterogeneous submission, and a QOS whose jobs get no reservation of backfill."""
+    folder = strip(recording_path("N"), tmp_path / "N")
+    with_option(folder, ": -n 4", 10)
+    head, *rows = [line.split("|") for line in (folder / "qos.txt").read_text().splitlines()]
+    for row in rows:
+        if row[head.index("Name")] == "f2hi":
+            row[head.index("Flags")] = "DenyOnLimit,NoReserve"
+    (folder / "qos.txt").write_text("".join("|".join(row) + "\n" for row in (head, *rows)))
+    site, jobs = read_site(folder)
+    found = {one.what: one.jobs for one in coverage(jobs, site).found}
+    assert found == {"heterogeneous job": len(range(0, len(jobs), 10)), "QOS flag NoReserve": 24}
+
+
+def test_lines_of_the_log_that_are_not_read_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check slurm` names them, with the jobs."""
+    folder = tmp_path / "A"
+    shutil.copytree(recording_path("A"), folder)
+    with gzip.open(folder / "slurmctld.log.gz", "rt") as file:
+        text = file.read()
+    last = text.rstrip().rpartition("\n")[2].partition("]")[0]
+    text += f"{last}] sched: _update_job: setting partition to warp for JobId=7\n"
+    with gzip.open(folder / "slurmctld.log.gz", "wt") as file:
+        file.write(text)
+    run(["check", "slurm", str(folder), "--every", "1000", "--json"])
+    (one,) = json.loads(capsys.readouterr().out)["not_modelled"]
+    assert one["jobs"] == 1 and "setting partition to warp" in one["what"]
+    assert 0 < one["jobs_share"] < 0.01 and one["core_share"] > 0
 
 
 def test_a_site_without_submissions_is_told_what_it_lacks(

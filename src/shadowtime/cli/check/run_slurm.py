@@ -15,6 +15,8 @@ from shadowtime.errors import UsageError
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.wait_page import wait_page
 from shadowtime.slurm.waits import compare_groups, compare_waits
+from shadowtime.study.site.coverage import coverage
+from shadowtime.trace.site_folder import read_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +100,26 @@ def _differences(tallies: Tallies) -> list[dict[str, Any]]:
     ]
 
 
+def _unknown(folder: str, tallies: Tallies) -> list[dict[str, Any]]:
+    """What the model does not know: options, settings, kinds of jobs, lines of the log."""
+    site, jobs = read_site(folder)
+    found = [one.as_dict() for one in coverage(jobs, site).found]
+    number = {label: at for at, label in enumerate(jobs.job_id.tolist())}
+    work = (jobs.effective_run * jobs.procs).astype(float)
+    for line, named in tallies.unread.items():
+        rows = [number[job] for job in named if job in number]
+        found.append(
+            {
+                "what": f"log line {line!r}",
+                "jobs": len(named),
+                "jobs_share": len(rows) / max(len(jobs), 1),
+                "core_share": float(work[rows].sum()) / max(float(work.sum()), 1.0),
+                "whole_site": False,
+            }
+        )
+    return found
+
+
 def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, Any]:
     """The counts of one folder; of several their sums, and each folder's under its name."""
     each: dict[str, dict[str, Any]] = {
@@ -106,6 +128,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
             "version": tallies.version,
             "differences": _differences(tallies),
             "lacking": list(tallies.lacking),
+            "not_modelled": _unknown(name, tallies),
             "latency_ms": tallies.latency.milliseconds if tallies.latency else None,
         }
         for name, tallies in found.items()
@@ -126,6 +149,11 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
 def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
     lines = [f"{name}: {text}" for name, one in found.items() for text in one.lacking]
     for name, tallies in found.items():
+        lines += [
+            f"{name}: not modelled: {one['what']} ({one['jobs']} jobs, {one['core_share']:.1%} of "
+            "the core-hours)"
+            for one in _unknown(name, tallies)
+        ]
         lines += [
             f"{name} at {one.time:.3f}: {one.what} of job {one.job}: "
             f"ours {one.ours or 'none'}, Slurm's {one.theirs or 'none'}"

@@ -14,14 +14,19 @@ from shadowtime.report.numbers import MINUS, THIN, short
 from shadowtime.report.verdict import verdict_of, winner_payers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.report import ReportInput
     from shadowtime.study import Setting
     from shadowtime.study.ranking import Ranking
+    from shadowtime.study.site.coverage import NotModelled
     from shadowtime.study.trust import Trust
 
 SHADE = {"good": "green", "fair": "yellow", "poor": "red"}
 """The colour of an expected error."""
 DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
+MOST = 6
+"""What is not modelled is named up to this many."""
 MANY = 3
 """The number of items of a kind that a sentence names."""
 
@@ -65,6 +70,12 @@ def trust_line(trust: Trust | None) -> Text | None:
 def trust_sentences(trust: Trust) -> Text:
     """The expected error, and what it says."""
     return Text.assemble((trust.headline, f"bold {SHADE[trust.shade]}"), f" {trust.meaning}")
+
+
+def left_out(found: Sequence[NotModelled]) -> str:
+    """A line about what is not modelled; empty where that is nothing."""
+    more = f" and {len(found) - MOST} more (doctor lists them)" if len(found) > MOST else ""
+    return f"\nnot modelled: {', '.join(map(str, found[:MOST]))}{more}" if found else ""
 
 
 def unbroken(text: str) -> str:

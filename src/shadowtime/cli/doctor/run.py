@@ -15,7 +15,7 @@ from shadowtime.cli.common.console import show
 from shadowtime.cli.common.progress import working
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
-from shadowtime.trace.doctor import EXIT, examine
+from shadowtime.study.site.doctor import EXIT, examine
 from shadowtime.workload.clean import explain
 
 if TYPE_CHECKING:
@@ -112,7 +112,13 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
             for one in found["not_expressed"]
         ],
     )
-    yield from _list("Present but not modelled", [(n, key) for key, n in found["ignored"].items()])
+    yield from _list(
+        "Present but not modelled: with the jobs that it concerns",
+        [
+            (one["jobs"], f"{one['what']} ({one['core_share']:.1%} of the core-hours)")
+            for one in found["not_modelled"]
+        ],
+    )
     if found["notes"] or found["remarks"]:
         yield Text("\nNotes:", "bold")
         for line in (*found["notes"], *(one["text"] for one in found["remarks"])):

@@ -9,7 +9,7 @@ from rich.text import Text
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
+from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
 from shadowtime.cli.common.inputs import print_policy_notes
 from shadowtime.cli.common.outputs import wrote
 from shadowtime.cli.common.progress import working
@@ -27,7 +27,6 @@ from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
-from shadowtime.workload.coverage import not_modelled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -130,9 +129,7 @@ def _show(found: SiteReplay) -> None:
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
         causes = why_never(found.simulated, found.workload, found.site, window=found.window)
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
-    left_out = not_modelled(found.workload)
-    if left_out:
-        head.append(f"\noptions that are not modelled: {', '.join(map(str, left_out))}")
+    head.append(left_out(found.not_modelled))
     gone = found.cancelled
     if gone is not None and gone.started:
         head.append(

@@ -70,7 +70,7 @@ def parts(found: Mapping[str, Any]) -> list[RenderableType]:
         ]
     if found["ignored"]:
         shown.append(Text("\nPresent but not modelled:", "bold"))
-        shown += [Text(f"  {n:>6,}  {key}") for key, n in sorted(found["ignored"].items())]
+        shown += [Text(f"  {len(at):>6,}  {key}") for key, at in sorted(found["ignored"].items())]
     if found["notes"]:
         shown.append(Text("\nNotes:", "bold"))
         shown += [Text(f"  {one}") for one in found["notes"]]

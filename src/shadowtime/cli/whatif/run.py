@@ -11,7 +11,7 @@ from shadowtime.api.site import changes_from, read_world, run_experiment, world_
 from shadowtime.cli.common import options, tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, output, show
-from shadowtime.cli.common.findings import trust_sentences
+from shadowtime.cli.common.findings import left_out, trust_sentences
 from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
 from shadowtime.cli.common.placing import Placing
 from shadowtime.cli.common.progress import working
@@ -258,6 +258,7 @@ def show_what_if(found: WhatIf) -> None:
     head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}")
     if not found.side_by_side:
         head.append(f"\nchanged: {found.together.label}")
+    head.append(left_out(found.not_modelled))
     parts: list[Any] = []
     if found.trust:
         parts += [trust_sentences(found.trust).append("\n")]

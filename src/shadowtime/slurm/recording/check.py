@@ -18,7 +18,7 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from shadowtime.slurm.latency import Latency
@@ -69,6 +69,8 @@ class Tallies:
     """The Slurm whose rules were followed."""
     lacking: tuple[str, ...] = ()
     """What the passes depend on and the recording does not contain."""
+    unread: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Lines about jobs that are of no known kind, with the jobs."""
     latency: Latency | None = None
     """How long nodes took to answer after an end, where the log shows it."""
 
@@ -101,6 +103,10 @@ class Checker:
         self.tallies = Tallies(
             version=self.replayer.state.parameters.rules.version,
             lacking=recording.lacking,
+            unread={
+                line: frozenset(job_number(label)[0] for label in labels)
+                for line, labels in recording.log.unread.items()
+            },
             latency=latency_of_log(recording.log.events, batch_sched_delay=delay),
         )
         shift = recording.shift

@@ -57,13 +57,10 @@ PARTITION = {
 
 LIMITS = {
     "GrpJobs": "group_jobs",
-    "GrpSubmit": "group_submitted",
-    "GrpSubmitJobs": "group_submitted",
     "GrpWall": "group_wall",
     "GrpTRES": "group_resources",
     "GrpTRESMins": "group_minutes",
     "GrpTRESRunMins": "group_run_minutes",
-    "GrpJobsAccrue": "group_accruing",
     "MaxTRES": "job_resources",
     "MaxTRESPerJob": "job_resources",
     "MaxTRESPerNode": "job_node_resources",
@@ -75,27 +72,21 @@ LIMITS = {
 QOS_LIMITS = LIMITS | {
     "MaxJobsPU": "user_jobs",
     "MaxJobsPerUser": "user_jobs",
-    "MaxSubmitPU": "user_submitted",
-    "MaxSubmitJobsPerUser": "user_submitted",
     "MaxTRESPU": "user_resources",
     "MaxTRESPerUser": "user_resources",
     "MaxJobsAccruePU": "user_accruing",
     "MaxJobsAccruePerUser": "user_accruing",
     "MaxJobsPA": "account_jobs",
     "MaxJobsPerAccount": "account_jobs",
-    "MaxSubmitPA": "account_submitted",
     "MaxTRESPA": "account_resources",
     "MaxTRESPerAccount": "account_resources",
 }
 """Limits of a QOS by sacctmgr's names."""
 ASSOCIATION_LIMITS = LIMITS | {
     "MaxJobs": "user_jobs",
-    "MaxSubmit": "user_submitted",
-    "MaxSubmitJobs": "user_submitted",
     "MaxJobsAccrue": "user_accruing",
 }
-QOS = {"Priority": "priority", "Preempt": "preempts", "PreemptMode": "preempt",
-       "UsageFactor": "usage_factor", "GraceTime": "grace"}  # fmt: skip
+QOS = {"Priority": "priority", "Preempt": "preempts", "PreemptMode": "preempt"}
 USER = ("DefaultQOS", "DefaultAccount", "MaxNodes")
 SHARES = ("Fairshare",)
 NODE = ("Weight", "Features", "Drain", "Down")

@@ -16,11 +16,11 @@ from shadowtime.schedule import Schedule
 from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
 from shadowtime.study.expected_error import LEAST, expected_error, off_by
 from shadowtime.study.replay import shown_groups
+from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
 from shadowtime.study.trust import unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.coverage import not_modelled
 from shadowtime.workload.site_requests import counted_jobs
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.metrics.intervals import Interval
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
+    from shadowtime.study.site.coverage import NotModelled
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
@@ -177,6 +178,11 @@ class SiteReplay:
         """The first run's schedule: one of several, no start of it should be read alone."""
         return self.trials[0].schedule
 
+    @property
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What the model does not know, with its share of the log."""
+        return coverage(self.workload, self.site).found
+
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` adds to the common object beside ``groups``."""
         shares = self.backfilled
@@ -186,7 +192,7 @@ class SiteReplay:
             "all": self.whole.as_dict(),
             "never_started": self.never_started,
             "cancelled": None if self.cancelled is None else self.cancelled.as_dict(),
-            "not_modelled": [one.as_dict() for one in not_modelled(self.workload)],
+            "not_modelled": [one.as_dict() for one in self.not_modelled],
             "classes": [row.as_dict() for row in self.rows],
             "backfilled": None
             if shares is None

@@ -171,7 +171,7 @@ def _partition(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
         f"partition {old.name}",
         every=[node.name for node in site.nodes],
         settings={},
-        ignore=ignored.append,
+        ignore=lambda key, _: ignored.append(key),
     )
     if ignored:
         raise ClusterError(f"not modelled: {', '.join(ignored)}")
@@ -205,11 +205,8 @@ def _qos_value(site: Site, key: str, value: str) -> Any:
         return named
     if key == "PreemptMode":
         return preempting(value)
-    if key == "GraceTime":
-        return parse_limit(value) or 0
-    kind = int if key == "Priority" else float
     try:
-        return kind(value)
+        return int(value)
     except ValueError:
         raise ClusterError("it must be a number") from None
 
@@ -334,7 +331,7 @@ def with_reservation(world: SiteWorld, name: str, words: str) -> SiteWorld:
     ignored: list[str] = []
     found = parse_reservations(
         f"ReservationName={name} {text}", world.zone, path=f"reservation {name}",
-        ignore=ignored.append,
+        ignore=lambda key, _: ignored.append(key),
     )[0]  # fmt: skip
     if ignored:
         raise ClusterError(f"not modelled: {', '.join(ignored)}")

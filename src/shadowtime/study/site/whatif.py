@@ -17,6 +17,7 @@ from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.schedule import Schedule
 from shadowtime.study.fan_out import fan_out
 from shadowtime.study.site.changes import Change, apply_all, without_effect
+from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.feedback import throughput
 from shadowtime.study.site.options import offer_of
 from shadowtime.study.site.stretches import too_short
@@ -24,7 +25,6 @@ from shadowtime.study.site.trial_runs import TrialRun, trial_runs
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.coverage import not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
+    from shadowtime.study.site.coverage import NotModelled
     from shadowtime.study.site.options import Offer, Option
     from shadowtime.study.site.world import SiteWorld
     from shadowtime.study.trust import Trust
@@ -154,6 +155,11 @@ class WhatIf:
     notes: tuple[str, ...] = field(default=())
 
     @property
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What the model does not know, with its share of the log."""
+        return coverage(self.world.jobs, self.world.site).found
+
+    @property
     def arms(self) -> tuple[Arm, ...]:
         """All of them."""
         return (*self.alone, self.together)
@@ -184,6 +190,7 @@ class WhatIf:
             "feedback": self.feedback,
             "alone": [] if self.side_by_side else [arm.as_dict() for arm in self.alone],
             "notes": list(self.notes),
+            "not_modelled": [one.as_dict() for one in self.not_modelled],
         }
 
 
@@ -278,7 +285,6 @@ def what_if(
                 for chosen in ([one.changes for one in options] or [tuple(changes)])
                 for note in without_effect(apply_all(world, chosen), chosen)
             ),
-            *(f"not modelled: {one}" for one in not_modelled(world.jobs)),
         ),
     )
 

@@ -18,6 +18,7 @@ from shadowtime.cluster.site_summary import summarise
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurmtext.hostlist import compress
+from shadowtime.study.site.coverage import coverage
 from shadowtime.trace.flurries import flurries
 from shadowtime.trace.quality import remarks
 from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
@@ -79,7 +80,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
             }
             for one in beyond
         ],
-        "ignored": dict(site.ignored),
+        "not_modelled": [one.as_dict() for one in coverage(workload, site).found],
         "notes": [*site.notes, *_submissions_note(folder)],
         "remarks": [
             {"check": one.check, "text": one.text}
@@ -88,7 +89,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     }
     if lost == len(workload):
         found["problem"] = "no job of the log can run on the site that the folder describes"
-    elif found["missing"] or beyond or site.ignored:
+    elif found["missing"] or beyond or found["not_modelled"]:
         found["verdict"] = GAPS
     else:
         found["verdict"] = FINE
@@ -341,8 +342,6 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
 
 
 def _runs_without(request: Request) -> str:
-    if request.beyond:
-        return f"was submitted with {', '.join(f'--{one}' for one in request.beyond)}: left out"
     if request.contiguous and not in_a_row(request):
         return "asks for contiguous nodes beside nodes it names: that is left out"
     if left_out(request):
