@@ -144,7 +144,7 @@ def read_log(path: Path) -> Log:
     log = Log()
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
-            for event in _events(lines, log.unread):
+            for event in events_of(lines, log.unread):
                 if event.kind == "version":
                     log.version = event.fields[0]
                 log.events.append(event)
@@ -162,7 +162,7 @@ def read_log(path: Path) -> Log:
     return log
 
 
-def _events(lines: Iterator[str], unread: dict[str, set[str]]) -> Iterator[Event]:
+def events_of(lines: Iterator[str], unread: dict[str, set[str]]) -> Iterator[Event]:
     """The lines of interest; starts of backfill without a line of their own are ``unnamed``.
 
     26.05 names them with DebugFlags=HetJob only; the line before tells which job was tested.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import warnings
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,7 +59,7 @@ def load(
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read ({error})", path=name) from None
     if len(data) > max_size:
-        raise _too_large(name, max_size, "")
+        raise too_large(name, max_size, "")
     if data.startswith(_GZIP):
         data = _unpack(data, name, max_size)
     for magic, what in _OTHERS.items():
@@ -76,6 +77,29 @@ def load(
     return data
 
 
+def beginning(path: str | os.PathLike[str], size: int = 1 << 20) -> bytes:
+    """The first bytes of a file, unpacked; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(size)
+        if data.startswith(_GZIP):
+            data = zlib.decompressobj(31).decompress(data, size)
+    except (OSError, ValueError, zlib.error):
+        return b""
+    return data.removeprefix(_BOM)
+
+
+def map_beside(path: str | None) -> str:
+    """The name of a table's map."""
+    return f"{path.rstrip('/')}.map.toml" if path else ""
+
+
+def warn_cut(path: str | None, line: int) -> None:
+    """Name a line that was cut off and is left out."""
+    where = f"{path}, line {line}" if path else f"line {line}"
+    warnings.warn(f"{where}: cut off, and left out", stacklevel=3)
+
+
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file in one go, gzip if its name ends in .gz; the same bytes for the same data."""
     name = os.fspath(path)
@@ -87,7 +111,8 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{name} cannot be written ({error.strerror or error})") from None
 
 
-def _too_large(name: str, max_size: int, how: str) -> InputError:
+def too_large(name: str, max_size: int, how: str) -> InputError:
+    """The error for a file beyond the bound."""
     return InputError(
         f"this file is larger than {max_size:,} bytes{how}",
         path=name,
@@ -102,7 +127,7 @@ def _unpack(data: bytes, name: str, max_size: int) -> bytes:
             while piece := file.read(_CHUNK):
                 size += len(piece)
                 if size > max_size:
-                    raise _too_large(name, max_size, " when it is unpacked")
+                    raise too_large(name, max_size, " when it is unpacked")
                 pieces.append(piece)
         return b"".join(pieces)
     except EOFError:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import ShadowtimeError, UsageError, near
+from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
-from shadowtime.trace._bytes import MAX_SIZE, load, stem
+from shadowtime.trace._bytes import MAX_SIZE, beginning, load, map_beside, stem
 from shadowtime.workload.clean import clean
 
 if TYPE_CHECKING:
@@ -38,10 +38,13 @@ is_event_log = _later("condor_event_log", "is_event_log")
 is_history = _later("condor_history", "is_history")
 parse_condor_history = _later("condor_history", "parse_condor_history")
 is_job_table = _later("job_table_files", "is_job_table")
-parse_job_csv = _later("job_table_files", "parse_job_csv")
-parse_job_parquet = _later("job_table_files", "parse_job_parquet")
+is_table = _later("job_table_files", "is_table")
+read_table = _later("job_table_files", "read_table")
 is_pbs = _later("pbs", "is_pbs")
-parse_pbs = _later("pbs", "parse_pbs")
+read_pbs = _later("pbs", "read_pbs")
+is_sacct_table = _later("sacct_jobs", "is_sacct_table")
+is_slurmctld_log = _later("slurmctld_log", "is_slurmctld_log")
+parse_slurmctld_log = _later("slurmctld_log", "parse_slurmctld_log")
 parse_sacct = _later("sacct", "parse_sacct")
 is_slurm_csv = _later("slurm_csv", "is_slurm_csv")
 parse_slurm_csv = _later("slurm_csv", "parse_slurm_csv")
@@ -58,6 +61,7 @@ class Reading:
     tz: str | None = None
     cluster: str | None = None
     unlimited: int | None = None
+    max_size: int = MAX_SIZE
 
     def only(self, *names: str) -> dict[str, Any]:
         """Name, path and the named options, as keywords of a parser."""
@@ -83,7 +87,9 @@ class Format:
     name: str
     summary: str
     recognises: Callable[[Beginning], bool]
-    parse: Callable[[bytes, Reading], RawTrace]
+    parse: Callable[[bytes, Reading], RawTrace] | None = None
+    read: Callable[[list[str], Reading], RawTrace] | None = None
+    """Instead of ``parse``: reads one file, or several as one log, without holding them."""
 
 
 def _text(data: bytes) -> str:
@@ -104,6 +110,11 @@ def _is_numbers(file: Beginning) -> bool:
     return numbers and len(file.line.split()) > 1
 
 
+def _table(paths: list[str], how: Reading) -> RawTrace:
+    found: RawTrace = read_table(paths, **how.only("tz", "bad_lines", "max_size"))
+    return found
+
+
 def _swf(data: bytes, how: Reading) -> RawTrace:
     found: RawTrace = parse_swf(data, **how.only("bad_lines"))
     return found
@@ -120,18 +131,31 @@ SACCT = Format(
     ),
 )
 
+TABLE = Format(
+    name="table",
+    summary="any other table (CSV, Parquet): answered with a proposed map of its columns",
+    recognises=lambda file: is_table(file.line) and not is_sacct_table(file.line),
+    read=_table,
+)
+
 FORMATS = (
     Format(
         name="parquet",
         summary="a table of jobs in a Parquet file",
         recognises=lambda file: file.name.endswith(".parquet") or file.head.startswith(b"PAR1"),
-        parse=lambda data, how: parse_job_parquet(data, **how.only()),
+        read=_table,
     ),
     Format(
         name="swf",
         summary="Standard Workload Format, 18 columns and named extras",
         recognises=_is_swf_by_name,
         parse=_swf,
+    ),
+    Format(
+        name="slurmctld-log",
+        summary="slurmctld's log: jobs as far as it tells of them",
+        recognises=lambda file: is_slurmctld_log(file.line, file.head),
+        parse=lambda data, how: parse_slurmctld_log(data, **how.only("tz")),
     ),
     Format(
         name="condor-events",
@@ -153,13 +177,13 @@ FORMATS = (
         name="pbs",
         summary="accounting logs of PBS Professional, OpenPBS and Torque",
         recognises=lambda file: is_pbs(file.line),
-        parse=lambda data, how: parse_pbs(_text(data), **how.only("bad_lines")),
+        read=lambda paths, how: read_pbs(paths, **how.only("bad_lines", "max_size")),
     ),
     Format(
         name="jobs-csv",
         summary="a table of jobs as CSV with our column names, those of a known data set, or a map",
-        recognises=lambda file: is_job_table(file.line) or file.mapped,
-        parse=lambda data, how: parse_job_csv(_text(data), **how.only()),
+        recognises=lambda file: file.mapped or is_job_table(file.line),
+        read=_table,
     ),
     Format(
         name="slurm-csv",
@@ -177,13 +201,14 @@ FORMATS = (
 """In the order in which they are tried."""
 
 
-def recognise(path: str, data: bytes) -> Format:
+def recognise(path: str, data: bytes, *, mapped: bool = False) -> Format:
     """The format of a file: the first that recognises its beginning.
 
     Rules
     -----
-    Ours come first, then those of other packages by name. A file that no format recognises is
-    read as Slurm's accounting records, whose parser reports what is missing.
+    Ours come first, then those of other packages by name, then tables with columns that nobody
+    knows. A file that no format recognises is read as Slurm's accounting records, whose parser
+    reports what is missing.
 
     Examples
     --------
@@ -197,12 +222,12 @@ def recognise(path: str, data: bytes) -> Format:
         name=path.lower().removesuffix(".gz"),
         line=first.decode("utf-8", "replace"),
         head=data[:4096],
-        mapped=os.path.isfile(f"{path}.map.toml"),
+        mapped=mapped,
     )
     for ours in FORMATS:
         if ours.recognises(file):
             return ours
-    for added in added_formats():
+    for added in (*added_formats(), TABLE):
         if added.recognises(file):
             return added
     return SACCT
@@ -234,16 +259,39 @@ def read_raw(
     ``max_size`` bytes when unpacked is rejected. See
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
+    files = [str(path)]
     if os.path.isdir(path):
         from shadowtime.cluster.site_folder import is_site_folder, jobs_file
 
-        path = jobs_file(path) if is_site_folder(path) else path
-    data = load(path, max_size=max_size, binary=("Parquet",))
+        files = [str(jobs_file(path))] if is_site_folder(path) else log_files(path)
+        path = files[0] if is_site_folder(path) else path
     how = Reading(
         name=stem(path), path=str(path), bad_lines=bad_lines, tz=tz, cluster=cluster,
-        unlimited=unlimited,
+        unlimited=unlimited, max_size=max_size,
     )  # fmt: skip
-    return recognise(str(path), data).parse(data, how)
+    found = recognise(files[0], beginning(files[0]), mapped=os.path.isfile(map_beside(str(path))))
+    if found.read is not None:
+        return found.read(files, how)
+    if len(files) > 1 or found.parse is None:
+        raise InputError(
+            f"this is a folder of files like {os.path.basename(files[0])}", path=str(path),
+            hint="Name a file in it; only tables and PBS accounting are read from several files.",
+        )  # fmt: skip
+    data = load(files[0], max_size=max_size)
+    return found.parse(data, how)
+
+
+def log_files(folder: str | os.PathLike[str]) -> list[str]:
+    """The files of a folder that holds a log in parts: by day, by partition."""
+    found = [
+        os.path.join(here, name)
+        for here, _, names in os.walk(folder)
+        for name in names
+        if not name.startswith((".", "_", "README")) and not name.endswith((".toml", ".md", ".txt"))
+    ]
+    if not found:
+        raise InputError("there is no job log in the folder", path=str(folder))
+    return sorted(found)
 
 
 def read_log(

@@ -12,15 +12,17 @@ import numpy as np
 
 from shadowtime.cluster.amounts import COUNTED
 from shadowtime.errors import ClusterError, InputError
+from shadowtime.slurmtext.sacct_columns import Table
 from shadowtime.slurmtext.sbatch import dependencies_of
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.cluster.amounts import Amounts
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 NEEDED = ("job_id", "submit", "run")
@@ -32,8 +34,12 @@ COUNTS = ("nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "mem
 TEXTS = ("memory_per", "gres", "features", "exclusive", "contiguous", "partition", "reservation",
          "wanted", "excluded", *(kind.entry for kind in COUNTED), "dependency",
          "node_list")  # fmt: skip
-KNOWN = (*NUMBERS, *NAMED, *COUNTS, *TEXTS, *Requests.COLUMNS)
+KNOWN = (*NUMBERS, *NAMED, "name", *COUNTS, *TEXTS, *Requests.COLUMNS)
+_ASKED = ("procs", "account", "qos", *COUNTS,
+          *(name for name in TEXTS if name not in ("dependency", "node_list")))  # fmt: skip
+"""Columns that make the request."""
 _FIRST_EPOCH = 1_000_000_000
+_EMPTY = -(1 << 62)
 
 
 def table_of(workload: Workload) -> dict[str, list[Any]]:
@@ -104,105 +110,248 @@ def raw_of(
     >>> raw.requests[0].nodes, raw["run"].tolist()
     (2, [9])
     """
-    for column in NEEDED:
-        if column not in columns:
-            raise InputError(f"the table has no column {column}", path=path, line=1)
-    unknown = [column for column in columns if column not in KNOWN]
-    if unknown:
-        raise InputError(
-            f"there is no column {unknown[0]!r}", path=path, line=1,
-            hint=f"Columns are {', '.join(KNOWN)}.",
-        )  # fmt: skip
-    n = len(columns["job_id"])
-    numbering: dict[str, dict[str, int]] = {kind: {"": 0} for kind in (*NAMED, "partition")}
-    lists: dict[str, int] = {"": 0}
-    rows, requests, places = [], [], []
-    per_job: dict[str, list[int]] = {column: [] for column in Requests.COLUMNS}
-    dependencies: list[Dependency] = []
-    for row in range(n):
-        get = _Row(columns, row, path, first + row)
-        request = _request(get)
-        requests.append(request)
-        submit, run = get.number("submit", needed=True), get.number("run")
-        start, cancel = get.number("start"), get.number("cancel_at")
-        until = start if start >= 0 else cancel
-        procs = get.number("procs")
-        status = get.number("status")
-        if status < 0:
-            status = STATUS_CANCELLED if cancel >= 0 and start < 0 else STATUS_COMPLETED
-        called = {kind: get.text(kind) for kind in numbering}
-        numbers = {
-            kind: names.setdefault(called[kind], len(names)) or UNKNOWN
-            for kind, names in numbering.items()
-        }
-        values = dict.fromkeys(FIELDS, UNKNOWN) | {
-            "job_id": get.number("job_id", needed=True), "submit": submit, "run": run,
-            "wait": until - submit if until >= 0 else UNKNOWN, "request": get.number("request"),
-            "procs": procs if procs > 0 else request.cpus, "requested_procs": request.cpus,
-            "status": status, "user": numbers["user"], "group": numbers["account"],
-            "queue": numbers["qos"], "partition": numbers["partition"],
+    jobs = JobTable(columns, path=path)
+    jobs.add(columns, first)
+    return jobs.raw(name)
+
+
+class JobTable:
+    """The jobs of a table with our columns, taken in piece by piece.
+
+    Only numbers are kept of a row: names and requests are kept once and numbered. ``foreign``:
+    the ids are another site's, so that what is no number, or occurs twice, is replaced.
+    """
+
+    def __init__(
+        self, columns: Iterable[str], *, path: str | None, foreign: bool = False, expected: int = 0
+    ) -> None:
+        self.columns, self.path, self.foreign = set(columns), path, foreign
+        for column in NEEDED:
+            if column not in self.columns:
+                raise InputError(f"the table has no column {column}", path=path, line=1)
+        unknown = [column for column in columns if column not in KNOWN]
+        if unknown:
+            raise InputError(
+                f"there is no column {unknown[0]!r}", path=path, line=1,
+                hint=f"Columns are {', '.join(KNOWN)}.",
+            )  # fmt: skip
+        self.counts: dict[str, int] = {}
+        self.table = Table(len(FIELDS), expected)
+        self.beside = {
+            column: Table(1, expected) for column in (*Requests.COLUMNS, "node_list")
+            if column in self.columns
         }  # fmt: skip
-        rows.append([values[field] for field in FIELDS])
-        usual = {"throttle": 0, "nice": 0, "requeue": 1}
-        for column in Requests.COLUMNS:
-            given = get.signed(column)
-            per_job[column].append(usual.get(column, UNKNOWN) if given is None else given)
-        kinds, either = dependencies_of({"dependency": get.text("dependency")})
-        dependencies += [Dependency(job=row, kind=k, on=ids, any_of=either) for k, ids in kinds]
-        places.append(lists.setdefault(get.text("node_list"), len(lists)))
-    table = np.array(rows, np.int64).reshape(n, len(FIELDS)).T.copy()
-    submits = table[FIELDS.index("submit")]
-    origin = int(submits.min()) if n and int(submits.min()) >= _FIRST_EPOCH else 0
-    submits -= origin
-    for column in ("begin", "cancel_at"):
-        per_job[column] = [one - origin if one >= 0 else one for one in per_job[column]]
-    asked = Requests.of_jobs(requests, dependencies=dependencies, **per_job)
-    return RawTrace(
-        name=name, table=table, line=np.arange(first, first + n), path=path,
-        requests=asked, demands=_demands(asked),
-        names={
-            **{column: tuple(numbering[kind]) for kind, column in NAMED.items()},
-            "partition": tuple(numbering["partition"]), "node_list": tuple(lists),
-        },
-        extra={"node_list": np.array(places, np.int64)} if "node_list" in columns else {},
-        epoch=origin or None,
-    )  # fmt: skip
+        self.index, self.line, self.part = (Table(1, expected) for _ in range(3))
+        self.numbering: dict[str, dict[str, int]] = {
+            kind: {"": 0} for kind in (*NAMED, "partition", "name", "node_list")
+        }
+        self.asked = [column for column in _ASKED if column in self.columns]
+        self.known: dict[tuple[Any, ...], int] = {}
+        self.distinct: dict[Request, int] = {}
+        self.dependencies: list[Dependency] = []
+
+    def add(self, columns: Mapping[str, Sequence[Any]], first: int, *, part: int = 0) -> None:
+        """Rows; ``first`` is the line of the first, ``part`` the number of their file."""
+        n = len(columns["job_id"])
+        before = self.table.rows
+
+        def number(name: str) -> Ints:
+            if name not in columns:
+                return np.full(n, UNKNOWN, np.int64)
+            return self._numbers(name, columns[name], first)
+
+        def called(name: str) -> Ints:
+            found = np.zeros(n, np.int64)
+            if name in columns:
+                known = self.numbering[name]
+                words = map(_word, columns[name])
+                found[:] = [known.setdefault(word, len(known)) for word in words]
+            return found
+
+        request = self._requests(columns, n, first)
+        self.index.more(n)[0] = request
+        cpus = np.array([one.cpus for one in self.distinct], np.int64)[request]
+        submit, start, procs = number("submit"), number("start"), number("procs")
+        ids = number("job_id")
+        for name, column in (("submit", submit), ("job_id", ids)):
+            empty = np.flatnonzero(column < 0)
+            if len(empty) and not (name == "job_id" and self.foreign):
+                raise InputError(f"{name} is missing", path=self.path, line=first + int(empty[0]))
+        cancel, status = number("cancel_at"), number("status")
+        until = np.where(start >= 0, start, cancel)
+        never = np.where((cancel >= 0) & (start < 0), STATUS_CANCELLED, STATUS_COMPLETED)
+        values = {
+            "job_id": ids, "submit": submit, "run": number("run"), "request": number("request"),
+            "wait": np.where(until >= 0, until - submit, UNKNOWN),
+            "procs": np.where(procs > 0, procs, cpus), "requested_procs": cpus,
+            "status": np.where(status < 0, never, status),
+            "partition": called("partition"), "executable": called("name"),
+            **{column: called(kind) for kind, column in NAMED.items()},
+        }  # fmt: skip
+        for kind in ("partition", "executable", *NAMED.values()):
+            values[kind][values[kind] == 0] = UNKNOWN
+        table = self.table.more(n)
+        for place, field in enumerate(FIELDS):
+            table[place] = values.get(field, UNKNOWN)
+        for kind, room in self.beside.items():
+            room.more(n)[0] = (
+                called(kind) if kind == "node_list"
+                else self._numbers(kind, columns[kind], first, missing=_usual(kind))
+            )  # fmt: skip
+        self.line.more(n)[0] = np.arange(first, first + n)
+        self.part.more(n)[0] = part
+        for row, cell in enumerate(columns.get("dependency", ())):
+            if _word(cell):
+                kinds, either = dependencies_of({"dependency": _word(cell)})
+                self.dependencies += [
+                    Dependency(job=before + row, kind=k, on=ids, any_of=either) for k, ids in kinds
+                ]
+
+    def _numbers(
+        self, name: str, cells: Sequence[Any], first: int, *, missing: int = UNKNOWN
+    ) -> Ints:
+        """A column of whole numbers."""
+        try:
+            return np.array([_number(cell, missing) for cell in cells], np.int64)
+        except ValueError:
+            for row, cell in enumerate(cells):
+                _Row((name,), (cell,), self.path, first + row).signed(name)
+            raise
+
+    def _requests(self, columns: Mapping[str, Sequence[Any]], n: int, first: int) -> Ints:
+        """The number of each row's request."""
+        if not self.asked:
+            self.distinct.setdefault(Request(), 0)
+            return np.zeros(n, np.int64)
+        found = np.empty(n, np.int64)
+        known = self.known
+        for row, cells in enumerate(zip(*(columns[name] for name in self.asked), strict=True)):
+            place = known.get(cells)
+            if place is None:
+                request = _request(_Row(self.asked, cells, self.path, first + row))
+                place = self.distinct.setdefault(request, len(self.distinct))
+                known[cells] = place
+            found[row] = place
+        return found
+
+    def raw(self, name: str) -> RawTrace:
+        """All of them."""
+        n = self.table.rows
+        table, line, index = self.table.written(), self.line.written()[0], self.index.written()[0]
+        beside = {column: room.written()[0] for column, room in self.beside.items()}
+        kept = self._last_of_each(table) if self.foreign else None
+        if kept is not None:
+            table, line, index = table[:, kept], line[kept], index[kept]
+            beside = {column: values[kept] for column, values in beside.items()}
+            n = len(line)
+        ids = table[FIELDS.index("job_id")]
+        if self.foreign and (bool((ids < 0).any()) or len(np.unique(ids)) < n):
+            ids[:] = np.arange(1, n + 1)
+        submits = table[FIELDS.index("submit")]
+        origin = int(submits.min()) if n and int(submits.min()) >= _FIRST_EPOCH else 0
+        submits -= origin
+        for column in ("begin", "cancel_at"):
+            if column in beside:
+                beside[column][beside[column] >= 0] -= origin
+        places = beside.pop("node_list", None)
+        asked = Requests(
+            distinct=tuple(self.distinct), index=index, dependencies=tuple(self.dependencies),
+            **{
+                # One number stands for a column that the table does not have.
+                column: beside.get(column, np.broadcast_to(np.int64(_usual(column)), n))
+                for column in Requests.COLUMNS
+            },
+        )  # fmt: skip
+        return RawTrace(
+            name=name, table=table, line=line, path=self.path, counts=self.counts,
+            requests=asked, demands=_demands(asked),
+            names={
+                **{column: tuple(self.numbering[kind]) for kind, column in NAMED.items()},
+                "partition": tuple(self.numbering["partition"]),
+                "node_list": tuple(self.numbering["node_list"]),
+            },
+            extra={} if places is None else {"node_list": places},
+            epoch=origin or None,
+        )  # fmt: skip
+
+    def _last_of_each(self, table: Ints) -> Ints | None:
+        """Rows without those of jobs that a later file has too; None where that is all of them.
+
+        Daily snapshots of a queue hold a job on each of its days. In one file the same id may be
+        that of an array's tasks.
+        """
+        part = self.part.written()[0]
+        if not len(part) or part[-1] == 0 or self.dependencies:
+            return None
+        same = [table[FIELDS.index(field)] for field in ("job_id", "submit", "user")]
+        order = np.lexsort((np.arange(len(part)), part, *same))
+        again = np.ones(len(order) - 1, bool)
+        for column in same:
+            again &= column[order[1:]] == column[order[:-1]]
+        again &= (part[order[1:]] > part[order[:-1]]) & (same[0][order[1:]] >= 0)
+        self.counts["snapshots_joined"] = int(again.sum())
+        kept: Ints = np.sort(order[np.concatenate([~again, [True]])])
+        return kept
+
+
+def _usual(column: str) -> int:
+    """What a job has that gives nothing."""
+    return {"throttle": 0, "nice": 0, "requeue": 1}.get(column, UNKNOWN)
+
+
+def _word(cell: Any) -> str:
+    return cell.strip() if isinstance(cell, str) else "" if cell is None else str(cell)
+
+
+def _number(cell: Any, missing: int) -> int:
+    if type(cell) is int:
+        return cell
+    word = _word(cell).removesuffix(".0")  # a column with gaps may be read as floats
+    if not word:
+        return missing
+    if not word.removeprefix("-").isdecimal() or not word.isascii() or len(word) > 16:
+        raise ValueError(word)
+    return int(word)
 
 
 def _demands(asked: Requests) -> dict[str, Any]:
-    """What jobs take of each amount, for machines that have it as a resource."""
-    each = [dict(one.amounts) for one in asked.distinct]
-    names = sorted({name for one in each for name in one})
+    """What jobs take of each amount, for machines that have it as a resource: GPUs, memory (KB)."""
+
+    def gpus(one: Request) -> int:
+        per = {"node": one.nodes, "task": one.tasks, "job": 1}
+        named = [gres for gres in one.gres if gres.name.split(":")[0] == "gpu"]
+        return sum(gres.count * per[gres.per] for gres in named)
+
+    def memory(one: Request) -> int:
+        if not one.memory:
+            return UNKNOWN
+        return one.memory * (one.cpus if one.memory_per == "cpu" else one.nodes)
+
+    each = [
+        {**dict(one.amounts), "gpus": gpus(one), "memory": memory(one)} for one in asked.distinct
+    ]
+    names = sorted({name for one in each for name, amount in one.items() if amount > 0})
     return {name: np.array([one.get(name, 0) for one in each])[asked.index] for name in names}
 
 
 class _Row:
-    """The cells of one row."""
+    """Cells of one row."""
 
     def __init__(
-        self, columns: Mapping[str, Sequence[Any]], row: int, path: str | None, line: int
+        self, names: Sequence[str], cells: Sequence[Any], path: str | None, line: int
     ) -> None:
-        self.columns, self.row, self.path, self.line = columns, row, path, line
+        self.cells, self.path, self.line = dict(zip(names, cells, strict=True)), path, line
 
     def text(self, column: str) -> str:
-        value = self.columns[column][self.row] if column in self.columns else None
-        return "" if value is None else str(value).strip()
+        return _word(self.cells.get(column))
 
     def signed(self, column: str) -> int | None:
         """A whole number, None if it is empty."""
-        word = self.text(column).removesuffix(".0")  # a column with gaps may be read as floats
-        if not word:
-            return None
-        if not word.removeprefix("-").isdecimal() or not word.isascii() or len(word) > 16:
-            raise self.wrong(f"{column} must be a whole number, not {word!r}")
-        return int(word)
-
-    def number(self, column: str, *, needed: bool = False) -> int:
-        """A whole number; -1 if it is empty."""
-        value = self.signed(column)
-        if value is None and needed:
-            raise self.wrong(f"{column} is missing")
-        return UNKNOWN if value is None else value
+        try:
+            value = _number(self.cells.get(column), _EMPTY)
+        except ValueError as error:
+            raise self.wrong(f"{column} must be a whole number, not {str(error)!r}") from None
+        return None if value == _EMPTY else value
 
     def wrong(self, what: str) -> InputError:
         return InputError(what, path=self.path, line=self.line)
@@ -215,8 +364,8 @@ def _request(get: _Row) -> Request:
     for name, value in columns.items():
         if value < 0 or (value == 0 and name != "memory"):
             raise get.wrong(f"{name} must be at least 1, not {value}")
-    if "tasks" not in columns and "procs" in get.columns and get.number("procs") > 0:
-        columns["tasks"] = max(get.number("procs") // columns.get("cpus_per_task", 1), 1)
+    if "tasks" not in columns and (procs := get.signed("procs") or 0) > 0:
+        columns["tasks"] = max(procs // columns.get("cpus_per_task", 1), 1)
     if get.text("memory_per"):
         columns["memory_per"] = _choice(get, "memory_per", ("node", "cpu"))
     for name in ("exclusive", "contiguous"):

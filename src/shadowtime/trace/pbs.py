@@ -7,11 +7,12 @@ type E, with seconds since 1970 for its times. Only these are jobs; other types 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.trace._bytes import MAX_SIZE, load, warn_cut
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
     FIELDS,
@@ -23,8 +24,11 @@ from shadowtime.workload.raw import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from shadowtime.trace.swf import BadLines
 
+_BEGINS = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(;|$)")
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=((?:\"[^\"]*\")|(?:'[^']*')|\S*)")
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
@@ -44,6 +48,15 @@ def is_pbs(first_line: str) -> bool:
     return _RECORD.fullmatch(first_line.strip()) is not None
 
 
+def read_pbs(
+    paths: Sequence[str], *, name: str, path: str, bad_lines: BadLines = "refuse",
+    max_size: int = MAX_SIZE,
+) -> RawTrace:  # fmt: skip
+    """The jobs of a log, or of the days of a folder as one log. See :func:`parse_pbs`."""
+    texts = ((one, load(one, max_size=max_size).decode("utf-8", "replace")) for one in paths)
+    return _jobs(texts, name=name, path=path, bad_lines=bad_lines)
+
+
 def parse_pbs(
     text: str, *, name: str, path: str | None = None, bad_lines: BadLines = "refuse"
 ) -> RawTrace:
@@ -54,7 +67,8 @@ def parse_pbs(
     Submission is ``qtime`` (when it entered the queue), else ``ctime``; the run is end - start.
     Processors are ``Resource_List.ncpus``, else those of ``exec_host``, of ``nodes=N:ppn=P``, of
     ``procs``, else the nodes; memory is ``Resource_List.mem`` of the whole job. A job with several
-    end records was run again: the last one counts. Parts of an array are jobs; if ids are not
+    end records was run again: the last one counts. A record that breaks off before its end is
+    left out, counted and named. Parts of an array are jobs; if ids are not
     plain numbers, all jobs are numbered by their order.
 
     Examples
@@ -66,28 +80,43 @@ def parse_pbs(
     >>> raw["run"].tolist(), raw["wait"].tolist(), raw["request"].tolist()
     ([3600], [100], [7200])
     """
+    return _jobs([(path, text)], name=name, path=path, bad_lines=bad_lines)
+
+
+def _jobs(
+    texts: Iterable[tuple[str | None, str]], *, name: str, path: str | None, bad_lines: BadLines
+) -> RawTrace:
     if bad_lines not in ("refuse", "drop"):
         raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
-    counts = {"bad_lines_dropped": 0, "other_records_skipped": 0, "requeued_joined": 0}
-    ended: dict[str, tuple[int, dict[str, str]]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
+    counts = {
+        "bad_lines_dropped": 0, "cut_lines_dropped": 0, "other_records_skipped": 0,
+        "requeued_joined": 0,
+    }  # fmt: skip
+    ended: dict[str, _Ended] = {}
+    for file, text in texts:
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
             match = _RECORD.fullmatch(line.strip())
-            if match is None:
-                raise ValueError("this is no record of PBS accounting")
-            if match[2] != "E":
+            if match is not None and match[2] != "E":
                 counts["other_records_skipped"] += 1
                 continue
-            pairs = {key: value.strip("\"'") for key, value in _PAIR.findall(match[4])}
-            _times(pairs)
+            pairs = {} if match is None else _pairs(match[4])
+            try:
+                if match is None:
+                    raise ValueError("this is no record of PBS accounting")
+                _times(pairs)
+            except ValueError as error:
+                if _is_cut(line, pairs):
+                    counts["cut_lines_dropped"] += 1
+                    warn_cut(file, number)
+                    continue
+                if bad_lines == "refuse":
+                    raise InputError(str(error), path=file, line=number, hint=_HINT) from None
+                counts["bad_lines_dropped"] += 1
+                continue
             counts["requeued_joined"] += match[3] in ended
-            ended[match[3]] = (number, pairs)
-        except ValueError as error:
-            if bad_lines == "refuse":
-                raise InputError(str(error), path=path, line=number, hint=_HINT) from None
-            counts["bad_lines_dropped"] += 1
+            ended[match[3]] = _Ended(file, number, pairs)
     if not ended:
         raise InputError(
             "there is no ended job in it", path=path, hint="Jobs are the records of type E."
@@ -95,13 +124,33 @@ def parse_pbs(
     return _trace(ended, counts, name=name, path=path, bad_lines=bad_lines)
 
 
+class _Ended(NamedTuple):
+    """A record of a job's end: where it stands and what it says."""
+
+    path: str | None
+    line: int
+    pairs: dict[str, str]
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return {key: value.strip("\"'") for key, value in _PAIR.findall(text)}
+
+
+def _is_cut(line: str, pairs: dict[str, str]) -> bool:
+    """Does the line begin like a record and break off before the end of the job?
+
+    A full disk or a crash of the server leaves such lines behind.
+    """
+    return _BEGINS.match(line) is not None and "end" not in pairs
+
+
 def _trace(
-    ended: dict[str, tuple[int, dict[str, str]]], counts: dict[str, int], *, name: str,
+    ended: dict[str, _Ended], counts: dict[str, int], *, name: str,
     path: str | None, bad_lines: BadLines,
 ) -> RawTrace:  # fmt: skip
     names: dict[str, dict[str, int]] = {kind: {"": 0} for kind in ("user", "group", "queue")}
     rows, lines, memory, ids = [], [], [], []
-    for job, (number, pairs) in ended.items():
+    for job, (file, number, pairs) in ended.items():
         try:
             submit, start, end = _times(pairs)
             procs = processors(pairs)
@@ -111,7 +160,7 @@ def _trace(
                      walltime=(asked, MAX_SPAN), memory=(size, MAX_AMOUNT))  # fmt: skip
         except ValueError as error:
             if bad_lines == "refuse":
-                raise InputError(str(error), path=path, line=number, hint=_HINT) from None
+                raise InputError(str(error), path=file, line=number, hint=_HINT) from None
             counts["bad_lines_dropped"] += 1
             continue
         numbers = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -88,6 +89,18 @@ def column_places(columns: tuple[str, ...], path: str | None) -> dict[str, int]:
                 hint="Export with the command of `shadowtime trace sacct --print-command`.",
             )
     return place
+
+
+def is_sacct_table(first_line: str) -> bool:
+    """Are these names, between commas or tabs, sacct's columns of jobs?
+
+    Examples
+    --------
+    >>> is_sacct_table("JobID,User,Submit,State,Elapsed"), is_sacct_table("id,user,state")
+    (True, False)
+    """
+    names = {name.strip().strip('"').lower() for name in re.split(r"[,;|\t]", first_line)}
+    return all(names & set(some) for some in list(_NEEDED.values())[:3])
 
 
 @dataclass

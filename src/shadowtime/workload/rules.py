@@ -4,6 +4,10 @@ from __future__ import annotations
 
 RULES: dict[str, str] = {
     "bad_lines_dropped": "lines that are not 18 numbers in range, left out",
+    "cut_lines_dropped": "lines that break off, left out and named",
+    "snapshots_joined": "rows about a job that a later file tells of too: the last one counts",
+    "procs_of_others": "jobs whose start names no processors: as many on a node as other jobs of "
+    "their partition, in the middle",
     "extra_columns_ignored": "lines with more than 18 columns: the rest ignored",
     "times_rounded": "jobs with a fraction of a second, rounded half up",
     "cpu_time_rounded": "jobs with a fractional CPU time, rounded half up",

@@ -1,0 +1,449 @@
+"""Maps from the columns of other people's tables of jobs to ours, with their units.
+
+Maps of known data sets are recognised by their columns; for any other table the map is the file
+``TABLE.map.toml`` beside it, which :mod:`shadowtime.trace.job_map_guess` proposes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tomllib
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import ClusterError, InputError
+from shadowtime.printable import shown
+from shadowtime.slurmtext import tres
+from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.trace._bytes import map_beside
+from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import tzinfo
+
+TIMES = ("submit", "start", "end", "eligible")
+SPANS = ("run", "request", "wait")
+NUMBERS = ("procs", "nodes", "tasks", "cpus_per_task", "gpus", "priority", "nice")
+WORDS = ("user", "account", "partition", "qos", "name", "features", "reservation", "node_list")
+OURS = ("job_id", *TIMES, *SPANS, *NUMBERS, "memory", "tres", *WORDS, "state")
+"""What a map may name."""
+SECONDS = {
+    "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
+}  # fmt: skip
+SIZES = {"B": "", "KB": "K", "MB": "M", "GB": "G", "TB": "T"}
+"""1024-based, as sites mean them."""
+PER = {"memory": ("job", "node", "cpu"), "gpus": ("job", "node")}
+INFINITE = 2**32 - 1
+"""Slurm's number for no limit."""
+_CLOCK = re.compile(
+    r"(?:(\d+)(?:-|:(?=\d+:\d\d:)|\s+days?,?\s+|\s+))?(\d+):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
+)
+_DAYS = re.compile(r"(\d+)\s+days?", re.IGNORECASE)
+NOTHING = frozenset(
+    ("", "nan", "nat", "none", "null", "(null)", "unknown", "n/a", "na", "none assigned", "-")
+)
+_WAITING = ("pend", "run", "queue", "wait", "suspend", "configuring", "submitted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobMap:
+    """Our columns and theirs; units that are not ours; of what an amount is meant."""
+
+    name: str
+    columns: Mapping[str, str]
+    units: Mapping[str, str] = field(default_factory=dict)
+    per: Mapping[str, str] = field(default_factory=dict)
+    """memory per job, node (usual) or cpu; gpus per job (usual) or node."""
+    source: str = ""
+
+    def fits(self, names: Iterable[str]) -> bool:
+        """True if a table has every column of the map."""
+        return set(self.columns.values()) <= set(names)
+
+
+_CINECA = {
+    "job_id": "job_id", "user": "user_id", "account": "group_id", "partition": "partition",
+    "qos": "qos", "state": "job_state", "submit": "submit_time", "start": "start_time",
+    "end": "end_time", "run": "run_time", "request": "time_limit",
+}  # fmt: skip
+_ALCF = {
+    "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID", "partition": "QUEUE_NAME",
+    "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP", "end": "END_TIMESTAMP",
+    "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS", "nodes": "NODES_REQUESTED",
+    "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
+}  # fmt: skip
+_EAGLE = {
+    "job_id": "job_id", "user": "user", "account": "account", "partition": "partition",
+    "qos": "qos", "state": "state", "submit": "submit_time", "start": "start_time",
+    "end": "end_time", "run": "run_time", "request": "wallclock_req",
+    "nodes": "nodes_req", "procs": "processors_req",
+}  # fmt: skip
+_GPUS = {"gpus": "gpus_req"}
+_MIN = {"request": "min"}
+
+MAPS = (
+    JobMap(
+        name="eagle",
+        source="NREL Eagle job data set",
+        columns=_EAGLE | _GPUS | {"memory": "mem_req", "name": "name"},
+        units={"memory": "MB"},
+    ),
+    JobMap(
+        name="eagle without memory", source="NREL Eagle job data set", columns=_EAGLE | _GPUS
+    ),
+    JobMap(
+        name="pm100",
+        source="PM100 (CINECA Marconi100)",
+        columns=_CINECA
+        | {"nodes": "num_nodes_req", "procs": "num_cores_req", "gpus": "num_gpus_req"},
+        units=_MIN,
+    ),
+    JobMap(
+        name="m100",
+        source="M100 ExaData job table (CINECA Marconi100)",
+        columns=_CINECA | {"nodes": "num_nodes", "procs": "num_cpus"},
+        units=_MIN,
+    ),
+    JobMap(
+        name="f-data",
+        source="F-DATA (Fugaku)",
+        columns={
+            # duration differs from edt - sdt by up to minutes: nodes are occupied from sdt to edt
+            "job_id": "jid", "user": "usr", "submit": "adt", "start": "sdt", "end": "edt",
+            "request": "elpl", "nodes": "nnumr", "procs": "cnumr", "state": "exit state",
+        },
+    ),
+    JobMap(
+        name="alcf",
+        source="ALCF job composite (Cobalt)",
+        columns={"job_id": "COBALT_JOBID"} | _ALCF,
+    ),
+    JobMap(
+        name="alcf-pbs",
+        source="ALCF job composite (PBS: Polaris, Aurora)",
+        columns={"job_id": "JOB_NAME"} | _ALCF,
+    ),
+    JobMap(
+        name="alibaba-gpu",
+        source="Alibaba cluster-trace-gpu-v2023 (openb_pod_list)",
+        columns={
+            "job_id": "name", "submit": "creation_time", "start": "scheduled_time",
+            "end": "deletion_time", "procs": "cpu_milli", "memory": "memory_mib",
+            "gpus": "num_gpu", "features": "gpu_spec", "qos": "qos", "state": "pod_phase",
+        },
+        units={"procs": "milli", "memory": "MB"},
+        per={"memory": "job"},
+    ),
+    JobMap(
+        name="drac",
+        source="Cedar and Graham, daily snapshots (Digital Research Alliance of Canada)",
+        columns={
+            "job_id": "job_unique_id", "submit": "submit_time", "start": "start_time",
+            "end": "end_time", "request": "time_limit_sec", "procs": "req_cpus",
+            "eligible": "eligible_time", "account": "account_id", "partition": "partition_id_x",
+            "priority": "priority_x", "state": "state", "tres": "req_tres",
+        },
+    ),
+)  # fmt: skip
+"""Maps of data sets whose columns are published."""
+
+
+def map_for(names: Iterable[str], path: str | None) -> JobMap | None:
+    """The map beside a table, else the known one whose columns it has; None for our own columns.
+
+    Examples
+    --------
+    >>> map_for(["jid", "usr", "adt", "sdt", "edt", "duration", "elpl", "nnumr", "cnumr",
+    ...          "exit state", "pri"], None).name
+    'f-data'
+    """
+    given = list(names)
+    beside = map_beside(path)
+    if beside and os.path.isfile(beside):
+        return read_map(beside)
+    return next((one for one in MAPS if one.fits(given)), None)
+
+
+def read_map(path: str) -> JobMap:
+    """A map from a TOML file: ``submit = "queued_at"``, and ``[units] request = "min"``."""
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"not a readable TOML file ({error})", path=path) from None
+    units, per = table.pop("units", {}), table.pop("per", {})
+    for key, value in table.items():
+        if key not in OURS or not isinstance(value, str):
+            hint = f"Write OURS = 'THEIRS', where OURS is one of {', '.join(OURS)}."
+            raise InputError(f"cannot read the entry {key}", path=path, hint=hint)
+    if not isinstance(units, dict) or any(
+        value not in units_of(key) for key, value in units.items()
+    ):
+        hint = (
+            f"Units of {', '.join((*SPANS, *TIMES))} are {', '.join(SECONDS)}, those of memory "
+            f"{', '.join(SIZES)}, of procs and gpus milli."
+        )
+        raise InputError("cannot read the table units", path=path, hint=hint)
+    if not isinstance(per, dict) or any(
+        value not in PER.get(key, ()) for key, value in per.items()
+    ):
+        hint = "memory is per job, node or cpu, gpus are per job or node."
+        raise InputError("cannot read the table per", path=path, hint=hint)
+    if "submit" not in table or not {"run", "end"} & set(table):
+        raise InputError("the map needs submit, and run or start and end", path=path)
+    return JobMap(name=Path(path).name, columns=table, units=units, per=per)
+
+
+def units_of(ours: str) -> tuple[str, ...]:
+    """The units that a column may have."""
+    if ours in (*TIMES, *SPANS):
+        return tuple(SECONDS)
+    return {"memory": tuple(SIZES), "procs": ("milli",), "gpus": ("milli",)}.get(ours, ())
+
+
+def mapped(
+    columns: Mapping[str, Sequence[Any]], found: JobMap, *, path: str | None, first: int = 2,
+    zone: tzinfo = UTC,
+) -> dict[str, list[Any]]:  # fmt: skip
+    """The columns of a table under our names and in our units.
+
+    Rules
+    -----
+    Times are dates (without a zone of their own: in ``zone``) or numbers, spans numbers,
+    ``HH:MM:SS``, ``D-HH:MM:SS`` or ``D days HH:MM:SS``; fractions of a second are rounded half up,
+    those of a processor or GPU up. Without a column for the run it is end - start, without one
+    for the start submit + wait. A job without a start that has an end left the queue then; so did
+    one whose state is cancelled and that ran for 0 s. Completed, finished, succeeded or 0 is SWF's
+    status 1, other states are 0. An id is a whole number, or a name that ends in one.
+    A request without a limit (infinite, unlimited, or Slurm's number for it) is not known; memory
+    of 0 was not asked for. ``tres`` (``cpu=4,mem=8G,gres/gpu=1``) gives what has no column.
+    """
+    missing = [theirs for theirs in found.columns.values() if theirs not in columns]
+    if missing:
+        raise InputError(
+            f"the table has no column {missing[0]!r}, which the map {found.name} names", path=path
+        )
+    n = len(next(iter(columns.values()), []))
+    made: dict[str, list[Any]] = {}
+    for ours, theirs in found.columns.items():
+        read = _reader(ours, found, zone)
+        known: dict[Any, Any] = {}
+        values = []
+        for row, cell in enumerate(columns[theirs]):
+            try:
+                if cell not in known:
+                    known[cell] = None if _empty(cell) else read(cell)
+                values.append(known[cell])
+            except (ValueError, OverflowError, TypeError, ClusterError):
+                raise InputError(
+                    f"{theirs} must be {_wanted(ours)}, not {shown(str(cell))}",
+                    path=path, line=first + row,
+                ) from None  # fmt: skip
+        made[ours] = values
+    none: list[Any] = [None] * n
+    _when(made, none)
+    _amounts(made, found, none)
+    made.setdefault("job_id", none)
+    return made
+
+
+def _when(made: dict[str, list[Any]], none: list[Any]) -> None:
+    """Start, run, status and the end of waiting, from whatever times there are."""
+    submit, states = made["submit"], made.pop("state", None)
+    told = bool({"start", "wait"} & made.keys())
+    end, waited = made.pop("end", none), made.pop("wait", none)
+    start = made.get("start", none)
+    if "start" not in made:
+        start = [
+            a + b if a is not None and b is not None else None
+            for a, b in zip(submit, waited, strict=True)
+        ]
+    run = made.get("run", none)
+    if "run" not in made:
+        run = [
+            b - a if a is not None and b is not None else None
+            for a, b in zip(start, end, strict=True)
+        ]
+    statuses, cancel = [], []
+    start, run = list(start), list(run)
+    for row, (begun, ended, lasted) in enumerate(zip(start, end, run, strict=True)):
+        word = (states[row] or "").strip().lower() if states is not None else ""
+        if begun is not None and begun <= 0 < (submit[row] or 0):
+            begun = None  # 0 is how some write that there is no time
+        if word.startswith("cancel") and begun is not None and not (lasted or 0) > 0:
+            begun = None
+        left = told and begun is None and ended is not None and ended > 0
+        cancel.append(ended if left else None)
+        ran = begun is not None or not told
+        start[row] = begun
+        run[row] = lasted if ran and lasted is not None and lasted >= 0 else None
+        statuses.append(_status(word, never=not ran, left=left))
+    made["run"] = run
+    if told:
+        made["start"], made["cancel_at"] = start, cancel
+    if states is not None:
+        made["status"] = statuses
+    eligible = made.pop("eligible", None)
+    if eligible is not None:
+        made["begin"] = [
+            one if one is not None and at is not None and one > at else None
+            for one, at in zip(eligible, submit, strict=True)
+        ]
+
+
+def _status(word: str, *, never: bool, left: bool) -> int | None:
+    if not word:
+        return None
+    if never and (left or not word.startswith(_WAITING)):
+        return STATUS_CANCELLED
+    done = word.startswith(("complete", "success", "succeed")) or word in (
+        "finished", "done", "0", "0.0", "ok",
+    )  # fmt: skip
+    return STATUS_COMPLETED if done else STATUS_FAILED
+
+
+def _amounts(made: dict[str, list[Any]], found: JobMap, none: list[Any]) -> None:
+    """Memory per node or cpu and GPUs as GRES; what only the TRES list says."""
+    per = dict(found.per)
+    lists = made.pop("tres", None)
+    if lists is not None:
+        told = [{} if one is None else one for one in lists]
+        for ours, name in (("procs", "cpu"), ("nodes", "node")):
+            made.setdefault(ours, [one.get(name) for one in told])
+        if "memory" not in made:
+            made["memory"], per["memory"] = [one.get("mem") for one in told], "job"
+        made.setdefault("gpus", [tres.gpus_of(one) or None for one in told])
+    for column in ("procs", "nodes", "tasks", "cpus_per_task"):
+        if column in made:  # 0 is how some write that it was not given
+            made[column] = [one or None for one in made[column]]
+    nodes = made.get("nodes", none)
+    if "memory" in made:
+        kind = per.get("memory", "node")
+        made["memory"] = [
+            None if not one else -(-one // (count or 1)) if kind == "job" else one
+            for one, count in zip(made["memory"], nodes, strict=True)
+        ]
+        made["memory_per"] = ["cpu" if kind == "cpu" else "node"] * len(none)
+    gpus = made.pop("gpus", None)
+    if gpus is not None:
+        each = per.get("gpus", "job") == "node"
+        made["gres"] = [
+            None if not one
+            else f"gpu:{one}/node" if each
+            else f"gpu:{one // (count or 1)}/node" if one % (count or 1) == 0
+            else f"gpu:{one}/job"
+            for one, count in zip(gpus, nodes, strict=True)
+        ]  # fmt: skip
+
+
+def _reader(ours: str, found: JobMap, zone: tzinfo) -> Callable[[Any], Any]:
+    """What reads the cells of a column."""
+    unit = found.units.get(ours, "")
+    if ours in TIMES:
+        return lambda cell: _time(cell, SECONDS[unit or "s"], zone)
+    if ours in SPANS:
+        scale = SECONDS[unit or "s"]
+        return lambda cell: None if _unlimited(cell) else span(cell, scale)
+    if ours in NUMBERS:
+        return _milli if unit == "milli" else _count
+    if ours == "memory":
+        bare = SIZES[unit or "MB"]
+        return lambda cell: _size(cell, bare)
+    return {"job_id": _id, "tres": lambda cell: dict(tres.parse_tres(str(cell)))}.get(ours, _text)
+
+
+def _wanted(ours: str) -> str:
+    kinds = (
+        ("a date or a number of seconds", TIMES), ("a span of time", SPANS),
+        ("a whole number", NUMBERS), ("an amount of memory", ("memory",)),
+        ("a list like cpu=4,mem=8G", ("tres",)),
+    )  # fmt: skip
+    return next((what for what, names in kinds if ours in names), "a text")
+
+
+def _empty(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().lower() in NOTHING
+    return cell is None or cell != cell
+
+
+def _unlimited(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().lower() in ("infinite", "unlimited", "partition_limit", str(INFINITE))
+    return isinstance(cell, int | float) and cell == INFINITE
+
+
+def _text(cell: Any) -> str:
+    return str(cell).strip().removesuffix(".0")  # numbers of a column with gaps are floats
+
+
+def _time(cell: Any, scale: float, zone: tzinfo) -> int:
+    if isinstance(cell, str):
+        word = cell.strip()
+        if re.fullmatch(r"-?\d+(\.\d+)?(e\+?\d+)?", word):
+            return _whole(float(word) * scale)
+        cell = datetime.fromisoformat(word.removesuffix(" UTC").replace("/", "-"))
+    if isinstance(cell, datetime):
+        zoned = cell if cell.tzinfo else cell.replace(tzinfo=zone)
+        return _whole(zoned.timestamp())
+    if isinstance(cell, date):
+        return _whole(datetime(cell.year, cell.month, cell.day, tzinfo=zone).timestamp())
+    return _whole(float(cell) * scale)
+
+
+def span(cell: Any, scale: float = 1.0) -> int:
+    """Seconds of a span of time.
+
+    Examples
+    --------
+    >>> [span(text) for text in ("90", "1-02:03:04", "4 days 00:00:00", "02:03:04", "3 days")]
+    [90, 93784, 345600, 7384, 259200]
+    """
+    if isinstance(cell, timedelta):
+        return _whole(cell.total_seconds())
+    if isinstance(cell, str):
+        if match := _CLOCK.fullmatch(cell.strip()):
+            days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+            if match[4] is None and match[1] is None:  # 10:30 is minutes, as in Slurm
+                hours, minutes, seconds = 0, hours, minutes
+            return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        if match := _DAYS.fullmatch(cell.strip()):
+            return int(match[1]) * 86_400
+    return _whole(float(cell) * scale)
+
+
+def _count(cell: Any) -> int:
+    value = float(cell)
+    if not value.is_integer():
+        raise ValueError("not whole")
+    return int(value)
+
+
+def _milli(cell: Any) -> int:
+    return math.ceil(float(cell) / 1000)
+
+
+def _size(cell: Any, bare: str) -> int:
+    """KB; Slurm's ``4000Mc`` and ``4Gn`` name what they are per, which the map does."""
+    if isinstance(cell, str):
+        word = cell.strip().rstrip("cn") if cell.strip()[-2:-1].isalpha() else cell.strip()
+    else:
+        word = str(math.ceil(float(cell)))
+    if word.replace(".", "", 1).isdigit():
+        return parse_memory(f"{word}{bare}B")
+    return parse_memory(word)
+
+
+def _id(cell: Any) -> int | None:
+    match = re.fullmatch(r"\D*?(\d{1,15})(?:\.0)?", str(cell).strip())
+    return int(match[1]) if match else None
+
+
+def _whole(value: float) -> int:
+    if not math.isfinite(value):
+        raise ValueError("not finite")
+    return math.floor(value + 0.5)
