@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shadowtime.cluster.node_table import is_node_table, table_text
 from shadowtime.errors import ClusterError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
 
 FILES: dict[str, tuple[str, ...]] = {
-    "nodes": ("nodes.txt",),
-    "partitions": ("partitions.txt",),
+    "nodes": ("nodes.txt", "nodes.csv", "nodes.parquet"),
+    "partitions": ("partitions.txt", "partitions.csv", "partitions.parquet"),
     "config": ("config.txt",),
     "reservations": ("reservations.txt",),
     "slurm_conf": ("slurm.conf",),
@@ -37,7 +38,7 @@ def is_site_folder(path: str | os.PathLike[str]) -> bool:
     """Is this a folder with the nodes of a site in it?"""
     folder = Path(path)
     try:
-        return any((folder / name).is_file() for name in ("nodes.txt", "slurm.conf"))
+        return any((folder / name).is_file() for name in (*FILES["nodes"], "slurm.conf"))
     except (OSError, ValueError):
         return False
 
@@ -72,6 +73,8 @@ def read_site_alone(
         path = next((here / name for name in names if (here / name).is_file()), None)
         if path is not None and kind not in without:
             texts[kind], labels[kind] = read_text(path), str(path)
+    if "config" not in texts and Path(labels.get("nodes", "")).suffix in (".csv", ".parquet"):
+        texts["config"] = "SelectTypeParameters = CR_CPU_Memory"
     if not texts.get("nodes") and not texts.get("slurm_conf"):
         raise ClusterError(
             f"{here}: there is neither nodes.txt nor slurm.conf in it: save the output of "
@@ -86,6 +89,8 @@ def read_site_alone(
 
 def read_text(path: Path) -> str:
     """A file as text; invalid bytes are marked, as a comment may contain anything."""
+    if is_node_table(path):
+        return table_text(path)
     try:
         return path.read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
+from shadowtime.cluster.node_table import is_node_table, table_text
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.errors import ClusterError, near
 from shadowtime.slurmtext.memory import parse_memory
@@ -74,7 +75,8 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     ``pool:PROCS`` and then any other resources as ``name=amount``. Memory takes K, M, G, T or P
     with or without B or iB, 1024-based; a bare number is KB. Other resources are plain counts.
     Anything else is a file: TOML (see :mod:`shadowtime.cluster.toml`), a slurm.conf, or the output
-    of ``scontrol show node --oneliner``, with that of ``show partition`` below it where wanted.
+    of ``scontrol show node --oneliner``, with that of ``show partition`` below it where wanted,
+    or a table of nodes (:mod:`shadowtime.cluster.node_table`).
     A machine of the package is named in one word (``o2k``), unless a file has that name.
     ``None``: a pool as large as the log's header says (``machine``: procs, else nodes).
 
@@ -155,6 +157,8 @@ def _is_folder(path: Path) -> bool:
 
 
 def _text_of(path: Path) -> str:
+    if is_node_table(path):
+        return table_text(path)
     try:
         return path.read_text("utf-8-sig")
     except FileNotFoundError:
@@ -172,7 +176,8 @@ def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
     if path.suffix != ".conf" and is_site_toml(text):
         return parse_site_toml(text, path=str(path))
     if _SCONTROL.match(text):
-        texts = SlurmTexts(nodes=text, labels={"nodes": str(path)})
+        counted = "SelectTypeParameters = CR_CPU_Memory" if is_node_table(path) else ""
+        texts = SlurmTexts(nodes=text, config=counted, labels={"nodes": str(path)})
     elif path.suffix == ".conf" or (path.suffix != ".toml" and _SLURM_CONF.search(text)):
         labels = {"slurm_conf": str(path)}
         texts = SlurmTexts(slurm_conf=text, include=_beside(path), labels=labels)

@@ -162,6 +162,6 @@ def stem(path: str | os.PathLike[str]) -> str:
     'KTH-SP2-1996-2.1-cln'
     """
     name = Path(os.fspath(path)).name
-    for ending in (".gz", ".swf", ".psv", ".csv", ".txt", ".json", ".jsonl", ".log"):
+    for ending in (".gz", ".swf", ".psv", ".csv", ".parquet", ".txt", ".json", ".jsonl", ".log"):
         name = name.removesuffix(ending)
     return name or "trace"

@@ -15,6 +15,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.slurmtext import tres
@@ -43,6 +45,7 @@ INFINITE = 2**32 - 1
 _CLOCK = re.compile(
     r"(?:(\d+)(?:-|:(?=\d+:\d\d:)|\s+days?,?\s+|\s+))?(\d+):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
 )
+_DATE = len("2026-03-01 00:00:10")
 _DAYS = re.compile(r"(\d+)\s+days?", re.IGNORECASE)
 NOTHING = frozenset(
     ("", "nan", "nat", "none", "null", "(null)", "unknown", "n/a", "na", "none assigned", "-")
@@ -230,25 +233,65 @@ def mapped(
     n = len(next(iter(columns.values()), []))
     made: dict[str, list[Any]] = {}
     for ours, theirs in found.columns.items():
-        read = _reader(ours, found, zone)
-        known: dict[Any, Any] = {}
-        values = []
-        for row, cell in enumerate(columns[theirs]):
-            try:
-                if cell not in known:
-                    known[cell] = None if _empty(cell) else read(cell)
-                values.append(known[cell])
-            except (ValueError, OverflowError, TypeError, ClusterError):
-                raise InputError(
-                    f"{theirs} must be {_wanted(ours)}, not {shown(str(cell))}",
-                    path=path, line=first + row,
-                ) from None  # fmt: skip
-        made[ours] = values
+        cells = columns[theirs]
+        made[ours] = _plain_times(ours, cells, zone) or _plain_numbers(ours, cells, found) or []
+        if not made[ours]:
+            made[ours] = _one_by_one(ours, theirs, cells, found, path, first, zone)
     none: list[Any] = [None] * n
     _when(made, none)
     _amounts(made, found, none)
     made.setdefault("job_id", none)
     return made
+
+
+def _one_by_one(
+    ours: str, theirs: str, cells: Sequence[Any], found: JobMap, path: str | None, first: int,
+    zone: tzinfo,
+) -> list[Any]:  # fmt: skip
+    read = _reader(ours, found, zone)
+    known: dict[Any, Any] = {}
+    values = []
+    for row, cell in enumerate(cells):
+        try:
+            if cell not in known:
+                known[cell] = None if _empty(cell) else read(cell)
+            values.append(known[cell])
+        except (ValueError, OverflowError, TypeError, ClusterError):
+            raise InputError(
+                f"{theirs} must be {_wanted(ours)}, not {shown(str(cell))}",
+                path=path, line=first + row,
+            ) from None  # fmt: skip
+    return values
+
+
+def _plain_times(ours: str, cells: Sequence[Any], zone: tzinfo) -> list[int] | None:
+    """A column of dates in the usual form at once; None where one is not."""
+    if ours not in TIMES or (zone is not UTC and str(zone) != "UTC"):
+        return None
+    if not all(isinstance(cell, str) and len(cell) == _DATE for cell in cells):
+        return None
+    try:
+        found: list[int] = np.array(cells, "datetime64[s]").astype(np.int64).tolist()
+    except ValueError:
+        return None
+    return found
+
+
+def _plain_numbers(ours: str, cells: Sequence[Any], found: JobMap) -> list[int] | None:
+    """A column of numbers in our units, or in others of time, at once; None where one is not."""
+    unit = found.units.get(ours, "")
+    if ours not in (*TIMES, *SPANS, *NUMBERS) or unit == "milli":
+        return None
+    try:
+        values = np.array(list(map(float, cells)))
+    except (ValueError, TypeError):
+        return None
+    if not np.isfinite(values).all() or (ours == "request" and bool((values == INFINITE).any())):
+        return None
+    if ours in NUMBERS and bool((values % 1 != 0).any()):
+        return None
+    whole: list[int] = np.floor(values * SECONDS.get(unit or "s", 1.0) + 0.5).astype(int).tolist()
+    return whole
 
 
 def _when(made: dict[str, list[Any]], none: list[Any]) -> None:

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.node_table import plain_name
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.trace._bytes import map_beside
@@ -119,17 +120,6 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "node_list": (r"node_?list|nodes_(list|used)|exec_?hosts?|hosts?_list",),
 }  # fmt: skip
 """For each of our columns the names that others give it, the best first."""
-_UNITS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
-    **dict.fromkeys(("d", "day", "days"), "d"),
-    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
-    **{"us": "us", "usec": "us", "ns": "ns", "nsec": "ns", "milli": "milli", "millicores": "milli"},
-    **dict.fromkeys(("b", "byte", "bytes"), "B"), **dict.fromkeys(("kb", "kib"), "KB"),
-    **dict.fromkeys(("mb", "mib"), "MB"), **dict.fromkeys(("gb", "gib"), "GB"),
-    **dict.fromkeys(("tb", "tib"), "TB"),
-}  # fmt: skip
 _DATE = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?( ?UTC|Z|[+-]\d\d:?\d\d)?"
 )
@@ -227,13 +217,9 @@ def proposed_map(columns: Mapping[str, Sequence[Any]]) -> tuple[str, list[str]]:
 
 
 def _column(name: str, cells: Sequence[Any]) -> _Column:
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-    stem = re.sub(r"_[xy]$", "", plain)  # of two tables joined on another column
-    head, _, last = stem.rpartition("_")
-    unit = _UNITS.get(last, "") if head else ""
+    plain, unit = plain_name(name)
     told = [cell for cell in cells[:1000] if not _nothing(cell)]
-    return _Column(name, head if unit else stem, unit, told)
+    return _Column(name, plain, unit, told)
 
 
 def _nothing(cell: Any) -> bool:

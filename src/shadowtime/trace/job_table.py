@@ -271,6 +271,10 @@ class JobTable:
                 "node_list": tuple(self.numbering["node_list"]),
             },
             extra={} if places is None else {"node_list": places},
+            header=() if not origin else (
+                "; Version: 2.2", "; Conversion: from a table of jobs by shadowtime",
+                f"; UnixStartTime: {origin}",
+            ),
             epoch=origin or None,
         )  # fmt: skip
 

@@ -11,10 +11,13 @@ import csv
 import gzip
 import io
 import os
+import zlib
+from collections import Counter
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from shadowtime.cluster.site_folder import zone_of
 from shadowtime.errors import InputError, MissingExtra, UsageError
@@ -24,8 +27,9 @@ from shadowtime.trace.job_map_guess import propose
 from shadowtime.trace.job_table import NEEDED, JobTable, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from shadowtime.trace.job_map import JobMap
     from shadowtime.trace.swf import BadLines
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
@@ -91,8 +95,8 @@ def is_table(first_line: str) -> bool:
 
 def parse_job_csv(text: str, *, name: str, path: str | None = None) -> RawTrace:
     """The jobs of a CSV text with a header."""
-    file = _opened_csv(io.BytesIO(text.encode()), path or "", text.count("\n"), "refuse")
-    return _jobs([file], name, path, None)
+    file = _opened_csv(io.StringIO(text, newline=""), path or "", text.count("\n"), "refuse")
+    return _jobs(iter([file]), name, path, None, files=1)
 
 
 def read_table(
@@ -100,50 +104,70 @@ def read_table(
     bad_lines: BadLines = "refuse", max_size: int = MAX_SIZE,
 ) -> RawTrace:  # fmt: skip
     """The jobs of one file, or of several with the same columns; ``path`` has the map beside it."""
-    return _jobs([_open(one, bad_lines, max_size) for one in paths], name, path, tz)
+
+    def opened() -> Generator[Opened, None, None]:
+        for one in paths:
+            with ExitStack() as stack:
+                yield _open(one, bad_lines, max_size, stack)
+
+    with closing(opened()) as each:
+        return _jobs(each, name, path, tz, files=len(paths))
 
 
-def _jobs(files: Sequence[Opened], name: str, path: str | None, tz: str | None) -> RawTrace:
-    names = files[0].names
-    if len(set(names)) != len(names):
-        raise InputError("a column is named twice", path=files[0].path or None, line=1)
-    found = map_for(names, path)
-    if found is None and not set(NEEDED) <= set(names):
-        _, some = next(files[0].rows(None), (0, {one: () for one in names}))
-        raise propose(some, path)
+def _jobs(
+    each: Iterator[Opened], name: str, path: str | None, tz: str | None, *, files: int
+) -> RawTrace:
+    """The jobs of files that are opened one after the other."""
     zone, jobs = zone_of(tz), None
-    wanted = None if found is None else list(dict.fromkeys(found.columns.values()))
-    for part, file in enumerate(files):
-        missing = [one for one in wanted or names if one not in file.names]
+    names: tuple[str, ...] = ()
+    found: JobMap | None = None
+    counts: Counter[str] = Counter()
+    for part, file in enumerate(each):
+        here = file.path or None
+        if not part:
+            names = file.names
+            found = _map(file, path)
+        wanted = names if found is None else tuple(dict.fromkeys(found.columns.values()))
+        missing = [one for one in wanted if one not in file.names]
         if missing:
+            by = f"the map {found.name} names" if found else "the first file has"
             raise InputError(
-                f"the table has no column {missing[0]!r}, which "
-                + (f"the map {found.name} names" if found else f"{files[0].path} has"),
-                path=file.path or None, line=1,
-            )  # fmt: skip
+                f"the table has no column {missing[0]!r}, which {by}", path=here, line=1
+            )
         for first, columns in file.rows(wanted):
-            ours = columns if found is None else mapped(
-                columns, found, path=file.path or None, first=first, zone=zone
-            )  # fmt: skip
+            ours = columns
+            if found is not None:
+                ours = mapped(columns, found, path=here, first=first, zone=zone)
             if jobs is None:
-                expected = sum(one.expected for one in files)
-                jobs = JobTable(ours, path=path, foreign=found is not None,
-                                expected=expected)  # fmt: skip
-            jobs.path = file.path or None
+                jobs = JobTable(
+                    ours, path=here, foreign=found is not None, expected=file.expected * files
+                )
+            jobs.path = here
             jobs.add(ours, first, part=part)
+        counts.update(file.counts)
     if jobs is None:
         raise InputError("there is no job in it", path=path)
-    for file in files:
-        for rule, count in file.counts.items():
-            jobs.counts[rule] = jobs.counts.get(rule, 0) + count
+    jobs.counts.update(counts)
     jobs.path = path
     return jobs.raw(name)
 
 
-def _open(path: str, bad_lines: BadLines, max_size: int) -> Opened:
+def _map(file: Opened, path: str | None) -> JobMap | None:
+    """The map of a table; None where the columns are ours."""
+    names = file.names
+    if len(set(names)) != len(names):
+        raise InputError("a column is named twice", path=file.path or None, line=1)
+    found = map_for(names, path)
+    if found is None and not set(NEEDED) <= set(names):
+        _, some = next(file.rows(None), (0, {one: () for one in names}))
+        raise propose(some, path)
+    return found
+
+
+def _open(path: str, bad_lines: BadLines, max_size: int, stack: ExitStack) -> Opened:
     try:
         size = os.path.getsize(path)
-        file = open(path, "rb")  # noqa: SIM115  closed with the last piece
+        file = stack.enter_context(open(path, "rb"))  # noqa: SIM115  the stack closes it
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
     if size > max_size:
@@ -154,24 +178,26 @@ def _open(path: str, bad_lines: BadLines, max_size: int) -> Opened:
         return _opened_parquet(file, path)
     data: Any = file
     if start[:2] == _GZIP:
-        data = gzip.GzipFile(fileobj=file)
+        data = stack.enter_context(gzip.GzipFile(fileobj=file))
         file.seek(-4, os.SEEK_END)
         size = int.from_bytes(file.read(4), "little")
         file.seek(0)
     try:
         sample = data.read(1 << 20)
         data.seek(0)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"the gzip data is damaged ({error})", path=path) from None
     expected = (sample.count(b"\n") + 1) * max(size, len(sample)) * 11 // (10 * (len(sample) + 1))
-    return _opened_csv(data, path, min(expected, max_size), bad_lines, max_size)
+    text = stack.enter_context(
+        io.TextIOWrapper(data, encoding="utf-8-sig", errors="replace", newline="")
+    )
+    return _opened_csv(text, path, min(expected, max_size), bad_lines, max_size)
 
 
 def _opened_csv(
-    data: Any, path: str, expected: int, bad_lines: BadLines, max_size: int = MAX_SIZE
+    text: TextIO, path: str, expected: int, bad_lines: BadLines, max_size: int = MAX_SIZE
 ) -> Opened:
     """A CSV file; its rows can be asked for once, but for those of the first piece."""
-    text = io.TextIOWrapper(data, encoding="utf-8-sig", errors="replace", newline="")
     head = text.readline()
     while head and not head.strip():
         head = text.readline()
@@ -215,7 +241,7 @@ def _rows(
                 f"not readable as CSV ({error})", path=path or None, line=reader.line_num + 1,
                 hint="Put cells with line breaks into quotes.",
             ) from None  # fmt: skip
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"cannot be read to its end ({error})", path=path or None) from None
         if row is None:
             break

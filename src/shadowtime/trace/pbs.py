@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shadowtime.trace.swf import BadLines
 
-_BEGINS = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(;|$)")
+_DATE = "00/00/0000 00:00:00"
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=((?:\"[^\"]*\")|(?:'[^']*')|\S*)")
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
@@ -137,11 +137,12 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _is_cut(line: str, pairs: dict[str, str]) -> bool:
-    """Does the line begin like a record and break off before the end of the job?
+    """Does the line begin like a record and break off before the exit status of the job?
 
     A full disk or a crash of the server leaves such lines behind.
     """
-    return _BEGINS.match(line) is not None and "end" not in pairs
+    begins = re.sub(r"\d", "0", line.strip()[: len(_DATE)])
+    return _DATE.startswith(begins) and "Exit_status" not in pairs
 
 
 def _trace(
@@ -159,6 +160,10 @@ def _trace(
             _bounded(run=(end - start, MAX_SPAN), processors=(procs, MAX_PROCS),
                      walltime=(asked, MAX_SPAN), memory=(size, MAX_AMOUNT))  # fmt: skip
         except ValueError as error:
+            if "Exit_status" not in pairs:
+                counts["cut_lines_dropped"] += 1
+                warn_cut(file, number)
+                continue
             if bad_lines == "refuse":
                 raise InputError(str(error), path=file, line=number, hint=_HINT) from None
             counts["bad_lines_dropped"] += 1

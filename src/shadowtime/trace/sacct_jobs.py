@@ -92,15 +92,16 @@ def column_places(columns: tuple[str, ...], path: str | None) -> dict[str, int]:
 
 
 def is_sacct_table(first_line: str) -> bool:
-    """Are these names, between commas or tabs, sacct's columns of jobs?
+    """Are these names sacct's columns of jobs? Between commas there must be more of them.
 
     Examples
     --------
     >>> is_sacct_table("JobID,User,Submit,State,Elapsed"), is_sacct_table("id,user,state")
     (True, False)
     """
-    names = {name.strip().strip('"').lower() for name in re.split(r"[,;|\t]", first_line)}
-    return all(names & set(some) for some in list(_NEEDED.values())[:3])
+    names = {name.strip().strip('"').lower() for name in re.split(r"[,;|\t\x1f]", first_line)}
+    some = 1 if re.search(r"[|\x1f]", first_line) else 3
+    return all(names & set(known) for known in list(_NEEDED.values())[:some])
 
 
 @dataclass

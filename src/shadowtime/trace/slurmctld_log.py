@@ -80,7 +80,7 @@ def parse_slurmctld_log(
     ([9], [60], [8])
     """
     jobs: dict[int, _Job] = {}
-    for event in events_of(iter(data.decode("utf-8", "replace").splitlines())):
+    for event in events_of(iter(data.decode("utf-8", "replace").splitlines()), {}):
         _take(jobs, event)
     zone = zone_of(tz)
 
