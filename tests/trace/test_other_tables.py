@@ -15,8 +15,8 @@ from shadowtime.cli import run
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.spec import parse_machine
 from shadowtime.errors import ClusterError, InputError
+from shadowtime.study.site.doctor import examine
 from shadowtime.trace import read
-from shadowtime.trace.doctor import examine
 from shadowtime.trace.formats import read_raw
 from shadowtime.trace.job_map import read_map, span
 from shadowtime.trace.job_map_guess import proposed_map
