@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import click
 import pytest
 
 from shadowtime import __version__
 from shadowtime.cli import COMMANDS, app, run
+from shadowtime.cli.common import lazy
 from shadowtime.cli.common.lazy import Entry
 from shadowtime.errors import InputError
 
@@ -28,7 +28,7 @@ def boom(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], Non
             return outcome
 
         monkeypatch.setitem(COMMANDS, "boom", Entry("Test", "Breaks."))
-        monkeypatch.setitem(sys.modules, "shadowtime.cli.boom", SimpleNamespace(command=command))
+        monkeypatch.setattr(lazy, "command_in", lambda module, name: command)
 
     return make
 

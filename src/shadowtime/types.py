@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     Bools: TypeAlias = NDArray[np.bool_]
     AnyArray: TypeAlias = NDArray[Any]
 
+File: TypeAlias = str
+"""The path of a file, on the command line and in its functions."""
+Folder: TypeAlias = str
+FileOrFolder: TypeAlias = str
+Seconds: TypeAlias = int
+"""A length of time; typed as 90s, 5m, 36h, 7d or 2w."""
+Bytes: TypeAlias = int
+"""A size; typed as 500MB or 8GB."""
+Between: TypeAlias = tuple[int, int | None]
+"""From and to, or to the end; typed as 10:20 or 10:."""
+
 UNKNOWN = -1
 """SWF's mark for a missing value, kept everywhere."""
 

@@ -19,6 +19,7 @@ from shadowtime.workload.moved import INSTANTS
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
+    from shadowtime.types import Bytes, Seconds
     from shadowtime.workload import Workload
 
 
@@ -33,30 +34,50 @@ LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cleaning:
+class Reading:
+    """How a log is read."""
+
+    tz: str | None = None
+    """ZONE : Time zone of a Slurm export, such as Europe/Zurich."""
+    slurm_cluster: str | None = None
+    """NAME : The cluster to use if an export contains several."""
+    unlimited: Seconds | None = None
+    """SPAN : The value of an UNLIMITED time limit, such as 30d. [default: unknown]"""
+    bad_lines: Literal["refuse", "drop"] = "refuse"
+    """Unreadable lines: an error, or dropped and counted."""
+    max_size: Bytes | None = None
+    """SIZE : Reject a log that is larger than this when decompressed. [default: 1GB]"""
+
+    def reader(self) -> dict[str, Any]:
+        """The arguments of :func:`shadowtime.trace.read` without those of cleaning."""
+        how = {"tz": self.tz, "cluster": self.slurm_cluster, "unlimited": self.unlimited}
+        size = {} if self.max_size is None else {"max_size": self.max_size}
+        return {**how, "bad_lines": self.bad_lines, **size}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaning(Reading):
     """How a log is read and cleaned."""
 
     overrun: Literal["cut", "extend", "keep"] = "cut"
+    """Jobs that ran longer than requested: killed at the request, request raised, or no limits at
+    all."""
     cancelled: Literal["drop", "queue-until-cancel", "refuse"] | None = None
-    """Default: dropped, or on a site in the queue until they are cancelled."""
+    """Jobs cancelled before they started. [default: drop; on a site queue-until-cancel]"""
     too_wide: Literal["drop", "refuse"] = "drop"
+    """Jobs that fit nowhere: dropped and counted (up to 1 %), or an error."""
     rules: tuple[str, ...] = ()
-    tz: str | None = None
-    slurm_cluster: str | None = None
-    unlimited: int | None = None
-    bad_lines: Literal["refuse", "drop"] = "refuse"
-    max_size: int | None = None
+    """NAME=CHOICE : Another cleaning rule, such as no_run=one-second or partial=keep (an unknown
+    name lists them); repeatable."""
 
     def switches(self, *, site: bool = False) -> dict[str, Any]:
         """The arguments of :func:`shadowtime.trace.read`."""
         usual = "queue-until-cancel" if site else "drop"
-        how = {"tz": self.tz, "cluster": self.slurm_cluster, "unlimited": self.unlimited}
-        size = {} if self.max_size is None else {"max_size": self.max_size}
         named = {"overrun": self.overrun, "cancelled": self.cancelled or usual}
-        rules = dict(map(_rule, self.rules))
-        return {**how, "bad_lines": self.bad_lines, **size, **named, **rules}
+        return {**self.reader(), **named, **dict(map(_rule, self.rules))}
 
 
+READ = Reading()
 DEFAULT = Cleaning()
 Report = Callable[[str], None]
 """Receives a sentence about something that has no or little effect."""

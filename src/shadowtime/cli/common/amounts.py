@@ -1,4 +1,4 @@
-"""Amounts as they are typed: lengths of time, ranges, sizes of files."""
+"""Amounts as they are typed: lengths of time, ranges, sizes of files, lists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import click
 if TYPE_CHECKING:
     SpanType = click.ParamType[int]
     RangeType = click.ParamType[tuple[int, int | None]]
+    CommasType = click.ParamType[tuple[str, ...]]
 else:  # only newer versions of click know what a type converts to
-    SpanType = RangeType = click.ParamType
+    SpanType = RangeType = CommasType = click.ParamType
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -76,3 +77,22 @@ class Size(SpanType):
         if match is None:
             self.fail(f"{value!r} is not a size: write 500MB or 8GB")
         return int(match[1]) << (10 * " kmgt".index(match[2] or " "))
+
+
+class Commas(CommasType):
+    """Several texts, separated by commas.
+
+    Examples
+    --------
+    >>> Commas().convert("bsld_mean, wait_max_s", None, None)
+    ('bsld_mean', 'wait_max_s')
+    """
+
+    name = "commas"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(part.strip() for part in str(value).split(",") if part.strip())

@@ -1,4 +1,4 @@
-"""A group of commands whose code is loaded only when one of them runs (as in pip)."""
+"""Groups of commands whose code is loaded only when one of them runs (as in pip)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+from shadowtime.cli.common.declared import FunctionCommand, sections, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,7 @@ class Entry(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """Commands by name; NAME is the object ``command`` in the module PACKAGE.NAME."""
+    """Commands by name, from the files of a package (:func:`command_in`)."""
 
     def __init__(
         self, *arguments: Any, package: str, entries: Mapping[str, Entry], **options: Any
@@ -38,10 +40,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.entries:
             return None
-        module = self.entries[cmd_name].module or cmd_name
-        found = import_module(f"{self.package}.{module}").command
-        assert isinstance(found, click.Command)
-        return refuse_repeats(found)
+        module = f"{self.package}.{self.entries[cmd_name].module or cmd_name}"
+        return refuse_repeats(command_in(module, cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -79,6 +79,58 @@ class LazyGroup(click.Group):
                         if entry.heading == heading
                     ]
                 )
+
+
+class FileGroup(LazyGroup):
+    """The group of a file: ``COMMANDS`` names them by heading, the module's docstring is its help.
+
+    A command is a function of the file, or a file beside it. ``DEFAULT`` is the command that is
+    meant by any other word: ``sweep PLAN.toml`` is ``sweep run PLAN.toml``.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.source = source_of(module)
+        self.default = self.source.constant("DEFAULT", "")
+        entries = {
+            command.rstrip("_"): Entry(heading, self._summary(command), command)
+            for heading, commands in self.source.constant("COMMANDS", {}).items()
+            for command in commands
+        }
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+        super().__init__(
+            name,
+            package=module,
+            entries=entries,
+            help=sections(self.source.tree)[0],
+            context_settings=settings,
+        )
+
+    def _summary(self, name: str) -> str:
+        """The first sentence about a command."""
+        node = self.source.names.get(name) or source_of(f"{self.source.module}.{name}").about(name)
+        first = sections(node)[0].partition("\n\n")[0]
+        return " ".join(first.split()).partition(". ")[0].rstrip(".") + "."
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = self.entries.get(cmd_name)
+        if entry is None or entry.module not in self.source.names:
+            return super().get_command(ctx, cmd_name)
+        return refuse_repeats(FunctionCommand(self.package, entry.module))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.default and args and args[0] not in (*self.entries, "--help", "-h"):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def command_in(module: str, name: str) -> click.Command:
+    """The command of a file: its group, its function ``name``, or its object ``command``."""
+    source = source_of(module)
+    if "command" in source.names:
+        found = import_module(module).command
+        assert isinstance(found, click.Command)
+        return found
+    return FileGroup(module, name) if "COMMANDS" in source.names else FunctionCommand(module, name)
 
 
 def refuse_repeats(command: click.Command) -> click.Command:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from shadowtime.cli.common.console import errors, note
-from shadowtime.cli.common.options import Decorator, all_of
+from shadowtime.cli.common.declared import fields, source_of
+from shadowtime.cli.common.options import Decorator, all_of, declared
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 
@@ -20,52 +21,33 @@ if TYPE_CHECKING:
 
     from shadowtime.study.sweep.parts import Study
     from shadowtime.study.sweep.run import Progress
-
-on = all_of(
-    click.option(
-        "--on",
-        "place",
-        type=click.Choice(["here", "slurm", "condor"]),
-        default="here",
-        show_default=True,
-        help="Where workers run: on this machine, or as jobs of a cluster (extra scale).",
-    ),
-    click.option(
-        "--site",
-        "submission",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="With --on: how workers are submitted, such as partition=batch, account=hpc, "
-        "walltime=01:00:00, blocks=8, workers=16; repeatable.",
-    ),
-)
-"""The options of every command that can send its runs to a cluster."""
+Spot = Literal["here", "slurm", "condor"]
 
 
 def kept_runs(resume: str) -> Decorator[Any]:
     """Options of a study that keeps its runs: --resume with this help, --workers, --on, --site."""
+    source = source_of("shadowtime.cli.common.placing")
+    names = {"on": "place", "site": "submission", "workers": "workers"}
     return all_of(
         click.option("--resume", metavar="DIR", type=click.Path(file_okay=False), help=resume),
-        click.option(
-            "--workers",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="With --resume: run on N processes of this machine. [default: threads]",
-        ),
-        on,
+        *(declared(one, names[one.name]) for one in fields(source, source.names["Placing"])),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """The values of these options."""
+    """Where workers run, and how many."""
 
-    place: str = "here"
-    submission: tuple[str, ...] = ()
     workers: int | None = None
+    """N >= 1 : With --resume: run on N processes of this machine. [default: threads]"""
+    on: Spot = "here"
+    """Where workers run: on this machine, or as jobs of a cluster (extra scale)."""
+    site: tuple[str, ...] = ()
+    """KEY=VALUE : With --on: how workers are submitted, such as partition=batch, account=hpc,
+    walltime=01:00:00, blocks=8, workers=16; repeatable."""
 
     def __post_init__(self) -> None:
-        if self.submission and self.place == "here":
+        if self.site and self.on == "here":
             raise UsageError(
                 "--site defines how workers are submitted: add --on slurm or --on condor"
             )
@@ -73,31 +55,31 @@ class Placing:
     @property
     def elsewhere(self) -> bool:
         """Runs take place in other processes."""
-        return self.place != "here" or self.workers is not None
+        return self.on != "here" or self.workers is not None
 
     def count(self) -> int | None:
         """Workers, if the options give their number."""
-        if self.workers is not None or self.place == "here":
+        if self.workers is not None or self.on == "here":
             return self.workers
         from shadowtime.study.sweep.scale import workers_of
 
-        return workers_of(self.place, self.submission)
+        return workers_of(self.on, self.site)
 
     def check(self, resume: str | None) -> None:
         """Workers need a folder for their results."""
         if self.elsewhere and resume is None:
-            option = "--workers" if self.place == "here" else f"--on {self.place}"
+            option = "--workers" if self.on == "here" else f"--on {self.on}"
             raise UsageError(f"{option}: workers save their runs in a folder: add --resume DIR")
 
     @contextlib.contextmanager
     def executor(self, folder: str) -> Iterator[Executor | None]:
         """The executor of the cluster; None on this machine."""
-        if self.place == "here":
+        if self.on == "here":
             yield None
             return
         from shadowtime.study.sweep.scale import parsl_executor
 
-        with parsl_executor(self.place, self.submission, folder=folder) as made:
+        with parsl_executor(self.on, self.site, folder=folder) as made:
             yield made
 
     def run_parts(self, study: Study, missing: list[int], folder: str) -> None:

@@ -14,7 +14,7 @@ from shadowtime.cli.common.compared import finish_machines, show_results
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
 from shadowtime.cli.common.outputs import PAGES, check_outputs, wrote
-from shadowtime.cli.common.placing import Placing, counting
+from shadowtime.cli.common.placing import Placing, Spot, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
@@ -43,7 +43,7 @@ def compare_policies(
     seed: int,
     resume: str | None,
     workers: int | None,
-    place: str,
+    place: Spot,
     submission: tuple[str, ...],
     demand: str | None,
     window: str | None,
@@ -66,7 +66,7 @@ def compare_policies(
         demand=demand,
         texts=policies,
         resume=resume,
-        placing=Placing(place=place, submission=submission, workers=workers),
+        placing=Placing(on=place, site=submission, workers=workers),
     )
     asked.placing.check(resume)
     if asked.placing.elsewhere and (where or not shake + resample):

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.shared import policy_names
 
 
 @click.command("explain")
@@ -16,7 +17,7 @@ from shadowtime.cli.common import options
     "--policy",
     "-p",
     metavar="P",
-    shell_complete=options.policy_names,
+    shell_complete=policy_names,
     help="The policy to explain: its name in a result folder, else as for simulate. [default: the "
     "folder's first one; on a site slurm]",
 )

@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.amounts import Span
+from shadowtime.cli.common.shared import policy_names
 from shadowtime.live.slurm.backend import GRES, PARTITION, SHAPE_HELP, TIMEOUT
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def policy_option(otherwise: str) -> Callable[[Any], Any]:
         "--policy",
         "-p",
         metavar="P",
-        shell_complete=options.policy_names,
+        shell_complete=policy_names,
         help=f"A name with or without parameters, as in a simulation. [{otherwise}]",
     )
 
@@ -112,7 +113,7 @@ operation = options.all_of(
         default="easy",
         show_default=True,
         metavar="P",
-        shell_complete=options.policy_names,
+        shell_complete=policy_names,
         help="The catalogue policy for passes in which a policy from a Python file fails.",
     ),
 )

@@ -8,7 +8,7 @@ from shadowtime.cli.common import options
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_outputs, wrote
-from shadowtime.cli.common.placing import Placing
+from shadowtime.cli.common.placing import Placing, Spot
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
@@ -34,14 +34,14 @@ def reproduce(
     quick: bool,
     resume: str | None,
     workers: int | None,
-    place: str,
+    place: Spot,
     submission: tuple[str, ...],
     folder: str | None,
     as_json: bool,
     report: str | None,
 ) -> None:
     """Run the study of a paper, on workers where they were requested."""
-    placing = Placing(place=place, submission=submission, workers=workers)
+    placing = Placing(on=place, site=submission, workers=workers)
     placing.check(resume)
     check_outputs(folder=folder, report=report, kept=resume)
     study = PaperStudy(name=name, traces=traces or None, seeds=seeds, quick=quick, folder=resume)

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.shared import policy_names
 
 
 @click.command("policies")
-@click.argument("name", required=False, shell_complete=options.policy_names)
+@click.argument("name", required=False, shell_complete=policy_names)
 @click.option("--parts", is_flag=True, help="List the parts that can fill each slot.")
 @options.as_json
 def command(**given: Any) -> None:

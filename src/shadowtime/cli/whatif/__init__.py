@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.placing import kept_runs
+from shadowtime.cli.common.shared import policy_names
 
 CHANGES = options.all_of(
     click.option(
@@ -42,7 +43,7 @@ CHANGES = options.all_of(
         "--policy",
         "-p",
         metavar="P",
-        shell_complete=options.policy_names,
+        shell_complete=policy_names,
         help="Another policy instead of the site's own.",
     ),
 )

@@ -13,7 +13,7 @@ from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, output, show
 from shadowtime.cli.common.findings import left_out, trust_sentences
 from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
-from shadowtime.cli.common.placing import Placing
+from shadowtime.cli.common.placing import Placing, Spot
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
@@ -117,12 +117,12 @@ def carry_out(
     report: str | None,
     resume: str | None,
     workers: int | None,
-    place: str,
+    place: Spot,
     submission: tuple[str, ...],
     save: str | None = None,
 ) -> None:
     """Run an experiment, print it, and write the requested files."""
-    placing = Placing(place=place, submission=submission, workers=workers)
+    placing = Placing(on=place, site=submission, workers=workers)
     if not experiment.changes and not experiment.options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     placing.check(resume)

@@ -1,0 +1,354 @@
+"""Commands made from functions: a parameter is an option, its entry in the docstring the help.
+
+A command's file is read with :mod:`ast` and imported only when the command runs: it may import what
+it needs at the top, and help stays instant.
+
+Rules
+-----
+A positional parameter is an argument, a keyword-only one an option; without a default it is
+required. The option of ``max_size`` is --max-size, that of ``if_`` --if, and that of a sequence
+``policies`` --policy, which may be repeated. A bool is a flag, a Literal a choice, ``File``,
+``Folder``, ``Seconds``, ``Bytes`` and ``Between`` are described in :mod:`shadowtime.types`. The
+section Parameters of the docstring holds how the value is called, its bounds, and the help::
+
+    shake : N >= 0
+        Also run N copies of the log.
+
+Bounds are ``>= 0``, ``> 0`` and ``in 1..9``; ``$NAME`` is a variable of the environment to read,
+``--other`` a second name. A value that is called ``M,...`` is several values with commas. A
+parameter without an entry has that of :data:`~shadowtime.cli.common.shared.SHARED`.
+
+A parameter that is a dataclass stands for those of its fields that the function does not have
+itself; their docstrings are ``N >= 0 : Also run N copies``. ``**name``, described as "Options of
+:func:`shadowtime.tune`", stands for the keywords of that public function which have an entry: the
+same names, the same defaults.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache, cached_property
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+import shadowtime
+from shadowtime.cli.common.amounts import Commas, Range, Size, Span
+from shadowtime.cli.common.shared import SHARED, policy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ROOT = Path(shadowtime.__file__).parent
+REQUIRED: Any = object()
+SHORT = {"policy": "-p", "cluster": "-c", "output": "-o", "predictor": "-e"}
+KINDS: dict[str, Any] = {
+    "Any": None,
+    "str": None,
+    "int": int,
+    "float": float,
+    "str | os.PathLike[str]": click.Path(),
+    "Path": click.Path(path_type=Path),
+    "File": click.Path(dir_okay=False),
+    "Folder": click.Path(file_okay=False),
+    "FileOrFolder": click.Path(),
+    "Seconds": Span(),
+    "Bytes": Size(),
+    "Between": Range(),
+}
+ENTRY = re.compile(r"^(\*{0,2}\w+)(?: : (.*))?\n((?:    .*\n|\n)*)", re.MULTILINE)
+BOUNDS = re.compile(r"(>=|>) ?([\d.]+)|in (\d+)\.\.(\d+)")
+
+
+class Source:
+    """A module as text: what it defines and what it imports, without running it."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        path = ROOT.joinpath(*module.split(".")[1:])
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        self.tree = ast.parse(path.read_text("utf-8"))
+
+    @cached_property
+    def names(self) -> dict[str, ast.AST]:
+        """Functions, classes, constants and imports of the top level."""
+        found: dict[str, ast.AST] = {}
+        inner = [one for node in self.tree.body if isinstance(node, ast.If) for one in node.body]
+        for node in (*inner, *self.tree.body):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found[node.name] = node
+            elif isinstance(node, ast.ImportFrom):
+                found |= {alias.asname or alias.name: node for alias in node.names}
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {one.id: node.value for one in targets if isinstance(one, ast.Name)}
+        return found
+
+    def find(self, name: str) -> tuple[Source, ast.AST] | None:
+        """Where something is defined, here or in the module of ours that it is imported from."""
+        node = self.names.get(name)
+        if isinstance(node, ast.ImportFrom):
+            ours = (node.module or "").startswith("shadowtime.")
+            return source_of(str(node.module)).find(name) if ours else None
+        return None if node is None else (self, node)
+
+    def about(self, name: str) -> ast.AST:
+        """What the docstring of a command belongs to: its function, or the group's file."""
+        return self.tree if "COMMANDS" in self.names else self.names[name]
+
+    def constant(self, name: str, default: Any) -> Any:
+        """A constant of the module, if it has one."""
+        return self.value(self.names[name]) if name in self.names else default
+
+    def value(self, node: ast.AST) -> Any:
+        """A literal, or a constant by its name."""
+        if isinstance(node, ast.Name) and (found := self.find(node.id)):
+            return found[0].value(found[1])
+        return ast.literal_eval(ast.unparse(node))
+
+
+source_of = cache(Source)
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function, with its entry in the docstring."""
+
+    name: str
+    kind: str
+    """argument, arguments or option"""
+    type: str
+    default: Any
+    about: str
+    help: str
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """What it is on the command line."""
+        return (self,)
+
+
+class Group(NamedTuple):
+    """A parameter that is a dataclass of options, and its fields."""
+
+    name: str
+    module: str
+    type: str
+    options: tuple[Parameter, ...]
+
+
+def entries(text: str) -> dict[str, tuple[str, str]]:
+    """How each value is called, and its help, from a section Parameters.
+
+    Examples
+    --------
+    >>> entries("shake : N >= 0\\n    Also run N\\n    copies.\\njson\\n    As JSON.\\n")
+    {'shake': ('N >= 0', 'Also run N copies.'), 'json': ('', 'As JSON.')}
+    """
+    return {
+        name: (about or "", " ".join(help.split()))
+        for name, about, help in ENTRY.findall(f"{text}\n")
+    }
+
+
+@cache
+def shared() -> dict[str, tuple[str, str]]:
+    """The entries of parameters that several commands have."""
+    return entries(cleandoc(SHARED) + "\n")
+
+
+def sections(node: ast.AST) -> tuple[str, dict[str, tuple[str, str]]]:
+    """The text of a docstring before its first section, and the entries of its parameters."""
+    text = ast.get_docstring(node) or ""  # type: ignore[arg-type]
+    parts = re.split(r"^(\w+)\n-+\n", text, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return parts[0].strip(), entries(found.get("Parameters", ""))
+
+
+def parameters(source: Source, node: ast.FunctionDef) -> Iterator[Parameter | Group]:
+    """The parameters of a function, those of the public function it calls after its arguments."""
+    known = {**shared(), **sections(node)[1]}
+    every = node.args
+    first = [*every.posonlyargs, *every.args]
+    missing: list[ast.expr | None] = [None] * (len(first) - len(every.defaults))
+    for one, default in zip(first, [*missing, *every.defaults], strict=True):
+        yield _parameter(source, one, default, known, kind="argument")
+    if every.vararg is not None:
+        yield _parameter(source, every.vararg, None, known, kind="arguments")
+    own = {one.arg for one in (*first, *every.kwonlyargs)}
+    if every.kwarg is not None:
+        name = known[f"**{every.kwarg.arg}"][1]
+        yield from (one for one in _public(name) if one.name not in own)
+    for one, default in zip(every.kwonlyargs, every.kw_defaults, strict=True):
+        group = _group(source, one)
+        if group is not None:
+            yield group._replace(options=tuple(x for x in group.options if x.name not in own))
+        else:
+            yield _parameter(source, one, default, known, kind="option")
+
+
+def _parameter(
+    source: Source,
+    node: ast.arg,
+    default: ast.AST | None,
+    known: Mapping[str, tuple[str, str]],
+    *,
+    kind: str,
+) -> Parameter:
+    value = REQUIRED if default is None else source.value(default)
+    about, help = known.get(node.arg, ("", ""))
+    return Parameter(node.arg, kind, _type(source, node.annotation), value, about, help)
+
+
+def _type(source: Source, node: ast.AST | None) -> str:
+    """A type as text; a name for a choice of ours is replaced by the choice."""
+    text = ast.unparse(node) if node else "Any"
+    bare = text.removesuffix(" | None")
+    if bare in KINDS or not bare.isidentifier() or not (found := source.find(bare)):
+        return text
+    return text if isinstance(found[1], ast.ClassDef) else ast.unparse(found[1])
+
+
+def _public(help: str) -> Iterator[Parameter]:
+    """The keywords of a public function that have an entry."""
+    found = re.search(r":func:`shadowtime\.(\w+)`", help)
+    assert found is not None, help
+    source = source_of(shadowtime._HOME[found[1]])  # noqa: SLF001 - the table of our own names
+    node = source.names[found[1]]
+    assert isinstance(node, ast.FunctionDef)
+    for one in parameters(source, node):
+        if isinstance(one, Group) or (one.kind == "option" and one.help):
+            yield one  # type: ignore[misc]
+
+
+def _group(source: Source, node: ast.arg) -> Group | None:
+    """A parameter that is a dataclass."""
+    found = source.find(ast.unparse(node.annotation)) if node.annotation else None
+    if found is None or not isinstance(found[1], ast.ClassDef):
+        return None
+    return Group(node.arg, found[0].module, found[1].name, tuple(fields(*found)))
+
+
+def fields(source: Source, node: ast.AST) -> Iterator[Parameter]:
+    """The fields of a dataclass, then those of the dataclasses that it extends."""
+    assert isinstance(node, ast.ClassDef)
+    for one, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
+            continue
+        said = after.value if isinstance(after, ast.Expr) else None
+        text = " ".join(str(said.value).split()) if isinstance(said, ast.Constant) else ""
+        about, _, help = text.rpartition(" : ")
+        value = REQUIRED if one.value is None else source.value(one.value)
+        kind = _type(source, one.annotation)
+        yield Parameter(one.target.id, "option", kind, value, about, help)
+    for base in node.bases:
+        if found := source.find(ast.unparse(base)):
+            yield from fields(*found)
+
+
+def option_name(name: str, *, several: bool) -> str:
+    """The option of a parameter.
+
+    Examples
+    --------
+    >>> option_name("policies", several=True), option_name("max_size", several=False)
+    ('policy', 'max-size')
+    """
+    name = name.removesuffix("_")
+    if several:
+        name = re.sub(r"s$", "", re.sub(r"ies$", "y", name))
+    return name.replace("_", "-")
+
+
+def as_click(one: Parameter) -> click.Parameter:
+    """The argument or the option of a parameter."""
+    text = one.type.removesuffix(" | None")
+    items = re.fullmatch(r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", text)
+    about, bounds = _taken(one.about, BOUNDS)
+    about, variable = _taken(about, re.compile(r"\$(\w+)"))
+    about, other = _taken(about, re.compile(r"(--[\w-]+)"))
+    joined = about.endswith(",...")
+    kind = _kind(items[1] if items else text, bounds)
+    optional = one.default is not REQUIRED
+    if one.kind != "option":
+        nargs = -1 if one.kind == "arguments" else 1
+        required = not optional or nargs < 0
+        return click.Argument(
+            [one.name], type=kind, nargs=nargs, required=required, metavar=about or None,
+            shell_complete=policy_names if one.help == "A policy." else None,
+        )  # fmt: skip
+    name = option_name(one.name, several=items is not None)
+    names = [f"--{name}", *([SHORT[name]] if name in SHORT else []), *([other[1]] if other else [])]
+    more: dict[str, Any] = {"help": one.help, "metavar": about or None}
+    if name == "output":
+        names = names[::-1]
+    if text == "bool":
+        return click.Option([*names, one.name], is_flag=True, help=one.help)
+    if name in ("policy", "fallback"):
+        more["shell_complete"] = policy_names
+    if variable:
+        more |= {"envvar": variable[1], "show_envvar": True}
+    default = one.default if optional else None
+    if items and not joined:
+        return click.Option(
+            [*names, one.name], type=kind, multiple=True, required=not optional,
+            default=default or None, **more,
+        )  # fmt: skip
+    if joined:
+        kind, default = Commas(), ",".join(default or ()) or None
+    shown = bool(default) and "[default:" not in one.help
+    return click.Option(
+        [*names, one.name], type=kind, required=not optional, default=default, show_default=shown,
+        **more,
+    )  # fmt: skip
+
+
+def _taken(text: str, pattern: re.Pattern[str]) -> tuple[str, re.Match[str] | None]:
+    """A text without what a pattern finds in it, and that."""
+    found = pattern.search(text)
+    return (pattern.sub("", text).strip(), found) if found else (text, None)
+
+
+def _kind(text: str, bounds: re.Match[str] | None) -> Any:
+    if text.startswith("Literal["):
+        return click.Choice(list(ast.literal_eval(text.removeprefix("Literal"))))
+    if bounds is None:
+        return KINDS.get(text, click.STRING) or click.STRING
+    range_of: Any = click.IntRange if text == "int" else click.FloatRange
+    number: Callable[[str], float] = int if text == "int" else float
+    if bounds[3]:
+        return range_of(number(bounds[3]), number(bounds[4]))
+    return range_of(min=number(bounds[2]), min_open=bounds[1] == ">")
+
+
+class FunctionCommand(click.Command):
+    """The command of a function; its module is imported when the command runs."""
+
+    def __init__(self, module: str, function: str) -> None:
+        source = source_of(module)
+        node = source.names[function]
+        assert isinstance(node, ast.FunctionDef)
+        self.module, self.function = module, function
+        self.declared = list(parameters(source, node))
+        super().__init__(
+            function.rstrip("_"),
+            params=[as_click(x) for one in self.declared for x in one.options],
+            callback=self.call,
+            help=sections(node)[0],
+        )
+
+    def call(self, **given: Any) -> Any:
+        """Call the function with what was given on the command line."""
+        first: list[Any] = []
+        for one in self.declared:
+            if isinstance(one, Group):
+                made = getattr(import_module(one.module), one.type)
+                given[one.name] = made(**{x.name: given.pop(x.name) for x in one.options})
+            elif one.kind == "argument":
+                first.append(given.pop(one.name))
+            elif one.kind == "arguments":
+                first += given.pop(one.name)
+        return getattr(import_module(self.module), self.function)(*first, **given)
