@@ -154,7 +154,7 @@ def test_what_cannot_be_written_is_reported_before_the_simulation(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import shadowtime.cli.simulate.run as simulating
+    import shadowtime.cli.simulate as simulating
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the simulation ran")

@@ -78,7 +78,7 @@ class Cleaning(Reading):
 
 
 READ = Reading()
-DEFAULT = Cleaning()
+CLEAN = Cleaning()
 Report = Callable[[str], None]
 """Receives a sentence about something that has no or little effect."""
 
@@ -86,7 +86,7 @@ Report = Callable[[str], None]
 def load(
     trace: str,
     cluster: Any = None,
-    cleaning: Cleaning = DEFAULT,
+    cleaning: Cleaning = CLEAN,
     *,
     demand: str | None = None,
     report: Report,

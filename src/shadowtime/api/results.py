@@ -203,6 +203,22 @@ def compare(
     saved in that folder and reused; the runs on copies then go to ``workers`` processes, or
     to any ``concurrent.futures.Executor`` whose workers see the same files.
 
+    Parameters
+    ----------
+    loads : L
+        Jobs arrive 1.2 times as fast (1.2), or at an offered load (offered=0.9); repeatable.
+        [default: as recorded]
+    shake : N >= 0
+        Also run N copies of the log with every submission and run time moved a little: a rank that
+        differs between them may be chance.
+    resample : N >= 0
+        Also run N logs with resampled users: what another year might have looked like.
+    seed : S >= 0
+        Seed of the copies, which are the same for every policy.
+    resume : DIR
+        Save every run in DIR as a sweep does, and reuse runs found there: the same command resumes
+        after Ctrl-C, and more copies need only their own runs.
+
     Examples
     --------
     >>> import tempfile

@@ -36,12 +36,33 @@ def tune(
 
     Rules
     -----
-    ``over`` are texts such as ``"expansion=0..1"``, ``"wait=0.001..1 log"``, ``"reserve=1..8"`` or
-    ``"order=fcfs,sjf"``. The same is done at ``periods`` cuts of the log, and what was tuned is
-    compared with the template as it is, the ``rivals`` (by default the catalogue's policies that
-    differ from it only in what is tuned) and the baseline: ``found.verdict`` is the answer whether
+    The same is done at ``periods`` cuts of the log, and what was tuned is compared with the
+    template as it is, the ``rivals`` and the baseline: ``found.verdict`` is the answer whether
     tuning is worth it, ``found.rivals`` the table. ``report_on`` is another log to report on; it
     must not contain jobs used for tuning.
+
+    Parameters
+    ----------
+    over : NAME=RANGE
+        A parameter to tune: expansion=0..1, 'wait=0.001..1 log', reserve=1..8, order=fcfs,sjf;
+        repeatable.
+    objectives : M,...
+        Metrics to improve, the most important first.
+    method
+        How to search; optuna needs the extra tune.
+    trials : N >= 2
+        Candidates to try.
+    seed : S >= 0
+        Seed of the search and of the copies.
+    copies : N >= 2
+        Shaken copies of the last part, for the interval.
+    baseline : P
+        The policy to compare with.
+    rivals : P
+        A policy that needs no tuning, to compare with; repeatable. [default: the catalogue's
+        policies that differ from the template only in what is tuned]
+    periods : N >= 1
+        Cuts of the log over which tuning is evaluated; fewer where the log is short.
 
     Examples
     --------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
+from click.shell_completion import get_completion_class
 
 from shadowtime.cli import app
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print the completion script for SHELL.
 
     \b
@@ -19,8 +20,6 @@ def command(shell: str) -> None:
       fish  ~/.config/fish/completions/shadowtime.fish
                         shadowtime completion fish | source
     """
-    from click.shell_completion import get_completion_class
-
     maker = get_completion_class(shell)
     assert maker is not None
     click.echo(maker(app, {}, "shadowtime", "_SHADOWTIME_COMPLETE").source())

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.console import show
+from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import check_outputs
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.tables import count, plain_table
+from shadowtime.result.rerun import rerun as run_again
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shadowtime.result.rerun import Rerun
+    from shadowtime.types import Folder
 
 
-@click.command("rerun")
-@click.argument("source", metavar="DIR", type=click.Path(file_okay=False))
-@click.option(
-    "--run-code", is_flag=True,
-    help="Run the code in DIR/code with your permissions; read it first.",
-)  # fmt: skip
-@options.folder
-@options.as_json
-def command(source: str, run_code: bool, folder: str | None, as_json: bool) -> int:
+def rerun(
+    source: Folder,
+    *,
+    run_code: bool = False,
+    output: Folder | None = None,
+    json: bool = False,
+) -> int:
     """Run the policies of the result folder DIR again, on its own inputs.
 
     Prints for every table (a schedule, the metrics of a policy) whether each byte is equal, and
@@ -31,27 +35,24 @@ def command(source: str, run_code: bool, folder: str | None, as_json: bool) -> i
     \b
     shadowtime compare log.swf.gz -p easy -p ideas.py:mine -o results
     shadowtime rerun results --run-code
-    """
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.outputs import check_outputs
-    from shadowtime.cli.common.progress import working
-    from shadowtime.result.rerun import rerun
 
-    check_outputs(folder=folder)
+    Parameters
+    ----------
+    source : DIR
+    run_code
+        Run the code in DIR/code with your permissions; read it first.
+    """
+    check_outputs(folder=output)
     with working("running it again"):
-        found = rerun(source, run_code=run_code, output=folder)
-    if as_json:
-        options.print_json({"folders": [one.as_dict() for one in found]})
+        found = run_again(source, run_code=run_code, output=output)
+    if json:
+        print_json({"folders": [one.as_dict() for one in found]})
     else:
         show(*(part for one in found for part in _parts(one)))
     return 0 if all(one.equal for one in found) else 1
 
 
 def _parts(found: Rerun) -> list[RenderableType]:
-    from rich.text import Text
-
-    from shadowtime.cli.common.tables import count, plain_table
-
     table = plain_table("table", "bytes")
     for one in found.tables:
         table.add_row(one.name, "equal" if one.equal else f"differ: {one.difference}")

@@ -20,7 +20,7 @@ from shadowtime.api.sweep import load_log
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, wrote
-from shadowtime.cli.common.placing import Placing, counting
+from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import count, plain_table
 from shadowtime.private import write_result
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 COMMANDS = {"Commands": ("run", "status", "collect", "report", "script", "merge")}
 DEFAULT = "run"
-HERE = Placing()
 
 
 def run(

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 ROOT = Path(shadowtime.__file__).parent
 REQUIRED: Any = object()
 SHORT = {"policy": "-p", "cluster": "-c", "output": "-o", "predictor": "-e"}
+INPUTS = ("cluster", "clusters", "policy", "policies")
+"""Options that help shows before those of a public function."""
 KINDS: dict[str, Any] = {
     "Any": None,
     "str": None,
@@ -96,9 +98,10 @@ class Source:
             return source_of(str(node.module)).find(name) if ours else None
         return None if node is None else (self, node)
 
-    def about(self, name: str) -> ast.AST:
-        """What the docstring of a command belongs to: its function, or the group's file."""
-        return self.tree if "COMMANDS" in self.names else self.names[name]
+    def function(self, name: str) -> ast.FunctionDef | None:
+        """A function that the module defines."""
+        node = self.names.get(name)
+        return node if isinstance(node, ast.FunctionDef) else None
 
     def constant(self, name: str, default: Any) -> Any:
         """A constant of the module, if it has one."""
@@ -168,25 +171,35 @@ def sections(node: ast.AST) -> tuple[str, dict[str, tuple[str, str]]]:
     return parts[0].strip(), entries(found.get("Parameters", ""))
 
 
-def parameters(source: Source, node: ast.FunctionDef) -> Iterator[Parameter | Group]:
-    """The parameters of a function, those of the public function it calls after its arguments."""
-    known = {**shared(), **sections(node)[1]}
+def parameters(
+    source: Source, node: ast.FunctionDef, *, described: bool = False
+) -> Iterator[Parameter | Group]:
+    """The parameters of a function, those of the public function it calls after its arguments.
+
+    With ``described`` only the keywords that have an entry.
+    """
+    own = sections(node)[1]
+    known = {**shared(), **own}
     every = node.args
     first = [*every.posonlyargs, *every.args]
     missing: list[ast.expr | None] = [None] * (len(first) - len(every.defaults))
     for one, default in zip(first, [*missing, *every.defaults], strict=True):
-        yield _parameter(source, one, default, known, kind="argument")
+        yield _parameter(source, one, default, own, kind="argument")
     if every.vararg is not None:
-        yield _parameter(source, every.vararg, None, known, kind="arguments")
-    own = {one.arg for one in (*first, *every.kwonlyargs)}
+        yield _parameter(source, every.vararg, None, own, kind="arguments")
+    names = {one.arg for one in (*first, *every.kwonlyargs)}
+    keywords = list(zip(every.kwonlyargs, every.kw_defaults, strict=True))
+    inputs = [pair for pair in keywords if every.kwarg and pair[0].arg in INPUTS]
+    for one, default in inputs:
+        yield _parameter(source, one, default, known, kind="option")
     if every.kwarg is not None:
-        name = known[f"**{every.kwarg.arg}"][1]
-        yield from (one for one in _public(name) if one.name not in own)
-    for one, default in zip(every.kwonlyargs, every.kw_defaults, strict=True):
+        public = _public(known[f"**{every.kwarg.arg}"][1])
+        yield from (one for one in public if one.name not in names)
+    for one, default in (pair for pair in keywords if pair not in inputs):
         group = _group(source, one)
         if group is not None:
-            yield group._replace(options=tuple(x for x in group.options if x.name not in own))
-        else:
+            yield group._replace(options=tuple(x for x in group.options if x.name not in names))
+        elif one.arg in known or not described:
             yield _parameter(source, one, default, known, kind="option")
 
 
@@ -212,16 +225,16 @@ def _type(source: Source, node: ast.AST | None) -> str:
     return text if isinstance(found[1], ast.ClassDef) else ast.unparse(found[1])
 
 
-def _public(help: str) -> Iterator[Parameter]:
+def _public(help: str) -> Iterator[Parameter | Group]:
     """The keywords of a public function that have an entry."""
     found = re.search(r":func:`shadowtime\.(\w+)`", help)
     assert found is not None, help
     source = source_of(shadowtime._HOME[found[1]])  # noqa: SLF001 - the table of our own names
-    node = source.names[found[1]]
-    assert isinstance(node, ast.FunctionDef)
-    for one in parameters(source, node):
-        if isinstance(one, Group) or (one.kind == "option" and one.help):
-            yield one  # type: ignore[misc]
+    node = source.function(found[1])
+    assert node is not None
+    for one in parameters(source, node, described=True):
+        if isinstance(one, Group) or one.kind == "option":
+            yield one
 
 
 def _group(source: Source, node: ast.arg) -> Group | None:
@@ -266,7 +279,7 @@ def option_name(name: str, *, several: bool) -> str:
 def as_click(one: Parameter) -> click.Parameter:
     """The argument or the option of a parameter."""
     text = one.type.removesuffix(" | None")
-    items = re.fullmatch(r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", text)
+    items = re.fullmatch(r"(?:tuple|Sequence)\[([\w |]+)(?:, \.\.\.)?\]", text)
     about, bounds = _taken(one.about, BOUNDS)
     about, variable = _taken(about, re.compile(r"\$(\w+)"))
     about, other = _taken(about, re.compile(r"(--[\w-]+)"))
@@ -325,13 +338,18 @@ def _kind(text: str, bounds: re.Match[str] | None) -> Any:
 
 
 class FunctionCommand(click.Command):
-    """The command of a function; its module is imported when the command runs."""
+    """The command of a function; its module is imported when the command runs.
+
+    With ``ALSO = {"slurm": "check_slurm"}`` in its file, that word in place of its first argument
+    means the function ``slurm`` of the file ``check_slurm.py`` beside it.
+    """
 
     def __init__(self, module: str, function: str) -> None:
         source = source_of(module)
-        node = source.names[function]
-        assert isinstance(node, ast.FunctionDef)
+        node = source.function(function)
+        assert node is not None
         self.module, self.function = module, function
+        self.also = source.constant("ALSO", {})
         self.declared = list(parameters(source, node))
         super().__init__(
             function.rstrip("_"),
@@ -339,6 +357,19 @@ class FunctionCommand(click.Command):
             callback=self.call,
             help=sections(node)[0],
         )
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if not args or args[0] not in self.also:
+            return super().make_context(info_name, args, parent, **extra)
+        file = f"{self.module.rpartition('.')[0]}.{self.also[args[0]]}"
+        other = FunctionCommand(file, args[0])
+        return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
     def call(self, **given: Any) -> Any:
         """Call the function with what was given on the command line."""
@@ -351,4 +382,6 @@ class FunctionCommand(click.Command):
                 first.append(given.pop(one.name))
             elif one.kind == "arguments":
                 first += given.pop(one.name)
+            elif one.default is None and given[one.name] == ():
+                given[one.name] = None  # a sequence that was not given
         return getattr(import_module(self.module), self.function)(*first, **given)

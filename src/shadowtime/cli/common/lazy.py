@@ -84,15 +84,16 @@ class LazyGroup(click.Group):
 class FileGroup(LazyGroup):
     """The group of a file: ``COMMANDS`` names them by heading, the module's docstring is its help.
 
-    A command is a function of the file, or a file beside it. ``DEFAULT`` is the command that is
-    meant by any other word: ``sweep PLAN.toml`` is ``sweep run PLAN.toml``.
+    A command is a function of the file, ``store.show`` the function of a file beside it, and
+    ``info`` a file beside it with a function or a group of that name. ``DEFAULT`` is the command
+    that is meant by any other word: ``sweep PLAN.toml`` is ``sweep run PLAN.toml``.
     """
 
     def __init__(self, module: str, name: str) -> None:
-        self.source = source_of(module)
+        self.package, self.source = module, source_of(module)
         self.default = self.source.constant("DEFAULT", "")
         entries = {
-            command.rstrip("_"): Entry(heading, self._summary(command), command)
+            command.rpartition(".")[2].rstrip("_"): Entry(heading, self._summary(command), command)
             for heading, commands in self.source.constant("COMMANDS", {}).items()
             for command in commands
         }
@@ -105,17 +106,24 @@ class FileGroup(LazyGroup):
             context_settings=settings,
         )
 
-    def _summary(self, name: str) -> str:
+    def _home(self, command: str) -> tuple[str, str]:
+        """The module of a command and its function there."""
+        file, _, function = command.rpartition(".")
+        if not file and self.source.function(function):
+            return self.package, function
+        return f"{self.package}.{file or function}", function
+
+    def _summary(self, command: str) -> str:
         """The first sentence about a command."""
-        node = self.source.names.get(name) or source_of(f"{self.source.module}.{name}").about(name)
-        first = sections(node)[0].partition("\n\n")[0]
+        module, function = self._home(command)
+        source = source_of(module)
+        first = sections(source.function(function) or source.tree)[0].partition("\n\n")[0]
         return " ".join(first.split()).partition(". ")[0].rstrip(".") + "."
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = self.entries.get(cmd_name)
-        if entry is None or entry.module not in self.source.names:
-            return super().get_command(ctx, cmd_name)
-        return refuse_repeats(FunctionCommand(self.package, entry.module))
+        if cmd_name not in self.entries:
+            return None
+        return refuse_repeats(command_in(*self._home(self.entries[cmd_name].module)))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if self.default and args and args[0] not in (*self.entries, "--help", "-h"):
@@ -124,13 +132,13 @@ class FileGroup(LazyGroup):
 
 
 def command_in(module: str, name: str) -> click.Command:
-    """The command of a file: its group, its function ``name``, or its object ``command``."""
+    """A command of a file: its function, its group, or its object ``command``."""
     source = source_of(module)
     if "command" in source.names:
         found = import_module(module).command
         assert isinstance(found, click.Command)
         return found
-    return FileGroup(module, name) if "COMMANDS" in source.names else FunctionCommand(module, name)
+    return FunctionCommand(module, name) if source.function(name) else FileGroup(module, name)
 
 
 def refuse_repeats(command: click.Command) -> click.Command:

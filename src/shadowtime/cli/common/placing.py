@@ -92,6 +92,7 @@ class Placing:
             run_parts(study, missing, workers=self.count(), executor=executor, progress=progress)
 
 
+HERE = Placing()
 EVERY = 30.0
 """Seconds between two lines where output is not a terminal."""
 

@@ -12,7 +12,7 @@ from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import numbers_table, within
-from shadowtime.cli.site.run_show import parts as site_parts
+from shadowtime.cli.site import parts as site_parts
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_summary import summarise
 from shadowtime.cluster.spec import parse_machine

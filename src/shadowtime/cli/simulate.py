@@ -1,4 +1,4 @@
-"""Simulate a log under one policy, write the result and print it."""
+"""shadowtime simulate: one log, one machine, one policy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.api.inputs import as_where
-from shadowtime.cli.common import options, tables
+from shadowtime.api.load import CLEAN, Cleaning
+from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
+from shadowtime.cli.common.options import command_line, print_json
 from shadowtime.cli.common.outputs import check_outputs, wrote
 from shadowtime.cli.common.plain import Words
 from shadowtime.cli.common.progress import working
@@ -22,68 +24,88 @@ if TYPE_CHECKING:
 
     from shadowtime.api.run import Run
     from shadowtime.metrics.where import Where
+    from shadowtime.types import File, FileOrFolder, Folder
 
 
-def simulate_log(
+def simulate(
+    trace: FileOrFolder,
     *,
-    trace: str,
-    cluster: str | None,
+    cluster: str | None = None,
     policy: str,
-    demand: str | None,
-    window: str | None,
-    where: str,
-    by: str,
-    schedule: str | None,
-    folder: str | None,
-    as_json: bool,
-    report: str | None,
-    figures: str | None,
-    phases: int | None,
-    **cleaning: Any,
+    cleaning: Cleaning = CLEAN,
+    demand: str | None = None,
+    window: str | None = None,
+    where: str | None = None,
+    by: str = "",
+    schedule: File | None = None,
+    output: Folder | None = None,
+    json: bool = False,
+    report: File | None = None,
+    figures: Folder | None = None,
+    phases: int | None = None,
 ) -> None:
-    """Run one policy, or with ``phases`` several runs of Slurm's scheduler."""
+    """Replay the job log TRACE under one policy and measure the schedule.
+
+    TRACE is a job log: the Standard Workload Format (SWF), an sacct export, a Slurm site's CSV,
+    HTCondor history or event log, PBS or Torque accounting, slurmctld.log, a table of jobs (CSV or
+    Parquet; with TABLE.map.toml beside it for other columns, which is proposed), a folder of PBS
+    days or tables, a site's folder or a result folder; plain or .gz.
+
+    \b
+    shadowtime simulate log.swf.gz --policy easy
+    shadowtime simulate log.swf.gz --cluster pool:430 --policy 'easy(reserve=4, order=lxfw)'
+    shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
+    shadowtime simulate log.swf.gz --policy easy --report easy.html
+    shadowtime simulate site/ --policy slurm --phases 6
+
+    Parameters
+    ----------
+    phases : N in 2..100
+        slurm only: simulate N runs with the passes at different offsets, and print means and
+        ranges.
+    """
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    counted = jobs_that_count(where, by)
+    counted = _jobs_that_count(where, by)
     if phases:
         from shadowtime.cli.common.phases import check_phases, show_phases
 
-        check_phases(chosen, schedule=schedule, folder=folder, report=report, figures=figures)
+        check_phases(chosen, schedule=schedule, folder=output, report=report, figures=figures)
     if phases and by:
         raise click.UsageError(
             "--by and --phases do not go together: use shadowtime replay for "
             "groups over several runs"
         )
-    check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
-    workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
+    check_outputs(schedule=schedule, folder=output, report=report, figures=figures)
+    workload, machine = load(trace, cluster, cleaning, demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine, workload)
     if phases:
         runs = run_policies(workload, machine, chosen.offsets(phases), scored, where=counted)
-        show_phases(runs, workload, as_json)
+        show_phases(runs, workload, json)
         return
     [run] = run_policies(workload, machine, [chosen], scored, where=counted)
     rows = run.groups(by) if by else []
     if schedule:
         run.write(schedule)
     pages = 0
-    if folder or report or figures or as_json:  # a table alone needs no writer
+    if output or report or figures or json:  # a table alone needs no writer
         from shadowtime.result.pages import write_results
         from shadowtime.result.write import as_object, write_folder
 
-        result = run.as_report(command=options.command_line())
+        result = run.as_report(command=command_line())
         content = as_object(result, scored, **({"groups": rows} if by else {}))
-        if folder:
-            write_folder(content, result, folder)
+        if output:
+            write_folder(content, result, output)
         pages = len(write_results(result, report=report, figures=figures, step=working))
-    wrote(schedule, folder, report, figures=figures, count=pages - bool(report))
-    if as_json:
-        options.print_json(content)
+    wrote(schedule, output, report, figures=figures, count=pages - bool(report))
+    if json:
+        print_json(content)
     else:
         _show(run, rows)
 
 
-def jobs_that_count(where: str, by: str) -> Where | None:
+def _jobs_that_count(where: str | None, by: str) -> Where | None:
     """What ``--where`` selects; ``--by`` is read too, so that a wrong word is reported early."""
     if by:
         from shadowtime.metrics.groups import parse_by

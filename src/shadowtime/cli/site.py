@@ -1,4 +1,4 @@
-"""Read a site and print what it consists of."""
+"""Sites: real machines with mixed nodes, partitions, limits, outages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from shadowtime.cli.common import options
-from shadowtime.cli.common.console import show
+from shadowtime.cli.common import console
+from shadowtime.cli.common.options import print_json
 from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_summary import summarise
@@ -24,20 +24,42 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from shadowtime.types import FileOrFolder
 
-def show_site(*, site: str, tz: str | None, as_toml: bool, as_json: bool) -> None:
-    """Print a site as text, as TOML or as JSON."""
+COMMANDS = {"Commands": ("show",)}
+
+
+def show(
+    site: FileOrFolder,
+    *,
+    tz: str | None = None,
+    toml: bool = False,
+    json: bool = False,
+) -> None:
+    """Show what SITE consists of; it is a folder, TOML, slurm.conf, or scontrol show node's output.
+
+    \b
+    shadowtime site show cluster/
+    shadowtime site show nodes.txt --toml > site.toml
+
+    Parameters
+    ----------
+    tz : ZONE
+        Time zone of Slurm's times, such as Europe/Zurich.
+    toml
+        Print the site as TOML, for editing.
+    """
     found = parse_machine(site, tz=tz)
     if not isinstance(found, Site):
         found = site_of(found)
-    if as_toml and as_json:
+    if toml and json:
         raise UsageError("give --toml or --json, not both")
-    if as_toml:
+    if toml:
         click.echo(format_site_toml(found), nl=False)
-    elif as_json:
-        options.print_json(summarise(found))
+    elif json:
+        print_json(summarise(found))
     else:
-        show(*parts(summarise(found)))
+        console.show(*parts(summarise(found)))
 
 
 def parts(found: Mapping[str, Any]) -> list[RenderableType]:

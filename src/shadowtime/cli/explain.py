@@ -1,4 +1,4 @@
-"""Find out why a job, or a group of jobs, did not start earlier, and print it."""
+"""shadowtime explain: why a job, or all jobs of a group, did not start earlier."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
+from shadowtime.cli.common.inputs import load, print_policy_notes
 from shadowtime.cli.common.job_number import job_number
+from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
@@ -36,14 +37,13 @@ from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
 
     from shadowtime.cluster import Cluster
     from shadowtime.report import Explanation, PolicyRun
     from shadowtime.result.read import Folder
     from shadowtime.study.counterfactual.otherwise import Otherwise
+    from shadowtime.types import FileOrFolder
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
@@ -67,20 +67,64 @@ class Found:
 
 
 def explain(
+    folder: FileOrFolder,
+    job: str | None = None,
     *,
-    folder: str,
-    job: str | None,
-    policy: str | None,
-    cluster: str | None,
-    as_json: bool,
-    without: Sequence[str] = (),
-    if_: Sequence[str] = (),
+    policy: str | None = None,
+    without: tuple[str, ...] = (),
+    if_: tuple[str, ...] = (),
     user: str | None = None,
     where: str | None = None,
     run_code: bool = False,
-    **cleaning: Any,
+    cluster: str | None = None,
+    cleaning: Cleaning = CLEAN,
+    json: bool = False,
 ) -> None:
-    """Explain one job, or the waits of a group, of a result folder or of a log."""
+    """Explain why JOB started when it did: what was ahead, which promise blocked it, when it was
+    promised a start, and when it started under the other policies.
+
+    DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
+    or a log, which is then simulated. On a site it prints what blocked the job at each time: a
+    limit, a reservation, nodes out of service, a dependency, the jobs on its nodes or those ahead
+    of it; under slurm also its priority by factor. JOB is a number, or 123_4 for a task of an
+    array.
+
+    With --without or --if the policy is run again with that change, and the answer says when the
+    job would have started, who else would, and through which jobs the change reaches it.
+
+    With --user or --where the waits of all these jobs are divided among their causes: limits,
+    reservations, fragmentation, wide jobs, promises to others, priorities. The shares add up.
+
+    \b
+    shadowtime explain results 1042
+    shadowtime explain results 1042 --policy conservative
+    shadowtime explain site/ 123_4
+    shadowtime explain log.swf.gz 17 --policy easy
+    shadowtime explain results 1042 --without 997
+    shadowtime explain results 1042 --without user=eva
+    shadowtime explain results 1042 --if procs=32 --if request=1h
+    shadowtime explain results --user eva
+    shadowtime explain results --where partition=gpu,procs>=64
+
+    Parameters
+    ----------
+    folder : DIR
+    policy : P
+        The policy to explain: its name in a result folder, else as for simulate. [default: the
+        folder's first one; on a site slurm]
+    without : JOB|KEY=VALUE
+        Run it again without this job, or without the jobs that fulfil these conditions (user=eva,
+        procs>=64, as for --where), and tell what would have been different. Repeatable.
+    if_ : FIELD=VALUE
+        Run it again with the job changed: procs=32, request=1h, run=10m, submit=-2h (earlier) or
+        submit=+30m. Repeatable.
+    user : NAME
+        Instead of JOB: what the waits of all jobs of this user are due to.
+    where : COND
+        Instead of JOB: what the waits of these jobs are due to: partition=gpu,procs>=64.
+    run_code
+        With --without or --if: run the code in DIR/code with your permissions; read it first.
+    """
     variation = Variation.of(without=without, if_=if_)
     group = ",".join(filter(None, [user and f"user={user}", where]))
     if (job is None) == (not group):
@@ -96,11 +140,11 @@ def explain(
         result = _simulated(folder, job, cluster, policy, cleaning)
         found = Found(source=folder, result=result, run=result.runs[0])
     if job is None:
-        _explain_group(found, group, as_json)
+        _explain_group(found, group, json)
     else:
         wanted = job_number(job, found.result.workload, folder)
         other = _otherwise(found, wanted, variation, run_code) if variation else None
-        _explain_job(found, wanted, other, as_json)
+        _explain_job(found, wanted, other, json)
 
 
 def _explain_job(given: Found, job: int, other: Otherwise | None, as_json: bool) -> None:
@@ -108,7 +152,7 @@ def _explain_job(given: Found, job: int, other: Otherwise | None, as_json: bool)
     with working("finding what blocked it"):
         found = why(result.workload, run.schedule, job, cluster=given.cluster, otherwise=other)
     if as_json:
-        options.print_json(_as_object(run.name, found, result.workload))
+        print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
 
@@ -120,7 +164,7 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     with working("finding what blocked them"):
         found = wait_shares(result.workload, given.cluster, run.schedule, only=only)
     if as_json:
-        options.print_json({"policy": run.name, "where": group, **found.as_dict()})
+        print_json({"policy": run.name, "where": group, **found.as_dict()})
         return
     names = array_ids(result.workload)
     table = numbers_table("cause", "share", "time", "jobs")
@@ -154,11 +198,11 @@ def _is_log(path: str) -> bool:
 
 
 def _simulated(
-    log: str, job: str | None, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
+    log: str, job: str | None, cluster: str | None, policy: str | None, cleaning: Cleaning
 ) -> ReportInput:
     """One run over a log; a job that does not exist is reported before the simulation."""
     given = parse_policy(policy) if policy else None
-    workload, machine = load(log, cluster, Cleaning(**cleaning))
+    workload, machine = load(log, cluster, cleaning)
     chosen = given or policy_of(machine)
     if job is not None:
         job_number(job, workload, log)

@@ -1,4 +1,4 @@
-"""Print the catalogue of policies, or what one of them consists of."""
+"""shadowtime policies: the policies, their parts and their papers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
+from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import catalogue, parse_policy
@@ -33,11 +33,31 @@ ENDLESS = 1_000_000_000
 """A bound from here on means that there is none."""
 
 
-def show_policies(*, name: str | None, parts: bool, as_json: bool) -> None:
-    """List the policies or the parts, or describe one policy."""
+def policies(
+    name: str | None = None,
+    *,
+    parts: bool = False,
+    json: bool = False,
+) -> None:
+    """List the policies, or describe the one called NAME: slots, parameters, paper.
+
+    A policy is made of parts, one for each slot, and any of them can be replaced:
+
+    \b
+    shadowtime policies easy
+    shadowtime policies 'easy(reserve=4, order=lxfw)'
+    shadowtime policies --parts
+
+    Parameters
+    ----------
+    name
+        A policy.
+    parts
+        List the parts that can fill each slot.
+    """
     if parts:
-        if as_json:
-            options.print_json(_parts_object())
+        if json:
+            print_json(_parts_object())
         else:
             _show_parts()
     elif name is None:
@@ -46,19 +66,19 @@ def show_policies(*, name: str | None, parts: bool, as_json: bool) -> None:
         listed = [_as_object(policy) for policy in made]
         listed += [_own_object(n, one) for n, one in added.items() if not hasattr(one, "parts")]
         listed += [_scheduler_object(policy) for policy in whole_schedulers()]
-        if as_json:
-            options.print_json({"policies": listed})
+        if json:
+            print_json({"policies": listed})
         else:
             _show_list(listed)
     else:
         policy = parse_policy(name)
         if hasattr(policy, "parameters_on"):
-            _show_scheduler(policy, as_json=as_json)
+            _show_scheduler(policy, as_json=json)
             return
         if not hasattr(policy, "parts"):
             raise UsageError(f"{name} is implemented by its own code and has no slots to show")
-        if as_json:
-            options.print_json(_as_object(policy))
+        if json:
+            print_json(_as_object(policy))
         else:
             _show_one(policy)
 
@@ -75,7 +95,7 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     """A whole scheduler: its parameters, with the values that a bare site gives them."""
     about = _scheduler_object(policy)
     if as_json:
-        options.print_json(about)
+        print_json(about)
         return
     table = plain_table("parameter", "value")
     for key, value in about["parameters"].items():

@@ -1,4 +1,4 @@
-"""Search a policy's parameters and print the best, evaluated on later jobs."""
+"""shadowtime tune: tune parameters on past jobs, evaluate them on later ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.api import tune as api
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load
+from shadowtime.cli.common.inputs import load
+from shadowtime.cli.common.options import command_line, print_json
 from shadowtime.cli.common.outputs import check_outputs, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import plain_table
@@ -17,56 +19,60 @@ from shadowtime.private import write_result
 from shadowtime.report.numbers import number
 from shadowtime.report.tuning import rivals_table, trials_in_words, tuning_page
 from shadowtime.result.write import versions
-from shadowtime.study.tune import Parts, Space, tune
+from shadowtime.study.tune import Space
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shadowtime.report.tuning import TextTable
     from shadowtime.study.tune import Tuned
+    from shadowtime.types import File, FileOrFolder
 
 
-def tune_policy(
+def tune(
+    log: FileOrFolder,
     *,
-    log: str,
-    cluster: str | None,
+    cluster: str | None = None,
     policy: str,
-    over: tuple[str, ...],
-    objectives: str,
-    method: Any,
-    trials: int,
-    seed: int,
-    copies: int,
-    baseline: str,
-    rivals: tuple[str, ...],
-    periods: int,
-    report_on: str | None,
-    report: str | None,
-    as_json: bool,
-    **cleaning: Any,
+    report_on: str | None = None,
+    report: File | None = None,
+    cleaning: Cleaning = CLEAN,
+    json: bool = False,
+    **search: Any,
 ) -> None:
-    """Search on the first jobs, select on the next and evaluate once on the last."""
+    """Tune a policy on 60 % of LOG, select on the next 20 %, report on the last 20 % once.
+
+    The same is done at earlier cuts of LOG. Prints whether tuning is worth it: the tuned policies
+    beside the template as it is, the catalogue's policies of its kind and the baseline, on jobs
+    that were not used in the search, with intervals over the cuts; then what was chosen last, and
+    how much of its gain was optimism.
+
+    \b
+    shadowtime tune log.swf.gz -p 'easy(order=weighted)' --over expansion=0..1 --over wait=0..1
+    shadowtime tune log.swf.gz -p easy --over reserve=1..8 --objective bsld_mean,wait_max_s
+
+    Parameters
+    ----------
+    **search
+        Options of :func:`shadowtime.tune`.
+    report_on : LOG2
+        Report on another log; then 75 % of LOG are used for tuning and 25 % for selection.
+    """
     check_outputs(report=report)
-    space = Space.of(policy, over)
-    rules = Cleaning(**cleaning)
-    jobs, machine = load(log, cluster, rules)
-    other = None if report_on is None else load(report_on, cluster, rules)[0]
-    names = [name.strip() for name in objectives.split(",") if name.strip()]
+    Space.of(policy, search["over"])  # a wrong range is reported before the log is read
+    jobs, machine = load(log, cluster, cleaning)
+    other = None if report_on is None else load(report_on, cluster, cleaning)[0]
     with working("tuning") as advance:
-        found = tune(
-            Parts.cuts(jobs, periods=periods, report_on=other), machine, space, names,
-            method=method, trials=trials, seed=seed, copies=copies, baseline=baseline,
-            rivals=rivals or None, progress=advance,
-        )  # fmt: skip
+        found = api.tune(jobs, machine, policy, report_on=other, progress=advance, **search)
     if report:
         title = f"{policy} tuned on {jobs.name}"
         page = tuning_page(
-            found, title=title, versions=versions(), command=options.command_line()
+            found, title=title, versions=versions(), command=command_line()
         )  # fmt: skip
         write_result(Path(report), page)
         wrote(report)
-    if as_json:
-        options.print_json(found.as_dict())
+    if json:
+        print_json(found.as_dict())
     else:
         show(*parts_of(found))
 

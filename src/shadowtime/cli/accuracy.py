@@ -1,4 +1,4 @@
-"""Run the predictors over a log and print their errors."""
+"""shadowtime accuracy: run time predictors on a log, and what each does to the schedule."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.comparing import run_comparison
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load
+from shadowtime.cli.common.inputs import load
+from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
@@ -19,27 +20,49 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.study.predictors import Row
+    from shadowtime.types import FileOrFolder
 
 
-def measure_accuracy(
+def accuracy(
+    trace: FileOrFolder,
     *,
-    trace: str,
-    cluster: str | None,
-    policy: str,
-    predictors: tuple[str, ...],
-    shake: int,
-    seed: int,
-    as_json: bool,
-    **cleaning: Any,
+    cluster: str | None = None,
+    policy: str = "easy-sjbf",
+    predictors: tuple[str, ...] = (),
+    shake: int = 0,
+    seed: int = 1,
+    cleaning: Cleaning = CLEAN,
+    json: bool = False,
 ) -> None:
-    """Simulate the policy with each predictor and print or write the errors and their effect."""
+    """Compare run time predictors on the job log TRACE.
+
+    For each predictor: its error, how often it underestimates, and the waits and slowdowns of the
+    policy that uses its predictions.
+
+    \b
+    shadowtime accuracy log.swf.gz
+    shadowtime accuracy log.swf.gz -p easy -e requested -e nearest -e lightgbm --shake 10
+
+    Parameters
+    ----------
+    policy : P
+        The policy that uses the predictions.
+    predictors : PART
+        An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)', lightgbm or
+        mine.py:name; repeatable; the others are compared with the first. [default: all that need no
+        further input]
+    shake : N >= 0
+        Also run N shaken copies of the log: differences get an interval.
+    seed : S >= 0
+        Seed of the copies, which are the same for every predictor.
+    """
     chosen = parse_policy(policy)
     if not isinstance(chosen, Policy):
         raise UsageError(
             f"{policy} is implemented by its own code and has no slot for an "
             "estimate: choose another with -p"
         )
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    workload, machine = load(trace, cluster, cleaning)
     rows = compare_predictors(
         workload,
         machine,
@@ -49,8 +72,8 @@ def measure_accuracy(
         seed=seed,
         run=run_comparison,
     )
-    if as_json:
-        options.print_json(
+    if json:
+        print_json(
             {
                 "trace": {"name": workload.name, "jobs": len(workload)},
                 "policy": chosen.name,

@@ -1,4 +1,4 @@
-"""Compare policies on a log and on each machine, write the results and print them."""
+"""shadowtime compare: one log, several policies, one machine or several."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.api.inputs import as_where
+from shadowtime.api.inputs import as_where, as_window
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.api.results import results_of
-from shadowtime.cli.common import comparing, options
+from shadowtime.cli.common import comparing
 from shadowtime.cli.common.compared import finish_machines, show_results
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
+from shadowtime.cli.common.options import command_line, print_json
 from shadowtime.cli.common.outputs import PAGES, check_outputs, wrote
-from shadowtime.cli.common.placing import Placing, Spot, counting
+from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
-from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
 from shadowtime.policy import parse_policy
 from shadowtime.result.comparison import write_pages
@@ -27,59 +28,70 @@ if TYPE_CHECKING:
 
     from shadowtime.api.results import Results
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Known
+    from shadowtime.types import File, FileOrFolder, Folder
     from shadowtime.workload import Workload
 
 
-def compare_policies(
+def compare(
+    trace: FileOrFolder,
     *,
-    trace: str,
-    clusters: tuple[str, ...],
+    clusters: tuple[str, ...] = (),
     policies: tuple[str, ...],
-    loads: tuple[str, ...],
-    shake: int,
-    resample: int,
-    seed: int,
-    resume: str | None,
-    workers: int | None,
-    place: Spot,
-    submission: tuple[str, ...],
-    demand: str | None,
-    window: str | None,
-    where: str,
-    by: str,
-    folder: str | None,
-    as_json: bool,
-    report: str | None,
-    figures: str | None,
-    **cleaning: Any,
+    placing: Placing = HERE,
+    cleaning: Cleaning = CLEAN,
+    demand: str | None = None,
+    by: str = "",
+    output: Folder | None = None,
+    json: bool = False,
+    report: File | None = None,
+    figures: Folder | None = None,
+    **study: Any,
 ) -> None:
-    """Compare the policies on every machine that was given."""
+    """Run the job log TRACE under several policies: which wins, by how much, and which jobs pay.
+
+    The first policy is the baseline. With several --cluster options the comparison is repeated on
+    each machine, and a table compares the machines.
+
+    \b
+    shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20 --resume runs
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 99 --resume runs --on slurm
+    shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
+    shadowtime compare log.swf.gz -p easy -p lxfw --cluster pool:128 --cluster pool:160
+
+    Parameters
+    ----------
+    **study
+        Options of :func:`shadowtime.compare`.
+    """
     asked = Asked(
-        window=Window.parse(window or "all"),
+        window=as_window(study["window"]),
         policies=tuple(parse_policy(policy) for policy in policies),
-        where=as_where(where),
+        where=as_where(study["where"]),
         by=parse_by(by) if by else (),
-        loads=tuple(Load.parse(text) for text in loads) or (Load(),),
-        copies={"shake": shake, "resample": resample, "seed": seed},
+        loads=tuple(map(Load.parse, study["loads"])) or (Load(),),
+        copies={name: study[name] for name in ("shake", "resample", "seed")},
         demand=demand,
         texts=policies,
-        resume=resume,
-        placing=Placing(on=place, site=submission, workers=workers),
+        resume=study["resume"],
+        placing=placing,
     )
-    asked.placing.check(resume)
-    if asked.placing.elsewhere and (where or not shake + resample):
+    placing.check(asked.resume)
+    if placing.elsewhere and (asked.where or not asked.replicas):
         raise click.UsageError(
             "workers perform the runs on copies of the whole log: add --shake N or --resample N, "
             "without --where"
         )
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
-    check_outputs(folder=folder, report=report, figures=figures, kept=resume)
-    done = [_on(trace, one, Cleaning(**cleaning), asked) for one in clusters or (None,)]
+    check_outputs(folder=output, report=report, figures=figures, kept=asked.resume)
+    done = [_on(trace, one, cleaning, asked) for one in clusters or (None,)]
     if len(done) == 1:
-        _finish(done[0], asked.by, folder, report, figures, as_json=as_json)
+        _finish(done[0], asked.by, output, report, figures, as_json=json)
         return
     if report or figures:
         raise click.UsageError(
@@ -87,7 +99,7 @@ def compare_policies(
             "`shadowtime report DIR` makes a page of all of them"
         )
 
-    finish_machines(clusters, done, asked.by, folder, as_json=as_json)
+    finish_machines(clusters, done, asked.by, output, as_json=json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +119,11 @@ class Asked:
     """The folder of the saved runs, if any."""
     placing: Placing
 
+    @property
+    def replicas(self) -> int:
+        """Copies of the log."""
+        return self.copies["shake"] + self.copies["resample"]
+
 
 def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results:
     """Read the log for a machine and compare the policies there."""
@@ -124,7 +141,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results
         known=_known(workload, machine, asked) if asked.resume else None,
         kept_in=asked.resume,
     )
-    return results_of(found, asked.policies, where=asked.where, command=options.command_line())
+    return results_of(found, asked.policies, where=asked.where, command=command_line())
 
 
 def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
@@ -132,7 +149,7 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
 
     None if there are no copies, or if only some jobs count: a sweep's rows are about all jobs.
     """
-    if asked.where or not asked.copies["shake"] + asked.copies["resample"]:
+    if asked.where or not asked.replicas:
         return None
     from shadowtime.api.sweep import load_log
     from shadowtime.study.sweep.copies import run_copies
@@ -146,9 +163,7 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
             asked.resume,
             load=load_log,
             loads=asked.loads,
-            shake=asked.copies["shake"],
-            resample=asked.copies["resample"],
-            seed=asked.copies["seed"],
+            **asked.copies,
             window=asked.window,
             workers=asked.placing.count(),
             executor=executor,
@@ -176,6 +191,6 @@ def _finish(
     html = [page for page in pages if page.suffix.lower() in PAGES]
     wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        options.print_json(found.as_dict(groups=groups))
+        print_json(found.as_dict(groups=groups))
     else:
         show_results(found, groups)

@@ -1,4 +1,4 @@
-"""Compare the model of Slurm's scheduler with recorded passes and print it."""
+"""shadowtime check slurm: does the model of Slurm's scheduler hold for a recording?"""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
+from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 from shadowtime.slurm.recording.check import check_recording
@@ -42,27 +42,53 @@ SHOWN = 10
 """Differences shown per folder; --json has them all."""
 
 
-def check_recordings(
-    *,
-    folders: tuple[Path, ...],
-    every: int,
-    phases: int,
-    page: Path | None,
-    strict: bool,
-    as_json: bool,
+def slurm(
+    *folders: Path,
+    every: int = 1,
+    phases: int = 0,
+    waits: Path | None = None,
+    strict: bool = False,
+    json: bool = False,
 ) -> int:
-    """Repeat the logged passes of each folder; 1 if strict and a decision differs."""
+    """Plan every logged pass of a recorded Slurm again and compare.
+
+    DIR holds slurmctld's log with DebugFlags=Backfill (slurmctld.log.gz or .log), sacct's table
+    (jobs.psv) and the machine (slurm.conf, or nodes.txt and partitions.txt); scontrol's details,
+    submissions and samples are used if they exist. The state before each backfill pass, and before
+    each main pass that started something, is rebuilt; the pass is run on it; starts, nodes, planned
+    times and preempted jobs are compared. Passes less than 0.35 s after an end, or with a running
+    job whose resources are unknown, are skipped and counted. How long nodes take to answer after an
+    end is measured, for slurm(latency=N). Priorities that change are read from the log
+    (DebugFlags=Backfill,Priority) or from samples of squeue.
+
+    \b
+    shadowtime check slurm recording/
+    shadowtime check slurm recording/ --phases 6 --waits waits.md
+
+    Parameters
+    ----------
+    folders : DIR...
+    every : N
+        Only every N-th backfill pass.
+    phases : N
+        Also simulate the whole run from sacct alone, with passes at N offsets.
+    waits : PAGE.md
+        With --phases: instead of planning passes again, write a page of mean waits per account,
+        partition and QOS, recorded, simulated and under EASY.
+    strict
+        Exit with 1 if anything differs.
+    """
     if every < 1 or phases < 0:
         raise UsageError("--every must be at least 1, --phases at least 0")
-    if page is not None:
-        _write_page(folders, phases, page)
+    if waits is not None:
+        _write_page(folders, phases, waits)
         return 0
     found = {str(folder): check_recording(folder, every=every) for folder in folders}
     whole: dict[str, Waits] = {}
     if phases:
         whole = {str(folder): compare_waits(folder, phases=phases) for folder in folders}
-    if as_json:
-        options.print_json(_as_object(found, whole))
+    if json:
+        print_json(_as_object(found, whole))
     else:
         _show(found, whole)
     return 1 if strict and any(one.differences for one in found.values()) else 0

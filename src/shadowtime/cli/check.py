@@ -1,4 +1,4 @@
-"""Prove a schedule's rules and print the proofs."""
+"""shadowtime check: prove a schedule, whatever produced it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load
+from shadowtime.cli.common.inputs import load
+from shadowtime.cli.common.options import print_json
 from shadowtime.cluster.site import Site
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.rules import rules_of
@@ -19,47 +20,84 @@ from shadowtime.engine.simulate import simulate
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
 from shadowtime.schedule import read
-from shadowtime.schedule.check import Report, check
+from shadowtime.schedule.check import Report
+from shadowtime.schedule.check import check as prove
 from shadowtime.verify.proof import follows
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.check.rules import Rules
+    from shadowtime.types import File
     from shadowtime.workload import Workload
 
 STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not proved": ("?", "yellow")}
+ALSO = {"slurm": "check_slurm"}
 PROMISES_KEPT = "promises-kept"
 FOLLOWED, PLANNED, ON_SITE = 3_000, 500, 100
 """Jobs that are followed pass by pass unless --follow says otherwise, seconds' work: under most
 policies, under those that plan for every waiting job, and on a site."""
 
 
-def check_schedule(
+def check(
+    schedule: File,
     *,
-    schedule: str,
     trace: str,
-    cluster: str | None,
-    claims: tuple[str, ...],
-    policy: str | None,
-    recompute: bool,
-    follow: str | None,
-    strict: bool,
-    columns: tuple[str, ...],
-    as_json: bool,
-    **cleaning: Any,
+    cluster: str | None = None,
+    claims: tuple[str, ...] = (),
+    policy: str | None = None,
+    follow: str | None = None,
+    recompute: bool = False,
+    strict: bool = False,
+    columns: tuple[str, ...] = (),
+    cleaning: Cleaning = CLEAN,
+    json: bool = False,
 ) -> int:
-    """Check the schedule against the log, the machine and the policy; 1 if a property fails."""
+    """Prove that SCHEDULE keeps every rule: capacity at every instant, no start before submission,
+    each job once, limits and promises kept.
+
+    It is checked against the log, the machine and the policy, so it may come from any simulator or
+    from a real cluster; all of its columns are verified. With -p every pass of the policy is made
+    again by an implementation that shares nothing with the simulator, and the first value that is
+    not the policy's is named. Properties that cannot be proved are listed with the reason. Without
+    -p and --claim every promise it states must be kept. Exits with 0 if nothing is violated, else
+    with 1; with --strict also with 1 if a property could not be proved.
+
+    \b
+    shadowtime check easy.csv --trace log.swf --cluster pool:430
+
+    `shadowtime check slurm DIR` compares the model of Slurm's scheduler with a recorded one.
+
+    Parameters
+    ----------
+    trace : T
+        The log that was scheduled.
+    claims : NAME
+        A further property to prove, as promises-kept (an unknown name lists them); repeatable.
+    policy : P
+        The policy that produced it: a second implementation of it is followed pass by pass and
+        every column compared; its claims are proved.
+    follow : N
+        With -p: how many jobs to follow, or all (default: 3000; under policies that plan for all
+        jobs 500; on a site 100).
+    recompute
+        Also run the simulator itself again and report the first difference: fast at any size, but
+        no proof, since it asks the code that may have made the schedule.
+    strict
+        Fail also if a property could not be proved, or not for all jobs.
+    columns : OURS=THEIRS
+        The file's name for one of our columns, as start=starting_time; repeatable.
+    """
     names = dict(_renamed(column) for column in columns)
     plan = read(schedule, names=names or None)
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    workload, machine = load(trace, cluster, cleaning)
     if recompute and policy is None:
         raise UsageError("--recompute runs a policy again: name it with -p")
     known = _known(policy, workload, machine, again=recompute)
     held = (*claims, *known.claims)
     if policy is None and not claims and plan.promised is not None:
         held = (PROMISES_KEPT,)
-    report = check(
+    report = prove(
         plan, workload, machine, claims=held or None, rules=known.rules, again=known.again
     )
     if policy is not None:
@@ -73,8 +111,8 @@ def check_schedule(
         )
         report = Report((*report.proofs, proof))
     good = report.ok and not (strict and report.open)
-    if as_json:
-        options.print_json(_as_object(schedule, report, good))
+    if json:
+        print_json(_as_object(schedule, report, good))
     else:
         _show(schedule, report, strict=strict, named=policy is not None)
         if policy is None and not claims and _broken(report):

@@ -1,4 +1,4 @@
-"""Search partitions by class for a log and print what they change."""
+"""Suggest policy settings for a job log, and simulate their effect."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
+from shadowtime.cli.common.inputs import load, must_score_some
+from shadowtime.cli.common.options import print_json
 from shadowtime.cli.common.running import run_policies
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
@@ -25,37 +26,54 @@ if TYPE_CHECKING:
     from shadowtime.api.run import Run
     from shadowtime.policy import Policy
     from shadowtime.study.partition_advice import Advice, Choice
+    from shadowtime.types import FileOrFolder
     from shadowtime.workload import Workload
 
+COMMANDS = {"Commands": ("partitions",)}
 BASE = "single-class"
 SAME = 1.1
 """Users who wait at most a tenth longer on average do not count as paying."""
 
 
-def advise_partitions(
+def partitions(
+    trace: FileOrFolder,
     *,
-    trace: str,
-    cluster: str | None,
-    above: int | None,
-    top: int,
-    window: str | None,
-    as_json: bool,
-    **cleaning: Any,
+    cluster: str | None = None,
+    above: int | None = None,
+    top: int = 4,
+    cleaning: Cleaning = CLEAN,
+    window: str | None = None,
+    json: bool = False,
 ) -> None:
-    """Simulate the log with each pair of n and r, and print the best and what they change."""
+    """How many hosts (n) to keep for large jobs, and how short (r) others must be to run there.
+
+    The three guidelines of class partitioning, computed from TRACE, and the simulated effect of
+    the best few choices against no partition (single-class).
+
+    \b
+    shadowtime advise partitions january.swf.gz --cluster o2k
+    shadowtime advise partitions log.swf.gz --cluster machine.toml --above 32 --top 6
+
+    Parameters
+    ----------
+    above : P >= 0
+        Large jobs request more processors than this. [default: half of the widest host]
+    top : N in 1..50
+        How many of the choices within the guidelines to simulate.
+    """
     scored = Window.parse(window or "all")
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    workload, machine = load(trace, cluster, cleaning)
     must_score_some(scored, workload)
     advice = advise(workload, machine, above=above)
     best = advice.best(top)
     runs = run_policies(workload, machine, policies_for(advice, best), scored)
     waits = [_waits(run, workload, advice.above, scored) for run in runs]
-    if as_json:
+    if json:
         result = runs[0].as_report(*runs[1:])
         content = as_object(result, scored, advice=_as_dict(advice, best))
         for entry, classes in zip(content["policies"], waits, strict=True):
             entry["classes"] = classes
-        options.print_json(content)
+        print_json(content)
     else:
         show(*_parts(advice, best, runs, waits))
 

@@ -1,4 +1,4 @@
-"""Turn a result folder into pages, figures and exports."""
+"""shadowtime report: result folders as a page, as figures, as files for other viewers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rich.text import Text
 
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.compiling import compile_notice
-from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.console import note, show
+from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
 from shadowtime.cli.common.progress import working
@@ -33,27 +34,63 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.report.written import Written
     from shadowtime.result.combine import Folders
-    from shadowtime.result.read import Folder
+    from shadowtime.result.read import Folder as ResultFolder
     from shadowtime.study.counterfactual.otherwise import Absence
+    from shadowtime.types import File, FileOrFolder, Folder
 
 LINE = 60
 """Characters of a line that draws the queue."""
 
 
-def write_report(
-    *,
-    folders: tuple[str, ...],
-    page: str | None,
-    figures: str | None,
-    paraver: str | None,
-    perfetto: str | None,
-    job_lines: str | None,
-    batsim: str | None,
-    policies: tuple[str, ...],
+def report(
+    *folders: FileOrFolder,
+    output: File | None = None,
+    figures: Folder | None = None,
+    paraver: File | None = None,
+    perfetto: File | None = None,
+    job_lines: File | None = None,
+    batsim: File | None = None,
+    policies: tuple[str, ...] = (),
     without: tuple[str, ...] = (),
 ) -> None:
-    """Write the pages, figures and exports that were requested."""
-    check_outputs(report=page, figures=figures)
+    """Show the result folder DIR on one page: which policy wins by which metric, every schedule.
+
+    DIR was written with -o by simulate, compare, replay, whatif, demo or paper. The page is one
+    file that needs no network. Nothing is simulated again, unless --without asks for it.
+
+    Several folders of the same jobs are compared on one page. Folders of different jobs, and a
+    folder of several loads, become a grid: a page of every metric by folder, with links to a
+    page for each.
+
+    \b
+    shadowtime report results
+    shadowtime report results -o page.html --figures figures
+    shadowtime report results --policy easy --perfetto easy.json
+    shadowtime report before after -o comparison.html
+    shadowtime report results --without 1042
+
+    Parameters
+    ----------
+    folders : DIR...
+    output : OUT.html
+        Where to write the page. [default: DIR/report.html, or comparison.html here for several
+        folders, unless only other outputs are requested]
+    paraver : OUT.prv
+        Write a Paraver trace: OUT.prv, OUT.pcf and OUT.row.
+    perfetto : OUT.json
+        Write a trace for Perfetto and chrome://tracing; .json.gz is compressed.
+    job_lines : OUT.svg
+        Draw one line per job: waiting, running, unused and extra time; OUT.prv: the same for
+        Paraver.
+    batsim : OUT.csv
+        Write Batsim's jobs.csv, which evalys reads.
+    policies : NAME
+        Only this policy of the folder; repeatable. [default: all of them]
+    without : JOB
+        Run the policies again without this job, and show on its card who would start when;
+        repeatable.
+    """
+    check_outputs(report=output, figures=figures)
     others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
     for name, path in others.items():
         if path is not None:
@@ -63,26 +100,26 @@ def write_report(
         compile_notice("the log reader", "a few seconds"),
     ):
         known = read_folders(folders, policies=policies)
-    if not any((page, figures, *others.values())):
-        page = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+    if not any((output, figures, *others.values())):
+        output = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
     if without and len(known.found) > 1:
         raise UsageError("--without runs the policies of one folder again: name one folder")
     if not known.same_jobs:
-        _grid(known, folders, page, [figures, *others.values()])
+        _grid(known, folders, output, [figures, *others.values()])
         return
     found = known.merged() if len(known.found) > 1 else known.found[0]
     result = found.result
     if without:
         result = result.replace(absences=_absences(found, without))
-    done = write_results(result, report=page, figures=figures, step=working)
-    written = [f"wrote {path}" for path in done[: page is not None]]
+    done = write_results(result, report=output, figures=figures, step=working)
+    written = [f"wrote {path}" for path in done[: output is not None]]
     if figures:
         written.append(f"wrote {len(done) - len(written)} figures in {figures}")
     more = write_exports(found.result, **others)
     _show(found.result, [*written, *(f"wrote {path}" for path in more)])
 
 
-def _absences(folder: Folder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
+def _absences(folder: ResultFolder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
     """What would have been without each of these jobs, under every policy that can be run again."""
     from shadowtime.result.again import absences_in, is_recorded, policy_again
 
@@ -159,7 +196,7 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
     """The verdict, the queue over time, and the files."""
     verdict = verdict_of(result)
     parts: list[RenderableType] = [
-        tables.side_by_side(result.runs, output(), stars=not result.replay),
+        tables.side_by_side(result.runs, terminal(), stars=not result.replay),
         Text(),
     ]
     queue = _queue(result)
