@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cli import run
-from shadowtime.cli.trace.run_generate import _month
+from shadowtime.cli.trace.generate import _month
 from shadowtime.trace import RECOMMENDED_COMMAND, read, write_swf
 from shadowtime.workload import demo_workload, first_jobs
 

@@ -131,11 +131,7 @@ class _Known:
 
 
 def _known(
-    named: str | None,
-    workload: Workload,
-    machine: Cluster | Site,
-    *,
-    again: bool,
+    named: str | None, workload: Workload, machine: Cluster | Site, *, again: bool
 ) -> _Known:
     if named is None:
         return _Known()

@@ -33,12 +33,7 @@ ENDLESS = 1_000_000_000
 """A bound from here on means that there is none."""
 
 
-def policies(
-    name: str | None = None,
-    *,
-    parts: bool = False,
-    json: bool = False,
-) -> None:
+def policies(name: str | None = None, *, parts: bool = False, json: bool = False) -> None:
     """List the policies, or describe the one called NAME: slots, parameters, paper.
 
     A policy is made of parts, one for each slot, and any of them can be replaced:

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def rerun(
-    source: Folder,
-    *,
-    run_code: bool = False,
-    output: Folder | None = None,
-    json: bool = False,
+    source: Folder, *, run_code: bool = False, output: Folder | None = None, json: bool = False
 ) -> int:
     """Run the policies of the result folder DIR again, on its own inputs.
 

@@ -30,13 +30,11 @@ COMMANDS = {"Commands": ("show",)}
 
 
 def show(
-    site: FileOrFolder,
-    *,
-    tz: str | None = None,
-    toml: bool = False,
-    json: bool = False,
+    site: FileOrFolder, *, tz: str | None = None, toml: bool = False, json: bool = False
 ) -> None:
-    """Show what SITE consists of; it is a folder, TOML, slurm.conf, or scontrol show node's output.
+    """Show what SITE consists of: nodes by kind, partitions, limits.
+
+    SITE is a folder, TOML, slurm.conf, or scontrol show node's output.
 
     \b
     shadowtime site show cluster/

@@ -114,7 +114,7 @@ def _show(outcome: Outcome, folder: str) -> None:
 
 
 def status(folder: Folder, *, plan: str | None = None, json: bool = False) -> None:
-    """Show how many runs of a sweep are done, how many failed and why, and the remaining time.
+    """Show the progress of a sweep: runs done, failed and why, and the remaining time.
 
     \b
     shadowtime sweep status results
@@ -162,7 +162,7 @@ def collect(
     sql: str | None = None,
     json: bool = False,
 ) -> None:
-    """Show all results of a sweep as one table: a file, a metric by policy, or over a parameter.
+    """Show all results of a sweep as one table, by policy or over a parameter.
 
     \b
     shadowtime sweep collect results -o table.parquet
@@ -236,7 +236,7 @@ def report(
     metrics: tuple[str, ...] = (),
     figures: Folder | None = None,
 ) -> None:
-    """Metrics by policy, over each ranged parameter and over pairs of them, with 95 % intervals.
+    """Write a page of metrics by policy and over each ranged parameter, with intervals.
 
     \b
     shadowtime sweep report results -o sweep.html
@@ -303,7 +303,7 @@ def script(
 
 
 def merge(folder: Folder) -> None:
-    """Merge the shards of DIR into one, so that the next start has one file to read.
+    """Merge the shards of DIR into one file, which is quicker to read.
 
     Run it only while no sweep writes to DIR.
 

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli.common import options
-from shadowtime.cli.common.amounts import Range
+from shadowtime.api.load import READ, Reading
+from shadowtime.cli.common.console import note
+from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import check_file
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.tables import count
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.spec import parse_cluster
+from shadowtime.errors import UsageError
+from shadowtime.report.numbers import number, span
+from shadowtime.study.loads import Load
+from shadowtime.trace import read, read_raw, write_swf
+from shadowtime.trace.flurries import flurry_mask
+from shadowtime.workload import job_range, merge, time_window
+from shadowtime.workload.demand import Demands
+from shadowtime.workload.scale import offered_load
+
+if TYPE_CHECKING:
+    from shadowtime.types import Between, File, FileOrFolder
+    from shadowtime.workload import Workload
+
+DAY = 86400
 
 
-@click.command("convert")
-@options.log
-@click.argument("out", type=click.Path(dir_okay=False))
-@click.option("--clean", is_flag=True, help="Write the jobs as a simulation would use them.")
-@click.option("--jobs", type=Range(), metavar="A:B", help="Only jobs A to B, from 0.")
-@click.option("--days", type=Range(), metavar="A:B", help="Only days A to B, from 0.")
-@click.option("--load", metavar="L", help="Jobs arrive 1.2 times as fast (1.2), or offered=0.9.")
-@click.option(
-    "--with",
-    "others",
-    multiple=True,
-    metavar="LOG",
-    help="Mix with another log, both from day 0; repeatable.",
-)
-@options.demand
-@click.option("--drop-flurries", is_flag=True, help="Drop bursts of a single user.")
-@options.cluster
-@options.reading
-@options.as_json
-def command(**given: Any) -> None:
-    """Write LOG as SWF to OUT, gzip if it ends in .gz.
+def convert(
+    log: FileOrFolder,
+    out: File,
+    *,
+    clean: bool = False,
+    jobs: Between | None = None,
+    days: Between | None = None,
+    load: str | None = None,
+    with_: tuple[str, ...] = (),
+    demand: str | None = None,
+    drop_flurries: bool = False,
+    cluster: str | None = None,
+    reading: Reading = READ,
+    json: bool = False,
+) -> None:
+    """Write LOG as SWF to OUT (gzip if it ends in .gz): whole, a part, mixed, at another load.
 
     LOG is SWF, an sacct export, a Slurm site's CSV, the output of condor_history (-json, -jsonl,
     -long) or an HTCondor job event log, recognised by its content.
@@ -44,7 +59,109 @@ def command(**given: Any) -> None:
     shadowtime trace convert log.swf.gz month.swf.gz --days 30:60
     shadowtime trace convert log.swf.gz busy.swf.gz --load 1.2
     shadowtime trace convert log.swf.gz high.swf.gz --jobs 0:20000 --demand HIGH
-    """
-    from shadowtime.cli.trace.run_convert import convert_log
 
-    convert_log(**given)
+    Parameters
+    ----------
+    clean
+        Write the jobs as a simulation would use them.
+    jobs : A:B
+        Only jobs A to B, from 0.
+    days : A:B
+        Only days A to B, from 0.
+    load : L
+        Jobs arrive 1.2 times as fast (1.2), or offered=0.9.
+    with_ : LOG
+        Mix with another log, both from day 0; repeatable.
+    drop_flurries
+        Drop bursts of a single user.
+    """
+    check_out(out)
+    how = reading.reader()
+    draws = None if demand is None else Demands.parse(demand)
+    changed = any((clean, jobs, days, load, with_, drop_flurries, draws))
+    with working(f"reading {log}"):
+        if not changed:
+            raw = read_raw(log, **how)
+            write_swf(raw, out)
+            content: dict[str, Any] = {"out": out, "lines": len(raw), "cleaning": {}}
+            line = f"{out}: {len(raw):,} lines"
+        else:
+            workload = read(log, **how)
+            mixed = [read(other, **how) for other in with_]
+            workload = _changed(workload, mixed, drop_flurries, jobs, days, load, cluster)
+            if draws is not None:
+                workload = draws.draw(workload)
+            write_swf(workload, out)
+            cleaning = {rule: n for rule, n in workload.cleaning.items() if n}
+            content = {"out": out, "jobs": len(workload), "cleaning": cleaning}
+            line = f"{out}: {summary(workload)}"
+            if warning := load_warning(workload):
+                note(warning)
+    if json:
+        print_json(content)
+    else:
+        click.echo(line)
+
+
+def check_out(out: str) -> None:
+    """Reject a name or a folder before anything is read or generated."""
+    if not out.lower().removesuffix(".gz").endswith(".swf"):
+        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
+    check_file("OUT", out)
+
+
+def _changed(
+    workload: Workload,
+    mixed: list[Workload],
+    drop_flurries: bool,
+    jobs: Between | None,
+    days: Between | None,
+    load: str | None,
+    cluster: str | None,
+) -> Workload:
+    """The jobs after all requested changes, in the documented order."""
+    if mixed:
+        workload = merge(workload, *mixed)
+    if drop_flurries:
+        workload = workload.take(~flurry_mask(workload))
+    if jobs:
+        workload = job_range(workload, jobs[0], len(workload) if jobs[1] is None else jobs[1])
+    if days and len(workload):
+        first = int(workload.submit[0])
+        end = int(workload.submit[-1]) + 1 if days[1] is None else first + days[1] * DAY
+        workload = time_window(workload, first + days[0] * DAY, max(end, first + days[0] * DAY))
+    if len(workload) == 0:
+        raise UsageError("no job is left: widen the range")
+    if load:
+        machine = parse_cluster(cluster, machine=workload.machine)
+        workload = Load.parse(load).apply(workload, machine)
+    return workload
+
+
+def summary(workload: Workload) -> str:
+    """A log in one line.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> summary(Workload.build(submit=[0, 86400], run=[9, 9], procs=[1, 1], machine={"procs": 4}))
+    '2 jobs over 1 d, offered load 0.00 on 4 procs'
+    """
+    length = int(workload.submit[-1] - workload.submit[0]) if len(workload) else 0
+    text = f"{count(len(workload), 'job')} over {span(length)}"
+    procs = workload.machine.get("procs")
+    if procs and length:
+        load = offered_load(workload, Cluster.pool(procs))["procs"]
+        text += f", offered load {load:.2f} on {number(procs)} procs"
+    return text
+
+
+def load_warning(workload: Workload) -> str:
+    """A warning for a load at or above 1; empty below."""
+    procs = workload.machine.get("procs")
+    if not procs or len(workload) < 2 or workload.submit[0] == workload.submit[-1]:
+        return ""
+    load = offered_load(workload, Cluster.pool(procs))["procs"]
+    if load < 1:
+        return ""
+    return f"warning: at an offered load of {load:.2f} the queue grows as long as jobs arrive"

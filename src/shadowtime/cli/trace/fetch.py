@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
+from shadowtime.trace.catalogue import ARCHIVE, FOLDERS, JOBS
+from shadowtime.trace.fetch import fetch as download
 
 
-@click.command("fetch")
-@click.argument("name", required=False)
-@click.option("--into", default=".", show_default=True, metavar="DIR", help="Folder for the file.")
-@click.option("--base-url", metavar="URL", help="Another address of the archive, such as a mirror.")
-@click.option("--accept", is_flag=True, help="Accept the file even if its content differs.")
-@click.option("--sha256", metavar="HEX", help="The checksum that the file must have.")
-@click.option("--list", "list_them", is_flag=True, help="List the logs by name.")
-@options.as_json
-def command(
-    name: str | None,
-    into: str,
-    base_url: str | None,
-    accept: bool,
-    sha256: str | None,
-    list_them: bool,
-    as_json: bool,
+def fetch(
+    name: str | None = None,
+    *,
+    into: str = ".",
+    base_url: str | None = None,
+    accept: bool = False,
+    sha256: str | None = None,
+    list_: bool = False,
+    json: bool = False,
 ) -> None:
     """Download the log NAME of the Parallel Workloads Archive and check it.
 
@@ -35,14 +31,23 @@ def command(
     \b
     shadowtime trace fetch --list
     shadowtime trace fetch KTH-SP2
-    """
-    from shadowtime.cli.common.progress import working
-    from shadowtime.trace.catalogue import ARCHIVE, FOLDERS, JOBS
-    from shadowtime.trace.fetch import fetch
 
-    if list_them:
-        if as_json:
-            options.print_json({"logs": [{"name": n, "known": n in JOBS} for n in FOLDERS]})
+    Parameters
+    ----------
+    into : DIR
+        Folder for the file.
+    base_url : URL
+        Another address of the archive, such as a mirror.
+    accept
+        Accept the file even if its content differs.
+    sha256 : HEX
+        The checksum that the file must have.
+    list_
+        List the logs by name.
+    """
+    if list_:
+        if json:
+            print_json({"logs": [{"name": n, "known": n in JOBS} for n in FOLDERS]})
         else:
             for log in FOLDERS:
                 click.echo(f"{log}{'  (can be verified)' if log in JOBS else ''}")
@@ -50,9 +55,9 @@ def command(
     if name is None:
         raise UsageError("which log? `shadowtime trace fetch --list` names them")
     with working(f"fetching {name}"):
-        got = fetch(name, into=into, base_url=base_url or ARCHIVE, accept=accept, sha256=sha256)
-    if as_json:
-        options.print_json(
+        got = download(name, into=into, base_url=base_url or ARCHIVE, accept=accept, sha256=sha256)
+    if json:
+        print_json(
             {
                 "path": str(got.path),
                 "url": got.url,

@@ -1,111 +1,104 @@
-"""shadowtime trace generate: logs from models."""
+"""Generate a job log from a model and write it as SWF (gzip if OUT ends in .gz)."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from typing import TYPE_CHECKING, Literal
 
 import click
+import numpy as np
 
-from shadowtime.cli.common.amounts import Span
-from shadowtime.cli.common.options import all_of
+from shadowtime.cli.common.console import note, show
+from shadowtime.cli.paper.o2k_check import validation
+from shadowtime.cli.trace.convert import check_out, load_warning, summary
+from shadowtime.cluster import Cluster
+from shadowtime.errors import UsageError
+from shadowtime.study.loads import Load
+from shadowtime.trace import write_swf
+from shadowtime.workload import demo_workload, lublin_workload, tsafrir_estimates
+from shadowtime.workload.hperf_jobs import hperf_workload
+from shadowtime.workload.o2k import o2k_workload
 
-OUT = click.argument("out", type=click.Path(dir_okay=False))
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S")
+if TYPE_CHECKING:
+    from shadowtime.types import File, Seconds
+    from shadowtime.workload import Workload
 
-estimates = all_of(
-    click.option(
-        "--estimates",
-        type=click.Choice(["tsafrir", "exact"]),
-        default="tsafrir",
-        show_default=True,
-        help="Requested times like those of users (Tsafrir's model), or the run times.",
-    ),
-    click.option(
-        "--max-estimate",
-        type=Span(),
-        default="36h",
-        show_default=True,
-        metavar="SPAN",
-        help="The longest request allowed.",
-    ),
-)
+COMMANDS = {"Commands": ("lublin", "demo", "o2k", "hperf")}
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-@click.group("generate")
-def command() -> None:
-    """Generate a job log from a model and write it as SWF (gzip if OUT ends in .gz)."""
-
-
-@command.command("lublin")
-@OUT
-@click.option("--jobs", type=click.IntRange(min=1), default=5000, show_default=True)
-@click.option(
-    "--procs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The machine that the sizes are fitted to. [default: 128]",
-)
-@click.option(
-    "--published",
-    is_flag=True,
-    help="The model's own parameters, not fitted to a machine: batch and typeless jobs up to 128 "
-    "processors, interactive ones up to 45.",
-)
-@click.option(
-    "--set",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change a parameter of the model, such as u_med=5 (an unknown name lists them); "
-    "repeatable.",
-)
-@click.option("--load", metavar="L", help="Offered load to scale the arrivals to, such as 0.9.")
-@click.option(
-    "--kind",
-    type=click.Choice(["typeless", "typed", "batch", "interactive"]),
-    default="typeless",
-    show_default=True,
-)
-@estimates
-@SEED
-def lublin(**given: Any) -> None:
+def lublin(
+    out: File,
+    *,
+    jobs: int = 5000,
+    procs: int | None = None,
+    published: bool = False,
+    set_: tuple[str, ...] = (),
+    load: str | None = None,
+    kind: Literal["typeless", "typed", "batch", "interactive"] = "typeless",
+    estimates: Literal["tsafrir", "exact"] = "tsafrir",
+    max_estimate: Seconds = 129600,
+    seed: int = 1,
+) -> None:
     """Lublin and Feitelson's model: sizes, run times and arrivals of rigid parallel jobs.
 
     \b
     shadowtime trace generate lublin log.swf.gz --jobs 10000 --procs 256 --load 0.9
     shadowtime trace generate lublin batch.swf.gz --kind batch --published
     shadowtime trace generate lublin few.swf.gz --kind batch --published --set serial=0.1
+
+    Parameters
+    ----------
+    jobs : >= 1
+        Number of jobs.
+    procs : N >= 1
+        The machine that the sizes are fitted to. [default: 128]
+    published
+        The model's own parameters, not fitted to a machine: batch and typeless jobs up to 128
+        processors, interactive ones up to 45.
+    set_ : NAME=VALUE
+        Change a parameter of the model, such as u_med=5 (an unknown name lists them); repeatable.
+    load : L
+        Offered load to scale the arrivals to, such as 0.9.
+    kind
+        Jobs of one kind, of both as the model mixes them (typed), or without kinds.
+    estimates
+        Requested times like those of users (Tsafrir's model), or the run times.
+    max_estimate : SPAN
+        The longest request allowed. [default: 36h]
+    seed : S >= 0
+        Seed of the random numbers.
     """
-    from shadowtime.cli.trace.run_generate import generate_lublin
+    if published and procs is not None:
+        raise UsageError(
+            "--procs fits the model to a machine and --published leaves it unchanged: give only one"
+        )
+    check_out(out)
+    rng = np.random.default_rng(seed)
+    workload = lublin_workload(
+        jobs,
+        seed=rng,
+        kind=kind,
+        procs=None if published else procs or 128,
+        overrides=dict(map(_parameter, set_)),
+    )
+    if estimates == "tsafrir":
+        workload = tsafrir_estimates(workload, max_estimate=max_estimate, seed=rng)
+    _write(_at_load(workload, load), out)
 
-    generate_lublin(**given)
 
-
-@command.command("demo")
-@OUT
-def demo(**given: Any) -> None:
+def demo(out: File) -> None:
     """The workload of `shadowtime demo`: two weeks of 3,000 jobs for 256 processors.
 
     \b
     shadowtime trace generate demo demo.swf.gz
     """
-    from shadowtime.cli.trace.run_generate import generate_demo
+    check_out(out)
+    _write(demo_workload(), out)
 
-    generate_demo(**given)
 
-
-@command.command("o2k")
-@click.argument("out", type=click.Path(dir_okay=False), required=False)
-@click.option(
-    "--month",
-    required=True,
-    metavar="M",
-    help="A month of the paper: dec02, jan03, feb03 or mar03 (or 2003-01 ...).",
-)
-@click.option("--margin", "margin_days", type=click.IntRange(0, 28), default=7, show_default=True,
-              help="Days of the neighbouring months before and after.")  # fmt: skip
-@SEED
-def o2k(**given: Any) -> None:
+def o2k(out: File | None = None, *, month: str, margin: int = 7, seed: int = 1) -> None:
     """A month of NCSA's O2K, rebuilt from the class-partitioning paper's own tables.
 
     Written to OUT, or to o2k-2003-01.swf.gz and so on. Prints the month beside the tables.
@@ -113,22 +106,71 @@ def o2k(**given: Any) -> None:
     \b
     shadowtime trace generate o2k --month jan03
     shadowtime trace generate o2k february.swf.gz --month feb03 --seed 7
+
+    Parameters
+    ----------
+    month : M
+        A month of the paper: dec02, jan03, feb03 or mar03 (or 2003-01 ...).
+    margin : in 0..28
+        Days of the neighbouring months before and after.
+    seed : S >= 0
+        Seed of the random numbers.
     """
-    from shadowtime.cli.trace.run_generate import generate_o2k
+    name = _month(month)
+    check_out(out or f"o2k-{name}.swf.gz")
+    found = o2k_workload(name, seed=seed, margin_days=margin)
+    _write(found.workload, out or f"o2k-{name}.swf.gz")
+    show(*validation(found.check))
+    since, until = found.window
+    note(f"the month itself: jobs submitted from {since} s to before {until} s")
 
-    generate_o2k(**given)
 
-
-@command.command("hperf")
-@OUT
-@click.option("--name", type=click.Choice(["high", "medium"]), default="high", show_default=True)
-@SEED
-def hperf(**given: Any) -> None:
+def hperf(out: File, *, name: Literal["high", "medium"] = "high", seed: int = 1) -> None:
     """One of the HPerf thesis' two workloads: 100 jobs in three classes of bandwidth.
 
     \b
     shadowtime trace generate hperf high.swf.gz --name high
-    """
-    from shadowtime.cli.trace.run_generate import generate_hperf
 
-    generate_hperf(**given)
+    Parameters
+    ----------
+    name
+        Which of the two.
+    seed : S >= 0
+        Seed of the random numbers.
+    """
+    check_out(out)
+    _write(hperf_workload(name, seed=seed), out)
+
+
+def _parameter(text: str) -> tuple[str, float]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not equals or not math.isfinite(number):
+        raise UsageError(f"--set {text}: write NAME=VALUE with a number, such as u_med=5")
+    return name, number
+
+
+def _month(text: str) -> str:
+    """jan03 as 2003-01; anything else as it is."""
+    match = re.fullmatch(r"([a-z]{3})[a-z]*[- ]?(?:20)?(\d\d)", text.strip().lower())
+    if match is None or match[1] not in MONTHS:
+        return text.strip()
+    return f"20{match[2]}-{MONTHS.index(match[1]) + 1:02d}"
+
+
+def _at_load(workload: Workload, load: str | None) -> Workload:
+    if load is None:
+        return workload
+
+    wanted = Load.parse(load if "=" in load else f"offered={load}")
+    return wanted.apply(workload, Cluster.pool(workload.machine["procs"]))
+
+
+def _write(workload: Workload, out: str) -> None:
+    write_swf(workload, out)
+    click.echo(f"{out}: {summary(workload)}")
+    if warning := load_warning(workload):
+        note(warning)

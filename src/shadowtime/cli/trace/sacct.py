@@ -8,15 +8,14 @@ import click
 
 from shadowtime.cli.common.console import note
 from shadowtime.errors import UsageError
+from shadowtime.trace import RECOMMENDED_COMMAND
 
 DAY = re.compile(r"[0-9A-Za-z:+-]{1,40}")
 
 
-@click.command("sacct")
-@click.option("--print-command", is_flag=True, help="Print the sacct command to run.")
-@click.option("--since", metavar="DAY", help="First day, such as 2026-05-01. [default: now-30days]")
-@click.option("--until", metavar="DAY", help="Last day. [default: now]")
-def command(print_command: bool, since: str | None, until: str | None) -> None:
+def sacct(
+    *, print_command: bool = False, since: str | None = None, until: str | None = None
+) -> None:
     """Show how to export a job log from Slurm.
 
     Run the printed command once on the cluster, where slurmdbd answers; then:
@@ -25,9 +24,16 @@ def command(print_command: bool, since: str | None, until: str | None) -> None:
     shadowtime trace sacct --print-command --since 2026-05-01
     shadowtime trace info jobs.psv --cluster nodes.txt
     shadowtime simulate jobs.psv --cluster nodes.txt --policy easy
-    """
-    from shadowtime.trace import RECOMMENDED_COMMAND
 
+    Parameters
+    ----------
+    print_command
+        Print the sacct command to run.
+    since : DAY
+        First day, such as 2026-05-01. [default: now-30days]
+    until : DAY
+        Last day. [default: now]
+    """
     for day in (since, until):
         if day is not None and not DAY.fullmatch(day):
             raise UsageError(f"{day!r} is not a day that sacct accepts: write it as 2026-05-01")
