@@ -64,15 +64,16 @@ def test_every_option_is_named_after_its_parameter_and_has_help(name: str) -> No
             assert one.help
 
 
-PUBLIC = {name for name in MADE if name in shadowtime.__all__}
+PUBLIC = {"simulate": 2, "compare": 7, "tune": 9, "paper": 3, "sweep run": 2}
+"""Commands whose work a public function does, and how many keywords both have."""
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC))
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_command_and_the_public_function_of_its_name_agree(name: str) -> None:
     """``shadowtime tune`` and ``st.tune``: what both have has one default."""
-    public = inspect.signature(getattr(shadowtime, name)).parameters
+    public = inspect.signature(getattr(shadowtime, name.split()[0])).parameters
     given = {each.name: each.default for one in MADE[name].declared for each in one.options}
     both = [one for one in public.values() if one.kind is one.KEYWORD_ONLY and one.name in given]
-    assert both
+    assert len(both) >= PUBLIC[name], sorted(given)
     for one in both:
         assert given[one.name] == (REQUIRED if one.default is one.empty else one.default), one.name

@@ -38,6 +38,16 @@ def paper(
     folder and reused; with ``workers`` or an ``executor`` of ``concurrent.futures`` as well, other
     processes perform the runs.
 
+    Parameters
+    ----------
+    seeds : N in 1..1000
+        Runs for each random point. [default: 10; hperf 30]
+    quick
+        Fewer points and runs, for papers that take minutes.
+    resume : DIR
+        Save the results of each simulation in DIR and reuse those found there: the same command
+        resumes after Ctrl-C.
+
     Examples
     --------
     >>> import shadowtime as st

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
-from shadowtime.cli.common import options
-from shadowtime.cli.common.amounts import Range
 from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.types import Between, File, FileOrFolder, Folder
 
 SHAKES = 10
 """Runs on shaken inputs, so that the headline does not depend on one log; only if the passes are
 already compiled, since a new user would wait a minute for them."""
 
 
-@click.command("demo")
-@click.option("--step", is_flag=True, help="Watch ten jobs being scheduled, event by event.")
-@click.option("--auto", is_flag=True, help="With --step: do not wait for Enter.")
-@click.option(
-    "--policy",
-    "-p",
-    metavar="P",
-    default="easy",
-    help="With --step: fcfs, greedy, easy, easy-sjbf, conservative, or mine.py:name with decide. "
-    "[default: easy]",
-)
-@click.option(
-    "--log",
-    metavar="LOG",
-    type=click.Path(),
-    help="With --step: watch jobs of this log instead, on its machine.",
-)
-@click.option(
-    "--jobs",
-    type=Range(),
-    metavar="A:B",
-    help="With --log: jobs A to B, from 0, at most 26. [default: the first ones]",
-)
-@options.cluster
-@click.option(
-    "--shake",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help=f"Also run N shaken copies of the workload. [default: {SHAKES} if the policies are "
-    "already compiled, else 0]",
-)
-@options.folder
-@options.as_json
-@options.report
-def command(
-    step: bool,
-    auto: bool,
-    policy: str,
-    log: str | None,
-    jobs: tuple[int, int | None] | None,
-    cluster: str | None,
-    shake: int | None,
-    folder: str | None,
-    as_json: bool,
-    report: str | None,
+def demo(
+    *,
+    step: bool = False,
+    auto: bool = False,
+    policy: str = "easy",
+    log: FileOrFolder | None = None,
+    jobs: Between | None = None,
+    cluster: str | None = None,
+    shake: int | None = None,
+    output: Folder | None = None,
+    json: bool = False,
+    report: File | None = None,
 ) -> None:
     """Compare seven policies on an embedded workload. No data and no network needed.
 
@@ -71,6 +39,23 @@ def command(
     shadowtime demo --step
     shadowtime demo --step --policy conservative --auto | less -R
     shadowtime demo --step --log log.swf.gz --jobs 100:120
+
+    Parameters
+    ----------
+    step
+        Watch ten jobs being scheduled, event by event.
+    auto
+        With --step: do not wait for Enter.
+    policy : P
+        With --step: fcfs, greedy, easy, easy-sjbf, conservative, or mine.py:name with decide.
+        [default: easy]
+    log : LOG
+        With --step: watch jobs of this log instead, on its machine.
+    jobs : A:B
+        With --log: jobs A to B, from 0, at most 26. [default: the first ones]
+    shake : N >= 0
+        Also run N shaken copies of the workload. [default: 10 if the policies are already compiled,
+        else 0]
     """
     if not step:
         if log is not None or jobs or cluster:
@@ -81,9 +66,9 @@ def command(
             )
         from shadowtime.cli.demo.run import compare_all
 
-        compare_all(shake=shake, shakes=SHAKES, folder=folder, as_json=as_json, report=report)
+        compare_all(shake=shake, shakes=SHAKES, folder=output, as_json=json, report=report)
         return
-    if folder or report or as_json or shake is not None:
+    if output or report or json or shake is not None:
         raise UsageError("--step writes nothing: omit -o, --json, --report and --shake")
     from shadowtime.cli.demo.step import walk, walk_log
 

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import click
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import note
+from shadowtime.cli.common.options import command_line, print_json
+from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.placing import HERE, Placing
+from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import prepare
+from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
+from shadowtime.cli.paper.tables import show_paper
+from shadowtime.policy import parse_policy
+from shadowtime.study.papers import carry_out
+from shadowtime.study.papers.parts import PaperStudy
 
-from shadowtime.cli.common import options
-from shadowtime.cli.common.placing import kept_runs
+if TYPE_CHECKING:
+    from shadowtime.study.papers import Reproduction
+    from shadowtime.types import File, Folder
 
-NAMES = ("pv-easy", "ibb", "rua", "hperf", "class-partitioning")
+Name = Literal["pv-easy", "ibb", "rua", "hperf", "class-partitioning"]
+NAMES: tuple[str, ...] = get_args(Name)
 """The papers that can be reproduced."""
+GENERATED = (
+    "no logs: this runs on a generated workload, so nothing can be compared with the paper's "
+    "numbers (give --traces a folder with {})"
+)
 
 
-@click.command("paper")
-@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
-@click.option(
-    "--traces",
-    metavar="DIR",
-    envvar="SHADOWTIME_TRACES",
-    show_envvar=True,
-    help="Folder with the logs that the paper used; without it, a generated workload.",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1, max=1000),
-    metavar="N",
-    help="Runs for each random point. [default: 10; hperf 30]",
-)
-@click.option("--quick", is_flag=True, help="Fewer points and runs, for papers that take minutes.")
-@kept_runs(
-    "Save the results of each simulation in DIR and reuse those found there: the same command "
-    "resumes "
-    "after Ctrl-C.",
-)
-@options.folder
-@options.as_json
-@options.report
-def command(**given: Any) -> None:
+def paper(
+    name: Name,
+    *,
+    traces: str | None = None,
+    placing: Placing = HERE,
+    output: Folder | None = None,
+    json: bool = False,
+    report: File | None = None,
+    **study: Any,
+) -> None:
     """Reproduce the study of a paper: its tables, figures and claims with our numbers.
 
     NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number is beside the
@@ -48,7 +50,47 @@ def command(**given: Any) -> None:
     shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
     shadowtime paper pv-easy --traces logs --resume runs
     shadowtime paper ibb --traces logs --resume runs --on slurm --site blocks=8
-    """
-    from shadowtime.cli.paper.run import reproduce
 
-    reproduce(**given)
+    Parameters
+    ----------
+    traces : DIR $SHADOWTIME_TRACES
+        Folder with the logs that the paper used; without it, a generated workload.
+    **study
+        Options of :func:`shadowtime.paper`.
+    """
+    resume = study.pop("resume")
+    placing.check(resume)
+    check_outputs(folder=output, report=report, kept=resume)
+    asked = PaperStudy(name=name, traces=traces or None, folder=resume, **study)
+    found = _carried_out(asked, placing)
+    typed = command_line()
+    if output:
+        write_paper(found, output, command=typed)
+    if report:
+        write_paper_page(found, report, command=typed)
+    wrote(output, report)
+    if json:
+        print_json(as_object(found))
+    else:
+        show_paper(found)
+
+
+def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
+    """Read, compile and run, with progress for each."""
+    paper = study.paper
+    with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
+        subjects, missing = study.subjects()
+    if subjects[0].generated and not paper.subjects:
+        note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
+    if missing:
+        note(f"skipped, not found in {study.traces}: {', '.join(missing)}")
+    jobs = sum(len(subject.workload) for subject in subjects)
+    prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
+    plan = study.plan(subjects)
+    if study.folder:
+        placing.run_parts(study.absolute(), plan.missing(), study.folder)
+    with (
+        working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
+        compile_notice("the engine", "up to a minute"),
+    ):
+        return carry_out(plan, progress=advance)
