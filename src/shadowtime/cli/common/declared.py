@@ -305,17 +305,14 @@ def as_click(one: Parameter) -> click.Parameter:
     if variable:
         more |= {"envvar": variable[1], "show_envvar": True}
     default = one.default if optional else None
-    if items and not joined:
-        return click.Option(
-            [*names, one.name], type=kind, multiple=True, required=not optional,
-            default=default or None, **more,
-        )  # fmt: skip
     if joined:
         kind, default = Commas(), ",".join(default or ()) or None
-    shown = bool(default) and "[default:" not in one.help
+    if optional:  # None would count as a value that was given
+        more["default"] = default or None if items else default
     return click.Option(
-        [*names, one.name], type=kind, required=not optional, default=default, show_default=shown,
-        **more,
+        [*names, one.name], type=kind, required=not optional,
+        multiple=items is not None and not joined,
+        show_default=bool(default) and "[default:" not in one.help, **more,
     )  # fmt: skip
 
 
