@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from shadowtime.cli.common.declared import REQUIRED, Parameter, as_click, fields, shared, source_of
+from shadowtime.cli.common.declared import Parameter, as_click, fields, shared, source_of
 from shadowtime.cli.common.shared import policy_names
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,14 +49,13 @@ def _of(name: str) -> Decorator[Any]:
     return all_of(*map(declared, fields(source, source.names[name])))
 
 
-trace = click.argument("trace", type=click.Path())
+log = click.argument("log", type=click.Path())
 cluster = _shared("cluster", "str")
 reading, cleaning = _of("Reading"), _of("Cleaning")
 window = _shared("window", "str")
 where, by = _shared("where", "str", ""), _shared("by", "str", "")
 as_json = _shared("json", "bool", False, into="as_json")
 folder = _shared("output", "Folder", into="folder")
-schedule = _shared("schedule", "File")
 report, figures = _shared("report", "File"), _shared("figures", "Folder")
 
 own_policy = click.option(
@@ -88,16 +87,3 @@ def command_line() -> str:
     """The command line, quoted so that it can be typed again."""
     words: tuple[str, ...] = click.get_current_context().find_root().obj
     return shlex.join(words)
-
-
-log = click.argument("log", type=click.Path())
-clusters = _shared("clusters", "tuple[str, ...]", ())
-policy = _shared("policy", "str", REQUIRED)
-policies = _shared("policies", "tuple[str, ...]", REQUIRED)
-demand = _shared("demand", "str")
-
-
-def how_to_read(**reading: Any) -> dict[str, Any]:
-    from shadowtime.api.load import Reading
-
-    return Reading(**reading).reader()

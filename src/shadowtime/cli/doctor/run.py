@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from shadowtime.api.load import Reading
 from shadowtime.cli.common import options
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
@@ -30,7 +31,7 @@ SHOWN = 8
 def check_folder(*, site: str, as_json: bool, **reading: Any) -> int:
     """Examine the folder; 1 if it cannot be simulated."""
     with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
-        found = examine(Path(site), today=datetime.now().date(), **options.how_to_read(**reading))
+        found = examine(Path(site), today=datetime.now().date(), **Reading(**reading).reader())
     if as_json:
         options.print_json(found)
     else:

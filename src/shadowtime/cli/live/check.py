@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import click
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.options import print_json
 from shadowtime.errors import InputError
+from shadowtime.live.record import read_passes
+from shadowtime.live.reports import words
+from shadowtime.policy import parse_policy
+
+if TYPE_CHECKING:
+    from shadowtime.types import File
 
 
-@click.command("check")
-@click.argument("recording", type=click.Path(dir_okay=False))
-@options.as_json
-def command(recording: str, as_json: bool) -> int:
+def check(recording: File, *, json: bool = False) -> int:
     """Repeat the decisions of every pass of RECORDING (written with --record) and compare.
 
     Exits with 1 if a decision differs.
@@ -20,13 +25,6 @@ def command(recording: str, as_json: bool) -> int:
     shadowtime live slurm --policy easy --record passes.jsonl
     shadowtime live check passes.jsonl
     """
-    from pathlib import Path
-
-    from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.live.record import read_passes
-    from shadowtime.live.reports import words
-    from shadowtime.policy import parse_policy
-
     passes = decisions = 0
     wrong = []
     with compile_notice("the policy's pass", "half a minute"):
@@ -46,8 +44,8 @@ def command(recording: str, as_json: bool) -> int:
         raise InputError(
             "contains no recorded pass: was the loop run with --record?", path=recording
         )
-    if as_json:
-        options.print_json({"passes": passes, "decisions": decisions, "different": wrong})
+    if json:
+        print_json({"passes": passes, "decisions": decisions, "different": wrong})
     else:
         print(f"{passes} passes with {decisions} decisions: {len(wrong)} decided differently")
         for entry in wrong[:5]:
