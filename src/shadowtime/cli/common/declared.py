@@ -72,8 +72,9 @@ class Source:
     def __init__(self, module: str) -> None:
         self.module = module
         path = ROOT.joinpath(*module.split(".")[1:])
-        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        self.tree = ast.parse(path.read_text("utf-8"))
+        file = path.with_suffix(".py")
+        file = file if file.is_file() else path / "__init__.py"
+        self.tree = ast.parse(file.read_text("utf-8"))
 
     @cached_property
     def names(self) -> dict[str, ast.AST]:
