@@ -42,6 +42,7 @@ from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
+from benchmarks.bench_site_year import site_year  # noqa: E402
 from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter  # noqa: E402
 from benchmarks.bench_slurm_year import slurm_year  # noqa: E402
 from benchmarks.bench_small import small  # noqa: E402
@@ -70,6 +71,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "slurm-passes": slurm_passes,
     "slurm-year": slurm_year,
     "reading": reading,
+    "site-year": site_year,
     "help": help_,
     "second": second,
     "first": first,

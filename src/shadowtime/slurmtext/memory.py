@@ -35,6 +35,8 @@ def parse_memory(text: str, *, bare: str = "K", unit: int = 1024) -> int:
         )
     number, letter, tail = match[1], match[2].lower(), (match[3] or "").lower()
     power = _POWER[letter] if letter else 0 if tail else _POWER[bare.lower()]
+    if 0 < power < 4 and number.isdigit() and len(number) < 10:  # fractions take ten times as long
+        return int(number) * int(unit ** (power - 1))
     from fractions import Fraction
 
     size = Fraction(number) * Fraction(unit) ** (power - 1)

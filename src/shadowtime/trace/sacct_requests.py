@@ -248,7 +248,8 @@ def _request(row: Mapping[str, str], options: Mapping[str, str]) -> tuple[Reques
         submitted = sbatch.apply_options(options, request)
         if submitted != request:
             rules.append("options_from_line")
-        request = replace(submitted, beyond=sbatch.not_modelled(options))
+        beyond = sbatch.not_modelled(options)
+        request = replace(submitted, beyond=beyond) if beyond else submitted
     return request, tuple(rules)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster.site import Reservation, Site
-    from shadowtime.types import AnyArray, Ints
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request, Requests
 
@@ -140,15 +140,16 @@ def _eligible(asked: Requests, workload: Workload, counts: dict[str, int]) -> Re
 
 def _changed(asked: Requests, rows: AnyArray, change: Callable[[Request], Request]) -> Requests:
     """The requests of these rows changed, each distinct one kept once."""
+    if not rows.any():
+        return asked
     numbers: dict[Request, int] = {}
-    index: Ints = np.empty_like(asked.index)
-    pairs = np.stack([asked.index, rows.astype(np.int64)], axis=1)
-    kinds, which = np.unique(pairs, axis=0, return_inverse=True)
-    for kind, (number, changed) in enumerate(kinds.tolist()):
-        one = asked.distinct[number]
-        new = change(one) if changed else one
-        index[which.ravel() == kind] = numbers.setdefault(new, len(numbers))
-    return replace(asked, distinct=tuple(numbers), index=index)
+    # A number for each request, unchanged and changed, in the order of these pairs.
+    used = np.bincount(2 * asked.index + rows, minlength=2 * len(asked.distinct)) > 0
+    place = np.zeros(len(used), np.int64)
+    for kind in np.flatnonzero(used).tolist():
+        one = asked.distinct[kind // 2]
+        place[kind] = numbers.setdefault(change(one) if kind % 2 else one, len(numbers))
+    return replace(asked, distinct=tuple(numbers), index=place[2 * asked.index + rows])
 
 
 def _reservations(site: Site, workload: Workload, hosts: list[tuple[str, ...]]) -> tuple[Site, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.site import Partition, Site
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request
 
@@ -212,11 +213,10 @@ def _heterogeneous(folder: Path) -> list[Unexpressed]:
     path = folder / "jobs.psv"
     if not path.is_file():
         return []
-    text = path.read_bytes().decode("utf-8", "replace")
-    ids = {
-        int(one)
-        for one in re.findall(r"^(\d{1,15})[|\x1f]\d{1,15}\+\d{1,6}[|\x1f]", text, re.MULTILINE)
-    }
+    part = re.compile(rb"(\d{1,15})[|\x1f]\d{1,15}\+\d{1,6}[|\x1f]")
+    with path.open("rb") as lines:  # a year's are too many to hold
+        found = (part.match(line) for line in lines if b"+" in line)
+        ids = {int(one[1]) for one in found if one is not None}
     reason = "is part of a heterogeneous job: its parts start apart from each other"
     return [Unexpressed(reason=reason, runs=True, jobs=tuple(sorted(ids)))] if ids else []
 
@@ -273,64 +273,87 @@ def unexpressed(site: Site, workload: Workload) -> list[Unexpressed]:
     if requests is None:
         return []
     made = Shapes(site)
+    amounts = np.array([node.amounts for node in site.nodes], np.int64)
     names = workload.names.get("user", ())
-    known: dict[tuple[int, int, int], tuple[str, bool]] = {}
     groups: dict[tuple[str, bool], list[int]] = {}
-    rows = zip(
-        workload.job_id.tolist(), requests.index.tolist(), workload.user.tolist(),
-        workload.request.tolist(), strict=True,
-    )  # fmt: skip
-    for job, number, who, seconds in rows:
-        key = (number, who, seconds)
-        if key not in known:
-            user = names[who] if 0 <= who < len(names) else str(who)
-            known[key] = _why(made, requests.distinct[number], max(seconds, 1), user)
-        if known[key][0]:
-            groups.setdefault(known[key], []).append(job)
+    # Jobs that say the same are asked about once, and candidates sought once for each request.
+    columns = np.stack([requests.index, workload.user, workload.request])
+    order = np.lexsort(columns[::-1])
+    differs = (columns[:, order[1:]] != columns[:, order[:-1]]).any(axis=0)
+    ends = [*np.flatnonzero(differs) + 1, len(order)] if len(order) else []
+    first, before, places = 0, -1, _Places("", False, ())
+    for end in ends:
+        number, who, seconds = columns[:, order[first]].tolist()
+        if number != before:
+            places, before = _places(made, amounts, requests.distinct[number]), number
+        user = names[who] if 0 <= who < len(names) else str(who)
+        why = _why(site, places, requests.distinct[number], max(seconds, 1), user)
+        if why[0]:
+            groups.setdefault(why, []).extend(order[first:end].tolist())
+        first = end
     found = [
-        Unexpressed(reason=reason, runs=runs, jobs=tuple(jobs))
-        for (reason, runs), jobs in groups.items()
+        Unexpressed(reason=reason, runs=runs, jobs=tuple(workload.job_id[np.sort(rows)].tolist()))
+        for (reason, runs), rows in groups.items()
     ]
     return sorted(found, key=lambda one: (-len(one.jobs), one.reason))
 
 
-def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, bool]:
-    """Why a job cannot run, or what it runs without; empty if nothing is wrong."""
+class _Places(NamedTuple):
+    """Where a request may run: a reason why nowhere, or a shape for each of its partitions."""
+
+    reason: str
+    runs: bool
+    each: tuple[tuple[Partition, Shape | None, bool], ...]
+    """With whether the shape fits on the empty nodes."""
+
+
+def _places(made: Shapes, amounts: AnyArray, request: Request) -> _Places:
+    """Whatever does not depend on the user and the time limit."""
     site = made.site
     chosen = made.chosen(request)
+
+    def never(reason: str) -> _Places:
+        return _Places(reason, False, ())
+
     if not chosen:
-        return (
-            f"names partition {','.join(request.partitions)}, which the site does not have",
-            False,
+        return never(
+            f"names partition {','.join(request.partitions)}, which the site does not have"
         )
     if request.reservation and request.reservation not in made.reservation:
-        return f"runs in reservation {request.reservation}, which is not in the folder", False
+        return never(f"runs in reservation {request.reservation}, which is not in the folder")
     for gres in request.gres:
         if gres.name not in made.resource:
-            return f"asks for {gres.name}, which no node has", False
-    missing = [name for name in request.wanted if name not in made.index]
-    if missing:
-        return "asks for nodes that the site does not have", False
+            return never(f"asks for {gres.name}, which no node has")
+    if any(name not in made.index for name in request.wanted):
+        return never("asks for nodes that the site does not have")
     for name, _ in amounts_taken(request.amounts, site.amounts):
         if name not in site.amounts:
-            return f"asks for {kind_of(name).title(name)}, which the site does not have", False
+            return never(f"asks for {kind_of(name).title(name)}, which the site does not have")
     if not any(one.up for one in chosen):
-        return f"names partition {chosen[0].name}, which is down", False
-    reason = ""
+        return never(f"names partition {chosen[0].name}, which is down")
+    each = []
     for partition in chosen:
         try:
             shapes = made.all_of(request, partition)
         except InputError:
-            return "has a feature expression that cannot be read", False
-        shape = next(
-            (one for one in shapes if one.nodes and _fits(site, one)),
-            shapes[0] if shapes else None,
-        )
+            return never("has a feature expression that cannot be read")
+        fitting = next((one for one in shapes if one.nodes and _fits(amounts, one)), None)
+        shape = fitting or (shapes[0] if shapes else None)
+        each.append((partition, shape, fitting is not None))
+    return _Places("", True, tuple(each))
+
+
+def _why(
+    site: Site, places: _Places, request: Request, seconds: int, user: str
+) -> tuple[str, bool]:
+    """Why a job cannot run, or what it runs without; empty if nothing is wrong."""
+    reason = places.reason
+    for partition, shape, fits in places.each:
         if shape is None:
             reason = "asks for a number of nodes or GPUs that its partition's bounds rule out"
         elif not shape.nodes:
             reason = "asks for features or nodes that its partition does not have"
-        elif not _fits(site, shape):
+        elif not fits:
             reason = "asks for more than the nodes of its partition have together"
         elif partition.max_time is not None and seconds > partition.max_time:
             reason = "has a time limit beyond that of its partition"
@@ -349,7 +372,6 @@ def _runs_without(request: Request) -> str:
     return ""
 
 
-def _fits(site: Site, shape: Shape) -> bool:
-    """Does the shape fit on the empty nodes?"""
-    capacity = np.array([site.nodes[at].amounts for at in shape.nodes], np.int64)
-    return fits_empty(shape, most_held(shape, capacity))
+def _fits(amounts: AnyArray, shape: Shape) -> bool:
+    """Does the shape fit on the empty nodes, which have these amounts?"""
+    return fits_empty(shape, most_held(shape, amounts[list(shape.nodes)]))
