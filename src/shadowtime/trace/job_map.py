@@ -343,8 +343,8 @@ def _status(word: str, *, never: bool, left: bool) -> int | None:
         return None
     if never and (left or not word.startswith(_WAITING)):
         return STATUS_CANCELLED
-    done = word.startswith(("complete", "success", "succeed")) or word in (
-        "finished", "done", "0", "0.0", "ok",
+    done = word.startswith(("complete", "success", "succeed", "pass")) or word in (
+        "finished", "done", "0", "0.0", "0:0", "ok",
     )  # fmt: skip
     return STATUS_COMPLETED if done else STATUS_FAILED
 

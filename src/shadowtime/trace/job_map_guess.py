@@ -69,14 +69,14 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "procs": (
         rf"{_COUNT}(cpus?|cores?|processors?|procs?|slots|pes){_ASKED}",
         rf"(req|requested|asked)_{_COUNT}(cpus?|cores?|processors?|procs?)",
-        rf"{_COUNT}(cpus?|cores?|processors?|procs?|slots|cnumr)",
+        rf"{_COUNT}(cpus?|cores?|processors?|procs?|slots|cnumr)(_(num|count))?",
         r"(alloc|allocated|used)_(cpus?|cores?|processors?)|total_?cores|(n|total_?)cpus?",
         rf"{_COUNT}(cpus?|cores?|processors?)_(alloc|allocated|used)",
     ),
     "nodes": (
         rf"{_COUNT}nodes?{_ASKED}",
         rf"(req|requested|asked)_{_COUNT}nodes?",
-        rf"{_COUNT}(nodes?|hosts?)|nnodes|nnumr",
+        rf"{_COUNT}(nodes?|hosts?)(_num)?|nnodes|nnumr",
         rf"(alloc|allocated|used)_nodes?|{_COUNT}nodes?_(alloc|allocated|used|occupied)|node_count",
     ),
     "gpus": (
@@ -90,29 +90,31 @@ _NAMES: dict[str, tuple[str, ...]] = {
         r"(total_)?(mem|memory|ram)",
         rf"(mem|memory){_ASKED}?_per_(cpu|core|node)|(req|requested)_(mem|memory)_per_(cpu|node)",
     ),
-    "tres": (r"(req|requested|asked)_?tres|tres_?req|alloc_?tres",),
+    "tres": (r"(req|requested|asked)_?tres|tres_?req(_str)?|(tres_?alloc|alloc_?tres)(_str)?",),
     "priority": (r"(job_)?(priority|prio)",),
     "nice": (r"nice",),
     "user": (
         r"user(_?name)?|owner|usr|submitter",
-        r"(user|owner)(_?name)?_(id|hash|genid|key)|uid|user_?id",
+        r"(user|owner)(_?name)?_(id|hash|genid|key)|uid|user_?id|id_user",
     ),
     "account": (
         r"account(_name)?|acct|project(_name)?|allocation",
         r"(account|project|group)(_name)?_(id|hash|genid|key)|group(_name)?|gid|cost_center",
     ),
     "partition": (
-        r"partition(_name)?", r"queue(_name)?|pool|job_class|class", r"(partition|queue)_id",
+        r"partition(_name)?", r"queue(_name)?|pool|job_class|class",
+        r"(partition|queue)_id|vc|virtual_cluster",
     ),
-    "qos": (r"qos(_name|_id)?|quality_of_service|service_class",),
+    "qos": (r"qos(_name|_id)?|id_qos|quality_of_service|service_class",),
     "state": (
-        r"(job_|exit_|final_)?(state|status)", r"(pod_|job_)?phase|(job_)?result|state_simple",
+        r"(job_|exit_|final_)?(state|status)(_current)?",
+        r"(pod_|job_)?phase|(job_)?result|state_simple",
         r"exit_code|exit_status",
     ),
     "job_id": (
         r"job_?id(_raw)?|id_job|jid|job_?(number|no)|pod_?id|task_?id",
         r"(job_)?(unique_)?id|job_(unique|uu|global)_?id|job|uid|uuid",
-        r"(pod_|job_|task_)?name|pod|sn",
+        r"(pod_|job_|task_)?name|pod|(instance_|pod_|job_)?sn|inst(ance)?_id",
     ),
     "name": (r"(job|pod|task)_?name|executable|application|name|jnam",),
     "features": (r"constraints?|features?|gpu_(spec|type|model)",),
@@ -270,6 +272,8 @@ def _can_be(ours: str, column: _Column) -> bool:
         return any("=" in str(cell) for cell in cells)
     if ours == "node_list":
         return not all(map(_is_number, cells))
+    if ours == "partition":  # a column queue may be the time in it
+        return len(set(map(str, cells))) <= 100
     if ours == "job_id":
         return len(set(map(str, cells))) > len(cells) // 2
     return True
