@@ -15,7 +15,8 @@ from shadowtime.cluster.site_toml import parse_site_toml
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.study.site.experiment import read_experiment
 from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.trace.job_table_files import parse_job_csv, read_map
+from shadowtime.trace.job_map import read_map
+from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.trace.pbs import parse_pbs
 from shadowtime.workload.clean import clean
 
