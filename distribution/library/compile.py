@@ -31,6 +31,7 @@ from numba import types  # noqa: E402
 from numba.core import cgutils  # noqa: E402
 from numba.np.arrayobj import populate_array  # noqa: E402
 
+import shadowtime.kernel.numba_reference  # noqa: E402, F401 (tells Numba of by_reference)
 from shadowtime.kernel import jit  # noqa: E402
 from shadowtime.kernel.library import ALIGNED, CONTIGUOUS, WRITEABLE, name_of  # noqa: E402
 from shadowtime.kernel.sources import code_digest  # noqa: E402

@@ -66,11 +66,13 @@ class Kernel:
         import numba
 
         from shadowtime.kernel.numba_cache import cached_by_digest
+        from shadowtime.kernel.numba_reference import for_all_constants
 
         numba_is_here()
         with cached_by_digest():
             try:
-                return numba.njit(**(OPTIONS | self.options), **self._pipeline())(self.py_func)
+                made = numba.njit(**(OPTIONS | self.options), **self._pipeline())(self.py_func)
+                return for_all_constants(made)
             except (KeyError, TypeError):  # a Numba without one of the private options
                 kept = {"cache": self.options["cache"]} if "cache" in self.options else {}
                 return numba.njit(**OPTIONS, **kept)(self.py_func)
