@@ -14,7 +14,6 @@ from benchmarks.timing import best_cpu
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.run import run_slurm
@@ -145,7 +144,6 @@ def slurm_passes(folder: Path) -> Iterator[Row]:
     """CPU seconds of single passes over a long queue, on whole and on shared nodes."""
     for shared in (False, True):
         state, now = long_queue(WAITING, DEEP_NODES, shared=shared)
-        state.compiled = CompiledPasses(state)
         for plans, words in ((False, "starts"), (True, "starts and plans")):
             held: list[int] = []
 

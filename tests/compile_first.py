@@ -68,7 +68,8 @@ GROUPS = {
         ),
     ),
     "slurm": Group(
-        (), ("src/shadowtime/kernel/slurm/walk.py", "src/shadowtime/kernel/slurm/choose.py")
+        (),
+        tuple(f"src/shadowtime/kernel/slurm/{one}.py" for one in ("walk", "rows", "choose")),
     ),
     "metrics": Group((), ("src/shadowtime/metrics", "src/shadowtime/report/rows.py")),
 }

@@ -174,6 +174,7 @@ def run_others() -> None:
     from shadowtime.kernel.slurm.board import empty_board
     from shadowtime.kernel.slurm.choose import choose_now
     from shadowtime.kernel.slurm.desk import empty_desk
+    from shadowtime.kernel.slurm.rows import rows_now
     from shadowtime.kernel.slurm.walk import walk
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
@@ -198,8 +199,9 @@ def run_others() -> None:
         learning.estimate = LastTwo()  # type: ignore[attr-defined]
         simulate(jobs, machine, learning)
     run_crowd_on_site(site)
-    walk(empty_board(8))  # a simulation walks in Python until a log is long
     desk = empty_desk(8)
+    walk(empty_board(8), desk)  # short logs are walked through uncompiled
+    rows_now(empty_board(8, cores=4), desk, 0, 0)
     choose_now(desk, desk.full, desk.full[:, 0].copy(), 0, False)
 
 

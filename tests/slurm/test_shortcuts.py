@@ -17,8 +17,6 @@ from shadowtime.cluster.site import (
     Reservation,
     Site,
 )
-from shadowtime.slurm.ask import ask_of
-from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.machine import Hardware, Machine
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.run import run_slurm
@@ -194,19 +192,16 @@ def test_runs_of_bits_make_up_the_mask(mask: int) -> None:
 
 
 def test_what_is_free_is_known_at_all_times() -> None:
-    """The set of usable nodes follows starts and ends, whether or not it is read in between."""
+    """Free cpus, memory in use and idle nodes follow starts and ends."""
     machine = Machine(
         nodes=tuple(Hardware(name=f"n{k}", cpus=4, memory=100) for k in range(3)), sections={}
     )
     usage = Usage(machine)
-    assert usage.able((2, 50, 0)) == 0b111 and usage.total == 12
+    assert (usage.total, usage.idle) == (12, 0b111)
     held = (Share(0, 0b0111, memory=10), Share(1, 0b0001, memory=60))
     usage.take(held)
-    assert usage.able((2, 50, 0)) == 0b100 and usage.total == 8
-    assert usage.able((2, None, 0)) == 0b110 and usage.able((1, 0, 0)) == 0b100
+    assert (usage.total, usage.idle) == (8, 0b100)
+    assert (usage.cpus.tolist(), usage.memory.tolist()) == ([1, 3, 4], [10, 60, 0])
     other = usage.copy()
     other.give(held)
-    assert other.able((2, 50, 0)) == 0b111 and usage.able((2, 50, 0)) == 0b100
-    ask = ask_of(Request(tasks=9), machine)
-    assert not could_fit(usage, ask, 0b111) and could_fit(other, ask, 0b111)
-    assert not could_fit(other, ask, 0b011)
+    assert (other.total, other.idle, usage.total) == (12, 0b111, 8)

@@ -1,17 +1,22 @@
-"""The backfill pass: a plan for every job it can place, and a start where the plan is now (3)."""
+"""The backfill pass: a plan for every job it can place, and a start where the plan is now (3).
+
+The walk over the queue is compiled (kernel/slurm/walk.py). It stops for what is decided here:
+starts, limits, the tasks of arrays, and what bounds the number of jobs or plans.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.backfill_bounds import JobCounts, Startable
-from shadowtime.slurm.ends import Ends
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.walk import CLEAR, ENDS_WANTED, JUDGE, LAST_ONE, START
+from shadowtime.kernel.slurm.words import packed, unpacked
+from shadowtime.slurm.board import FAR
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
-from shadowtime.slurm.placing import place
-from shadowtime.slurm.planmap import PlanMap
-from shadowtime.slurm.queue import build_queue
+from shadowtime.slurm.queue import JobCounts, build_queue
 from shadowtime.slurm.starting import begin, select_now
 from shadowtime.slurm.tally import tally_anywhere, tally_of
 
@@ -21,8 +26,10 @@ if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import SlurmState
+
+AFTER_LIMIT = 500
+"""Seconds after which a job over a limit is planned if nothing else determines the time."""
 
 
 def backfill_pass(
@@ -38,10 +45,7 @@ def backfill_pass(
     ``plans`` False: only the starts are wanted. Plans are discarded after their pass, so it ends
     once no job further down could start now, whatever is planned for those before it.
     """
-    made = BackfillPass(state, now, clock, plans)
-    if state.compiled is not None and state.compiled.takes(made):
-        return state.compiled.run(made)
-    return made.run()
+    return BackfillPass(state, now, clock, plans).run()
 
 
 class BackfillPass:
@@ -50,177 +54,175 @@ class BackfillPass:
     def __init__(
         self, state: SlurmState, now: int, clock: Callable[[int], int] | None, plans: bool
     ) -> None:
-        self.state = state
-        self.now = now
-        self.began = now
-        self.clock = clock
-        self.parameters = state.parameters
-        step = self.parameters.bf_resolution
-        self.window_end = (now + self.parameters.bf_window) // step * step
-        self.rules = self.parameters.rules
-        self.map = PlanMap(
-            now // step * step,
-            self.window_end,
-            state.up,
-            resolution=step,
-            goes_on=self.rules.search_goes_on,
-        )
+        self.state, self.board, self.clock = state, state.board, clock
+        self.mark = state.board.board.mark
+        wish = self.parameters = state.parameters
+        self.rules = wish.rules
         self.out = Outcome()
-        self.wants_plans = plans
-        self.known_ends: Ends | None = None
-        self.shortcuts = state.chooser.shortcuts and not state.preemption.gang
-        gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
-        self.starts_only = not plans and self.shortcuts
-        if self.starts_only:
-            # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
-            self.starts_only = not state.preemption.on and not gpus
-        self.startable = Startable(state, self.map)
-        self.given_up: dict[
-            tuple[int, str, int, bool, tuple[tuple[str, int], ...]], tuple[int, int, bool]
-        ] = {}
-        """Requests that were given up: the map then, starts then, and whether it counted."""
-        wish = self.parameters
+        self.records = build_queue(state)
+        self.plans = plans
         self.counts = JobCounts(wish)
-        self.limits_skip = state.accounts.enforced and not wish.assoc_limit_stop
+        accounts = state.accounts
+        self.limits_skip = accounts.enforced and not wish.assoc_limit_stop
         """A job over a limit gets no plan; with assoc_limit_stop it does (spec: slurm 6)."""
         self.blocked: dict[str, int] = {}
         """Until when jobs of a QOS are not tried because one was over its limit."""
-        gpus = gpus and not self.rules.fresh_weights
-        self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
-        """Jobs with the same request and limit get the same answer."""
-        self.passes_over = (
-            self.shortcuts and self.reuse and not self.counts.bounded and clock is None
-        )
-        """A job that is certain to be given up has no side effects, not even a count."""
-        self.may_run_out = True
-        """The bound on tested jobs may be reached: tests must be counted one by one."""
-        self.tested = 0
         self.plans_in: defaultdict[str, int] = defaultdict(int)
-        self.planned: dict[int, int] = {}
-        """First planned start of each job, for bf_one_resv_per_job."""
+        self.planned: set[int] = set()
+        """Jobs with a plan, for bf_one_resv_per_job."""
         self.gone: set[int] = set()
         """Jobs that started or preempt in this pass."""
-        self.over = False
         self.array = self.array_plans = 0
         """The array planned last, and how many of its plans were made in a row."""
+        self.looked_at: dict[int, Job] = {}
+        """The jobs of places looked at: of an array, what is left of it."""
+        self.had_plan = False
+        """It had one before this record of it was looked at."""
+        self._begin(now)
 
-    @property
-    def ends(self) -> Ends:
-        """Running jobs in the order of their ends."""
-        if self.known_ends is None:
-            self.known_ends = Ends(self.state.running, self.state.usage)
-        return self.known_ends
+    def _begin(self, now: int) -> None:
+        state, mark, wish = self.state, self.mark, self.parameters
+        step = wish.bf_resolution
+        self.board.write(state)
+        queue = self.board.write_queue(state, self.records)
+        shortcuts = state.chooser.shortcuts and not state.preemption.gang
+        gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
+        # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
+        starts_only = not self.plans and shortcuts and not state.preemption.on and not gpus
+        enforced, moves = state.accounts.enforced, gpus and not self.rules.fresh_weights
+        reuse = not (state.preemption.on or enforced or state.windows or moves)
+        reuse = reuse and shortcuts and self.clock is None
+        later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
+        judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
+        self.watches = bool(
+            enforced or later_plans or self.counts.bounded or self.clock is not None
+        )
+        mark[b.NOW] = mark[b.BEGAN] = now
+        mark[b.WINDOW_END] = (now + wish.bf_window) // step * step
+        mark[b.STARTS_ONLY], mark[b.SHORTCUTS], mark[b.REUSE] = starts_only, shortcuts, reuse
+        mark[b.PASSES_OVER] = reuse and not self.counts.bounded
+        mark[b.CLEARS], mark[b.VERDICTS] = self.watches, self.limits_skip or later_plans
+        mark[b.ASKS_LAST] = enforced
+        mark[b.DIRECT] = (
+            not state.preemption.on
+            and not enforced
+            and not (state.machine.has_gpus and not self.rules.fresh_weights)
+        )
+        mark[b.RECORDS], mark[b.LAST] = len(self.records), len(self.records) - 1
+        for one in (b.AT, b.TESTED, b.OVER, b.PLANS, b.VERSION, b.NO_START, b.KEEP_UNTIL):
+            mark[one] = 0
+        mark[b.STAGE] = mark[b.AGAIN] = mark[b.FRESH_ENDS] = 0
+        mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = mark[b.TABLE_ENDS] = -1
+        mark[b.MAY_RUN_OUT] = mark[b.MADE] = mark[b.SPANS] = 1
+        mark[b.VALID] = now + FAR
+        mark[b.PASS] += 1
+        for at in self.board.watched_places(queue):
+            queue[at, b.TASKS] = len(self.records[at].job.tasks) or 1
+        if judges and not self.watches:
+            queue[:, b.NOW_ONLY] = [self.now_only(one.job, one.section) for one in self.records]
+        self.board.make_room_for_plans(len(self.records) + 1)
+        board = self.board.board
+        board.span[0, : b.WINDOW_NAME] = now // step * step, mark[b.WINDOW_END]
+        board.free[0] = packed(state.up, self.board.words)
 
     def run(self) -> Outcome:
         """Consider every record in order."""
-        state = self.state
+        board, mark, out = self.board, self.mark, self.out
         if self.parameters.bf_running_job_reserve:
-            for job in state.running:
-                self.keep(job)
-        records = build_queue(state)
-        last = len(records) - 1
-        seen = begun = measured = -1
-        widest = 0
-        for at, record in enumerate(records):
-            if self.tested >= self.parameters.bf_max_job_test or self.over:
+            self._keep_running()
+        while True:
+            what = board.walk(board.board, board.chooser.asks.desk)
+            if what == ENDS_WANTED:
+                board.write_running(self.state)
+            elif what == START:
+                self._start()
+            elif what == CLEAR:
+                self._clear()
+            elif what == JUDGE:
+                self._judge()
+            elif what == LAST_ONE:
+                self._look_at_last()
+            else:
                 break
-            if record.job.id in self.gone:
-                continue
-            if self.starts_only:
-                if self.map.version != seen or len(self.out.starts) != begun or last < at:
-                    seen, begun = self.map.version, len(self.out.starts)
-                    while last >= at and not self.could_start(records[last]):
-                        last -= 1
-                if last < at:
-                    self.out.no_start = at == 0 and not self.parameters.bf_running_job_reserve
-                    break
-            if at == 0:
-                bound = self.parameters.bf_max_job_test
-                self.may_run_out = last >= bound or bound < sum(
-                    len(records[place].job.tasks) or 1 for place in range(last + 1)
-                )
-            if self.passes_over:
-                if measured != self.map.version:
-                    measured, widest = self.map.version, self.map.widest()
-                job = record.job
-                if job.ask.min_nodes > widest and not job.tasks and not job.licences:
-                    continue  # no span has enough nodes: every try fails before it counts
-            self.consider(record)
-        return self.out
+        if not mark[b.STARTS_ONLY]:
+            self._tell_plans()
+        out.no_start = bool(mark[b.NO_START])
+        wish = self.parameters
+        moves = wish.bf_running_job_reserve or wish.bf_min_prio_reserve or wish.bf_min_age_reserve
+        if not moves and mark[b.REUSE] and not out.starts:
+            out.valid_until = int(mark[b.VALID])
+        return out
 
-    def could_start(self, record: Record) -> bool:
-        """False where nothing that this pass may still do lets the job start now."""
-        return record.job.id not in self.gone and self.startable.could_start(
-            record, self.now, len(self.out.starts)
-        )
-
-    def keep(self, job: Job) -> None:
+    def keep(self, job: Job) -> bool:
         """A running exclusive job that no job can preempt holds its nodes in the map.
 
         spec: slurm 3.9.
         """
         if not job.ask.exclusive and not self.state.machine.sections[job.partition].exclusive:
-            return
+            return False
         policy = self.state.preemption
         if policy.on and policy.mode_of(job, self.state.machine) != "off":
-            return
-        if self.map.made >= self.parameters.map_records:
-            return
-        self.map.add(0, self.slot_end(job.ends_by), job.nodes)
-
-    def slot_end(self, end: int) -> int:
-        """An end as the map of plans has it."""
+            return False
+        if self.mark[b.MADE] >= self.parameters.map_records:
+            return False
         step = self.parameters.bf_resolution
-        return (end + (step - 1) * self.rules.ends_rounded_up) // step * step
+        end = (job.ends_by + (step - 1) * self.rules.ends_rounded_up) // step * step
+        self.board.add_plan(end, job.nodes)
+        return True
 
-    def consider(self, record: Record) -> None:
-        """One record; of an array one task after another."""
-        state, section = self.state, record.section
-        rest = state.rest_of(record.job)
-        if rest is None:
-            return
-        job = rest
-        if self.limits_skip and state.accounts.before(job, state.running, section):
-            self.out.skipped[job.id] = "limit"
-            return
-        if self.is_over_a_limit(job, section):
-            return
-        now_only = self.now_only(job, section)
-        first_plan = self.planned.get(job.id, 0)
-        while True:
-            if job.is_array and job.throttle and job.started_tasks >= job.throttle:
-                state.accounts.note(job, "JobArrayTaskLimit")
-                return
-            if self.counts.bounded and self.counts.used_up(job, section):
-                return
-            if job.licences and (short := state.licences_short(job)):
-                state.accounts.note(job, short)
-                return
-            what = self.again(job, section, now_only=now_only, first_plan=first_plan)
-            if what == "started":
-                # Also of an array: its records in other partitions are those of this task now.
-                self.gone.add(job.id)
-                if self.over:
-                    return
-                left = next(
-                    (one for one in state.waiting if one.id == job.id and one is not job), None
-                )
-                if left is None or not job.is_array:
-                    return
-                job = left
-                if self.tested >= self.parameters.bf_max_job_test:
-                    return
-                continue
-            if what != "planned" or not job.is_array:
-                return
-            if self.array != job.id:
-                self.array, self.array_plans = job.id, 0
-            self.array_plans += 1
-            if self.array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
-                return
-            planned = self.array_plans + job.started_tasks
-            if self.rules.throttle_bounds_plans and job.throttle and planned >= job.throttle:
-                return
+    def _keep_running(self) -> None:
+        """All running jobs hold their nodes in the map (bf_running_job_reserve)."""
+        mark, board = self.mark, self.board
+        mark[b.RECORDS] = 0
+        for job in self.state.running:
+            if self.keep(job):
+                board.walk(board.board, board.chooser.asks.desk)
+        mark[b.RECORDS] = len(self.records)
+
+    def _record(self) -> tuple[Job, Section]:
+        """The job and the partition that are looked at."""
+        at = int(self.mark[b.AT])
+        record = self.records[at]
+        return self.looked_at.get(at, record.job), record.section
+
+    def _go_on(self) -> None:
+        """To the next record."""
+        self.mark[b.STAGE] = b.NEXT
+        self.mark[b.AT] += 1
+
+    def _clear(self) -> None:
+        """Whether the record is considered at all, from when on, and whether it may get a plan."""
+        mark, state = self.mark, self.state
+        at = int(mark[b.AT])
+        record = self.records[at]
+        section = record.section
+        mark[b.VALID] = 0
+        job = self.looked_at.get(at)  # the next task of an array
+        if job is None:
+            job = state.rest_of(record.job)
+            if job is None:
+                return self._go_on()
+            if self.limits_skip and state.accounts.before(job, state.running, section):
+                self.out.skipped[job.id] = "limit"
+                return self._go_on()
+            if self.is_over_a_limit(job, section):
+                return self._go_on()
+            self.board.board.queue[at, b.NOW_ONLY] = self.now_only(job, section)
+            self.had_plan = job.id in self.planned
+        self.looked_at[at] = job
+        if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+            state.accounts.note(job, "JobArrayTaskLimit")
+            return self._go_on()
+        if self.counts.bounded and self.counts.used_up(job, section):
+            return self._go_on()
+        if job.licences and (short := state.licences_short(job)):
+            state.accounts.note(job, short)
+            return self._go_on()
+        if self.clock is not None:
+            mark[b.NOW] = max(int(mark[b.NOW]), self.clock(job.id))
+        blocked = max(self.blocked.get(job.qos, 0), self.blocked.get(section.qos, 0))
+        mark[b.LATER] = max(int(mark[b.NOW]), blocked)
+        return None
 
     def is_over_a_limit(self, job: Job, section: Section) -> bool:
         """True where a job would be given up for a limit that it was passed over for before.
@@ -228,7 +230,7 @@ class BackfillPass:
         It is so on whatever nodes, so that none are looked for; only the count of tested jobs
         would differ.
         """
-        if not self.limits_skip or self.wants_plans or self.may_run_out or self.counts.bounded:
+        if not self.limits_skip or self.plans or self.mark[b.MAY_RUN_OUT] or self.counts.bounded:
             return False
         if job.tasks or job.licences or self.clock is not None:
             return False
@@ -239,66 +241,55 @@ class BackfillPass:
         reason = state.accounts.over(job, tally, state.running, section)
         return bool(reason) and state.accounts.met.get(job.id) == reason
 
-    def again(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
-        """As :func:`place`; a request given up before is so again while nothing has changed."""
-        if not self.shortcuts or self.clock is not None or not self.reuse:
-            return place(self, job, section, now_only=now_only, first_plan=first_plan)
-        licences = job.licences if self.rules.licence_holders_end else ()
-        key = (id(job.ask), section.name, planned_limit(job, section), now_only, licences)
-        version, begun = self.map.version, len(self.out.starts)
-        known = self.given_up.get(key)
-        if known is not None and known[:2] == (version, begun):
-            self.tested += known[2]
-            return "given up"
-        tested, listed = self.tested, len(self.out.plans)
-        what = place(self, job, section, now_only=now_only, first_plan=first_plan)
-        if what == "given up" and len(self.out.plans) == listed:
-            self.given_up[key] = (version, begun, self.tested > tested)
-        return what
+    def _look_at_last(self) -> None:
+        """Whether a limit keeps the last record that could start from it."""
+        mark, state = self.mark, self.state
+        last = self.records[int(mark[b.LAST])]
+        if state.accounts.before(last.job, state.running, last.section):
+            mark[b.LAST] -= 1
+        else:
+            mark[b.SEEN] = mark[b.VERSION]
 
     def now_only(self, job: Job, section: Section) -> bool:
         """True where a job may start now or not at all (spec: slurm 3.12)."""
         wish = self.parameters
         if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
             return True
-        if wish.bf_min_age_reserve and self.now - job.eligible < wish.bf_min_age_reserve:
+        if wish.bf_min_age_reserve and self.mark[b.NOW] - job.eligible < wish.bf_min_age_reserve:
             return True
         if wish.bf_one_resv_per_job and job.id in self.planned:
             return True
         count = wish.bf_job_part_count_reserve
         return bool(count) and self.plans_in[section.name] >= count
 
-    def plan(
-        self, job: Job, section: Section, chosen: Choice, start: int, limit: int, *, first_plan: int
-    ) -> str:
-        """Write a plan into the map: "planned", "given up", or "conflict" with another.
-
-        spec: slurm 3.10.
-        """
-        state, wish = self.state, self.parameters
-        step = wish.bf_resolution
-        begin_at, end_at = start // step * step, self.slot_end(start + limit)
-        if start > self.began + wish.bf_window:
-            self.out.plans.append(Plan(job.id, section.name, start, start + limit, chosen.nodes))
-            return "given up"
-        if self.map.conflicts(begin_at, end_at, chosen.nodes):
-            return "conflict"
+    def _judge(self) -> None:
+        """What becomes of a plan that is in conflict with no other (spec: slurm 3.10, 3.12)."""
+        mark, state, wish = self.mark, self.state, self.parameters
+        job, section = self._record()
+        mark[b.STAGE] = b.JUDGED
+        self.board.make_room_for_plans(int(mark[b.PLANS]) + len(self.records) + 1)
         if self.limits_skip:
-            tally = tally_of(state, job, section, chosen)
+            tally = tally_of(state, job, section, self.board.choice(job.ask))
             if state.accounts.after(job, tally, state.running, section):
-                return "given up"
-        self.out.plans.append(Plan(job.id, section.name, start, end_at, chosen.nodes))
+                mark[b.VERDICT] = b.REFUSED
+                return
         if wish.bf_job_part_count_reserve:
             if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
-                return "given up"
+                mark[b.VERDICT] = b.LISTED
+                return
             self.plans_in[section.name] += 1
-        if not (wish.bf_one_resv_per_job and first_plan):
-            if self.map.made >= wish.map_records:
-                self.over = True
-                return "given up"
-            self.map.add(begin_at, end_at, chosen.nodes)
-        self.planned.setdefault(job.id, start)
-        return "planned"
+        if wish.bf_one_resv_per_job and self.had_plan:
+            mark[b.VERDICT] = b.BESIDE
+        self.planned.add(job.id)
+        if not job.is_array:
+            return
+        if self.array != job.id:
+            self.array, self.array_plans = job.id, 0
+        self.array_plans += 1
+        planned = self.array_plans + job.started_tasks
+        over = self.rules.throttle_bounds_plans and job.throttle and planned >= job.throttle
+        most = min(wish.bf_max_job_array_resv, len(job.tasks))
+        mark[b.AGAIN] = self.array_plans < most and not over
 
     def block(self, job: Job, until: int) -> None:
         """A job over a limit of all jobs of a QOS: others of it are not tried earlier either."""
@@ -307,7 +298,64 @@ class BackfillPass:
             name = accounts.blocker
             self.blocked[name] = max(self.blocked.get(name, 0), until)
 
-    def start(self, job: Job, section: Section, nodes: int, limit: int, preempts: bool) -> str:
+    def _start(self) -> None:
+        """The job that is looked at may start now."""
+        mark, state = self.mark, self.state
+        job, section = self._record()
+        limit = planned_limit(job, section)
+        began = len(self.out.starts)
+        if mark[b.DIRECT] and self._needs_no_test(job):
+            self.begin(job, section, self.board.choice(job.ask), limit)
+            answer = "started"
+        else:
+            answer = self.start(job, section, unpacked(self.board.board.mask[b.FOUND]), limit)
+        if len(self.out.starts) != began or job.id in self.gone:
+            self._leave(job)
+            self.board.write_free(state)
+        if answer == "started":
+            self._after_start(job)
+            return
+        mark[b.STAGE] = b.TRIED_TO_START
+        if answer == "busy":
+            mark[b.LATER] = 0
+        elif self.limits_skip:
+            self._go_on()
+        else:
+            mark[b.START] = mark[b.LATER] or mark[b.NOW] + AFTER_LIMIT
+            self.block(job, int(mark[b.START]))
+
+    def _needs_no_test(self, job: Job) -> bool:
+        """What the will-run test chose is what the job gets: no other nodes, no other rules."""
+        ask, machine = job.ask, self.state.machine
+        if ask.gpus or ask.either or (ask.memory_per_cpu and not machine.one_thread):
+            return False
+        desk = self.board.chooser.asks.desk
+        if desk.ask[self.board.chooser.asks.row(ask), d.ALONE] >= 0:
+            return False
+        completing = self.state.completing
+        return not completing or not completing & unpacked(self.board.board.mask[b.FOUND])
+
+    def _leave(self, job: Job) -> None:
+        """A job has started or preempts: it is looked at in no other partition."""
+        self.gone.add(job.id)
+        if len(job.partitions) > 1:
+            for place, other in enumerate(self.records):
+                if other.job.id == job.id:
+                    self.board.board.queue[place, b.GONE] = 1
+
+    def _after_start(self, job: Job) -> None:
+        """The next record, or the next task of an array."""
+        mark, state = self.mark, self.state
+        self._go_on()
+        if mark[b.OVER] or not job.is_array or mark[b.TESTED] >= self.parameters.bf_max_job_test:
+            return
+        left = next((one for one in state.waiting if one.id == job.id and one is not job), None)
+        if left is not None:
+            mark[b.AT] -= 1
+            mark[b.AGAIN] = 1
+            self.looked_at[int(mark[b.AT])] = left
+
+    def start(self, job: Job, section: Section, nodes: int, limit: int) -> str:
         """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
         state = self.state
         if not self.limits_skip and state.accounts.before(job, state.running, section):
@@ -319,7 +367,7 @@ class BackfillPass:
                 return "limit"
         if found is None:
             return "busy"
-        if victims and not state.preemption.may_evict(job, self.now):
+        if victims and not state.preemption.may_evict(job, int(self.mark[b.NOW])):
             return "busy"
         if victims:
             for victim in victims:
@@ -328,21 +376,27 @@ class BackfillPass:
                 state.usage.give(victim.holding)
                 state.completing |= victim.nodes
                 state.stop(victim)
-            self.known_ends = None
+            self.mark[b.ENDS] = -1
             self.gone.add(job.id)
             return "busy"
         self.begin(job, section, found, limit)
         return "started"
 
-    def begin(self, job: Job, section: Section, found: Choice, limit: int) -> Job:
-        """The job starts on these nodes; the record that runs."""
+    def begin(self, job: Job, section: Section, found: Choice, limit: int) -> None:
+        """The job starts on these nodes."""
         task = job.tasks[0] if job.is_array else None
-        started = begin(self.state, job, section, found, self.now)
+        started = begin(self.state, job, section, found, int(self.mark[b.NOW]))
         started.limit = limit
-        self.known_ends = None
         self.out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
+        self.board.running.insert(self.board.board, started)
         self.keep(started)
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:
-            self.over = True
-        return started
+            self.mark[b.OVER] = 1
+
+    def _tell_plans(self) -> None:
+        board = self.board.board
+        count = int(self.mark[b.PLANS])
+        for at, (place, start, end) in enumerate(board.plan[:count].tolist()):
+            record, nodes = self.records[place], unpacked(board.planned[at])
+            self.out.plans.append(Plan(record.job.id, record.section.name, start, end, nodes))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shadowtime.kernel import library
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose_now
 from shadowtime.slurm.desk import AskTable
@@ -26,17 +23,6 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 10_000
 """Answers of :meth:`Chooser.ever` that are remembered."""
-
-
-def is_compiled() -> bool:
-    """True if the choice lies in the library of this installation or in the cache."""
-    kernel = getattr(choose_now, "py_func", choose_now)
-    if kernel is choose_now or library.holds(kernel):
-        return True
-    from shadowtime.kernel.numba_cache import cache_folder
-
-    file = Path(kernel.__code__.co_filename)
-    return any(cache_folder(file).glob(f"{file.stem}.{kernel.__name__}-*.nbi"))
 
 
 class Choice(NamedTuple):
@@ -79,19 +65,11 @@ class Chooser:
         self.empty = Usage(machine)
         self.asks = AskTable(machine, parameters, shortcuts=shortcuts)
         self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
-        self._alone: dict[Ask, Ask] = {}
         self._fits: dict[tuple[int, int], tuple[Ask, bool]] = {}
         self.tallies: dict[tuple[int, str], tuple[Ask, Tally | None]] = {}
         """What limits count requests with in a partition, where it is the same on every node."""
         self._choose = choose_now if compiled else getattr(choose_now, "py_func", choose_now)
         self.base_weights = base_weights(machine)
-
-    def alone(self, ask: Ask) -> Ask:
-        """The request as if on nodes of its own; the same object for the same request."""
-        known = self._alone.get(ask)
-        if known is None:
-            known = self._alone[ask] = replace(ask, unbounded_tasks=True)
-        return known
 
     def test(
         self,
@@ -100,32 +78,19 @@ class Chooser:
         nodes: int,
         weights: Ints,
         *,
-        busy_first: int | None = None,
         plain: bool = False,
     ) -> Choice | None:
         """The nodes the job would get of ``nodes`` in this state, or None.
 
-        ``busy_first`` holds the nodes that are idle now where bf_busy_nodes steers the choice;
         ``plain``: ``weights`` are those of Weight alone.
         """
-        if not self.shortcuts or not plain or ask.gpus or busy_first is not None:
-            return self._of(usage, ask, nodes, weights, busy_first=busy_first)
+        if not self.shortcuts or not plain or ask.gpus:
+            return self._of(usage, ask, nodes, weights)
         # Without GPUs the answer depends on what is free and on Weight alone.
         key = (id(ask), nodes)
         if key not in usage.chosen:
             usage.chosen[key] = self._of(usage, ask, nodes, weights)
         return usage.chosen[key]
-
-    def takes_whole(self, ask: Ask) -> bool:
-        """Whole nodes that are interchangeable: the choice depends on their places alone."""
-        if not ask.exclusive or ask.required or ask.gpus or ask.memory_per_cpu or ask.either:
-            return False
-        if not self.machine.alike:
-            return False
-        if self.parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
-            return False
-        node = self.machine.nodes[0]
-        return ask.floor[0] <= node.cores * node.threads and (ask.memory or 0) <= node.memory
 
     def ever(self, ask: Ask, nodes: int, weights: Ints) -> Choice | None:
         """The choice if all these nodes were empty."""
@@ -169,7 +134,6 @@ class Chooser:
         nodes: int,
         weights: Ints,
         *,
-        busy_first: int | None = None,
         empty: bool = False,
     ) -> Choice | None:
         if nodes.bit_count() < ask.min_nodes:
@@ -178,9 +142,6 @@ class Chooser:
         row = asks.row(ask)
         desk = asks.desk
         desk.mask[d.TRIED] = asks.packed(nodes)
-        desk.need[d.BUSY_FIRST] = busy_first is not None
-        if busy_first is not None:
-            desk.mask[d.IDLE_NOW] = asks.packed(busy_first)
         if not self._choose(desk, usage.table, weights, row, empty):
             return None
         found = asks.chosen

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.board import packed, unpacked, words_of
+from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.usage import Floor
     from shadowtime.types import AnyArray, Ints
 
 GPUS_PER = {"": 0, "node": d.PER_NODE, "job": d.PER_JOB, "task": d.PER_TASK}
@@ -36,11 +38,14 @@ class AskTable:
     """A desk for one machine, on which requests get rows as they are first seen."""
 
     def __init__(self, machine: Machine, parameters: Parameters, *, shortcuts: bool) -> None:
-        self.machine = machine
+        self.machine, self.parameters, self.shortcuts = machine, parameters, shortcuts
         self.words = words_of(len(machine.nodes))
         self.desk = _desk(machine, parameters, shortcuts=shortcuts)
         self._rows: dict[int, tuple[int, Ask]] = {}
         """By identity; requests are kept so that no identity is used again."""
+        self._floors: dict[Floor, int] = {}
+        """Numbers of what a node must have free."""
+        self._eithers = 0
 
     def row(self, ask: Ask) -> int:
         """The row of a request."""
@@ -52,8 +57,17 @@ class AskTable:
         desk = self.desk
         if row == len(desk.ask):
             desk = self.desk = desk._replace(
-                ask=_longer(desk.ask), suits=_longer(desk.suits), required=_longer(desk.required)
+                ask=_longer(desk.ask),
+                suits=_longer(desk.suits),
+                required=_longer(desk.required),
+                excluded=_longer(desk.excluded),
             )
+        while self._eithers + len(ask.either) > len(desk.either):
+            desk = self.desk = desk._replace(either=_longer(desk.either))
+        for nodes in ask.either:
+            desk.either[self._eithers] = self.packed(nodes)
+            self._eithers += 1
+        floor = self._floors.setdefault(ask.floor, len(self._floors))
         cpus, memory, gpus = ask.floor
         fewest, most = ask.tasks_here
         desk.ask[row] = (
@@ -62,11 +76,35 @@ class AskTable:
             -1 if ask.memory is None else ask.memory, ask.memory_per_cpu, ask.gpus,
             GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,
             ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
-            ask.job_gpus, ask.single_node, fewest, -1 if most is None else most, 0,
+            ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
+            self.takes_whole(ask), floor, -1, self._eithers - len(ask.either), len(ask.either),
         )  # fmt: skip
         desk.required[row] = self.packed(ask.required)
         desk.suits[row] = self.packed(ask.suits)
+        desk.excluded[row] = self.packed(ask.excluded)
+        shares = not ask.gpus and not ask.exclusive and not ask.unbounded_tasks
+        if self.parameters.rules.whole_tasks and ask.tasks_per_node and shares:
+            alone = self.row(replace(ask, unbounded_tasks=True))
+            self.desk.ask[row, d.ALONE] = alone
         return row
+
+    def takes_whole(self, ask: Ask) -> bool:
+        """Whole nodes that are interchangeable: the choice depends on their places alone."""
+        wish, rules = self.parameters, self.parameters.rules
+        if not self.shortcuts or not ask.exclusive or not self.machine.alike or wish.bf_busy_nodes:
+            return False
+        if ask.required or ask.gpus or ask.memory_per_cpu or ask.either:
+            return False
+        if wish.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
+            return False
+        if (rules.whole_tasks and ask.cpus_per_task > 1) or (
+            rules.first_single_node and ask.single_node
+        ):
+            return False
+        if rules.task_a_node_once and ask.fixed_nodes != ask.max_nodes:
+            return False  # a second try would be content with other numbers of nodes
+        node = self.machine.nodes[0]
+        return ask.floor[0] <= node.cores * node.threads and (ask.memory or 0) <= node.memory
 
     def packed(self, nodes: int) -> AnyArray:
         """A mask as words."""

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 from shadowtime.slurm.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.choose import Choice, Chooser
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
-    from shadowtime.slurm.preempt import Preemption
-    from shadowtime.types import Ints
 
 
 def shadowed(jobs: Iterable[Job], sections: Mapping[str, Section]) -> set[int]:
@@ -64,7 +60,7 @@ def shadowed(jobs: Iterable[Job], sections: Mapping[str, Section]) -> set[int]:
 def overlaps(job: Job, others: Iterable[Job]) -> bool:
     """True where a job has a core in common with another one of its partition.
 
-    It happens to a job with whole nodes (see :class:`Rows`). slurmctld logs "job overflow", and
+    It happens to a job with whole nodes (kernel/slurm/rows.py). slurmctld logs "job overflow", and
     runs the job without knowing what it holds.
     """
     mine = {share.node: share.cores for share in job.holding}
@@ -82,91 +78,3 @@ def usage_of(machine: Machine, jobs: Iterable[Job]) -> Usage:
     for job in jobs:
         usage.take(job.holding)
     return usage
-
-
-class Rows:
-    """Tests a job where gang scheduling lets it lie above jobs that will be suspended.
-
-    Rules
-    -----
-    Each partition has its own row of cores. First the job is tried on cores that are in no row;
-    then on those that no higher tier and no partition with PreemptMode=OFF holds: without the
-    cores of its own tier, and without as many of the lower tiers, the highest first, as it can
-    spare; last on those that its own partition does not hold. A node of which a job wants all
-    cores counts as free where none is taken away in the last of these steps: cores of a higher
-    tier were taken away before and are not missed. Memory and GPUs of suspended jobs stay in use.
-    """
-
-    def __init__(
-        self, chooser: Chooser, policy: Preemption, machine: Machine, jobs: Sequence[Job]
-    ) -> None:
-        self.chooser = chooser
-        self.policy, self.machine, self.jobs = policy, machine, jobs
-
-    def test(
-        self,
-        ask: Ask,
-        section: Section,
-        nodes: int,
-        weights: Ints,
-        *,
-        ended: Collection[int] = (),
-        suspended: Collection[int] = (),
-        busy_first: int | None = None,
-    ) -> Choice | None:
-        """As :meth:`Chooser.test`, with these jobs ended, and the cores of those given up."""
-        here = [job for job in self.jobs if job.id not in ended]
-        used = usage_of(self.machine, here)
-        rows: dict[str, list[Job]] = {}
-        for job in here:
-            if job.id not in suspended and not job.in_no_row:
-                rows.setdefault(job.partition, []).append(job)
-        sections = self.machine.sections
-        mine = section.tier
-
-        def fits(view: Usage) -> Choice | None:
-            found = self.chooser.test(view, ask, nodes, weights, busy_first=busy_first)
-            return found._replace(view=view) if found is not None else None
-
-        def held(wanted: Callable[[Section], bool]) -> list[Job]:
-            return [job for name, row in rows.items() if wanted(sections[name]) for job in row]
-
-        everything = self.machine.full_cores
-        found = fits(_view(used, everything, held(lambda _: True)))
-        if found is not None:
-            return found
-        above = _view(
-            used, everything, held(lambda one: one.tier > mine or self.policy.is_off(one))
-        )
-        if fits(above) is None:
-            return None
-        same = held(lambda one: one.tier == mine)
-        found = fits(_view(used, above.cores, same))
-        if found is None:
-            return fits(_view(used, above.cores, rows.get(section.name, [])))
-        lower = sorted(
-            (one for one in sections.values() if one.tier < mine), key=lambda one: -one.tier
-        )
-        spared = list(same)
-        for one in lower:
-            spared += rows.get(one.name, [])
-            better = fits(_view(used, above.cores, spared))
-            if better is None:
-                break
-            found = better
-        return found
-
-
-def _view(used: Usage, cores: Sequence[int], without: Iterable[Job]) -> Usage:
-    """A machine with these cores but for those of some jobs; memory and GPUs as they are used."""
-    view = used.copy()
-    view.cores = list(cores)
-    taken = 0
-    for job in without:
-        for share in job.holding:
-            if view.cores[share.node] & share.cores:
-                taken |= 1 << share.node
-                view.cores[share.node] &= ~share.cores
-    view.idle = used.machine.everything & ~taken
-    view.write()
-    return view

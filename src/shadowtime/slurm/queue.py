@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.state import SlurmState
 
@@ -80,3 +82,32 @@ def build_queue(state: SlurmState) -> list[Record]:
 def _some_outrank(names: set[str], policy: Preemption) -> bool:
     """True where jobs of some of these QOS may preempt those of others."""
     return any(not names.isdisjoint(policy.over.get(name, ())) for name in names)
+
+
+class JobCounts:
+    """bf_max_job_user, _part, _assoc and _user_part: how many jobs of a kind a pass considers."""
+
+    def __init__(self, wish: Parameters) -> None:
+        self.bounds = (
+            wish.bf_max_job_user_part,
+            wish.bf_max_job_part,
+            wish.bf_max_job_assoc,
+            wish.bf_max_job_user,
+        )
+        self.bounded = any(self.bounds)
+        self.considered: Counter[tuple[int, str, str]] = Counter()
+        """Jobs considered so far, by place in ``bounds`` and kind."""
+
+    def used_up(self, job: Job, section: Section) -> bool:
+        """True if enough of one of the job's kinds were considered; else this one counts."""
+        kinds = (
+            (0, job.user, section.name),
+            (1, section.name, ""),
+            (2, job.account, job.user),
+            (3, job.user, ""),
+        )
+        bounded = [(self.bounds[kind[0]], kind) for kind in kinds if self.bounds[kind[0]]]
+        if any(self.considered[kind] >= bound for bound, kind in bounded):
+            return True
+        self.considered.update(kind for _, kind in bounded)
+        return False

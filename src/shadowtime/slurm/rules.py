@@ -253,11 +253,6 @@ class Rules:
         return Rules.of(named) if parse_version(named) else Rules()
 
     @property
-    def compiled(self) -> bool:
-        """Whether the compiled backfill pass follows them: it has those of 22.05."""
-        return self == Rules()
-
-    @property
     def note(self) -> str:
         """What to say about the version; empty where there is nothing."""
         version = parse_version(self.version)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.slurm.choose import is_compiled
-from shadowtime.slurm.compiled import MOST_OTHERS, CompiledPasses, pays_to_compile
+from shadowtime.slurm.board import pays_to_compile
 from shadowtime.slurm.loop import Loop
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.phase import Phase
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
 
-MANY = 2_000
-"""Jobs over all runs from which on choosing nodes uncompiled takes longer than compiling it."""
 GROUP_GRAIN = 30
 """Seconds: the will-run test rounds the end of its first group to these (spec: slurm 3.6)."""
 
@@ -46,21 +43,16 @@ def run_slurm(
     (in the order of submission) or multifactor, with the site's own weights and ticks. Plans are
     rounded to bf_resolution and to half minutes of the wall clock, known from the log's epoch, not
     to those since the first submission. ``shortcuts`` False runs every pass in full, for tests of
-    the shortcuts. ``compiled``: whether compiled code runs the backfill passes where it can; by
-    default it does in long logs, if it can plan most of the queue. ``runs``: how many such runs
-    the caller makes, for many of which compiling the choice of nodes pays too. The result of a run
-    depends on none of these.
+    the shortcuts. ``compiled`` False runs the passes uncompiled; by default they are in short logs,
+    where compiling would take longer. ``runs``: how many such runs the caller makes. The result of
+    a run depends on none of these.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
     if ahead:
         workload, requests = _later(workload, requests, ahead)
     fast = pays_to_compile(runs * len(workload)) if compiled is None else compiled
-    choice = fast or is_compiled() or (compiled is None and runs * len(workload) >= MANY)
-    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, choice, ahead)
-    if shortcuts and fast:
-        others = 1.0 if compiled else MOST_OTHERS
-        loop.state.compiled = CompiledPasses(loop.state, most_others=others)
+    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, fast, ahead)
     return loop.run().moved(-ahead)
 
 

@@ -60,7 +60,7 @@ def _on_nodes(
         # The job lies above those it preempts at once: they are suspended, not removed.
         hidden = (one.nodes for one in state.running if one.in_no_row)
         usable = nodes & ~functools.reduce(operator.or_, hidden, 0)
-        found, victims = state.rows.test(ask, section, usable, state.weights), []
+        found, victims = state.board.in_rows(state, ask, section, usable), []
     elif state.preemption.on:
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:

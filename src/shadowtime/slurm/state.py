@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.amounts import kind_of
+from shadowtime.slurm.board import PassBoard
 from shadowtime.slurm.choose import Chooser
-from shadowtime.slurm.gang import Rows, usage_of
+from shadowtime.slurm.gang import usage_of
 from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.preempt import Preemption
 from shadowtime.slurm.running import Running
@@ -19,7 +20,6 @@ from shadowtime.slurm.weights import base_weights
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.slurm.compiled import CompiledPasses
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.kept_queue import KeptQueue
     from shadowtime.slurm.machine import Machine
@@ -52,6 +52,8 @@ class SlurmState:
     up: int
     accounts: Accounts
     preemption: Preemption
+    board: PassBoard
+    """The arrays of backfill passes."""
     running: Running = field(default_factory=Running)
     waiting: list[Job] = field(default_factory=list)
     completing: int = 0
@@ -62,8 +64,6 @@ class SlurmState:
     """The next place in the job list."""
     queue: KeptQueue | None = None
     """The records of ``waiting`` in order, if the owner of this state maintains them."""
-    compiled: CompiledPasses | None = None
-    """Makes backfill passes on arrays where it can; None: all of them in Python."""
 
     @staticmethod
     def of(
@@ -77,15 +77,18 @@ class SlurmState:
         compiled: bool = True,
     ) -> SlurmState:
         """An empty machine; ``shortcuts`` False runs every pass without shortcuts."""
+        chooser = Chooser(machine, parameters, shortcuts=shortcuts, compiled=compiled)
+        policy = preemption or Preemption()
         return SlurmState(
             machine,
             parameters,
             Usage(machine),
-            Chooser(machine, parameters, shortcuts=shortcuts, compiled=compiled),
+            chooser,
             base_weights(machine),
             machine.everything,
             accounts or Accounts(),
-            preemption or Preemption(),
+            policy,
+            PassBoard(machine, parameters, policy, chooser, compiled=compiled),
             licences=licences or {},
         )
 
@@ -100,19 +103,14 @@ class SlurmState:
             self.up,
             self.accounts,
             self.preemption,
+            self.board,
             Running(self.running),
             self.waiting[:],
             self.completing,
             self.windows,
             self.licences,
             self.records,
-            compiled=self.compiled,
         )
-
-    @property
-    def rows(self) -> Rows:
-        """What is held now, partition by partition, for gang scheduling."""
-        return Rows(self.chooser, self.preemption, self.machine, self.running)
 
     def release(self, job: Job) -> None:
         """Release what a job holds; cores that it shared stay with the other job."""

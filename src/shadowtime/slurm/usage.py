@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.slurm.desk import full_state
 from shadowtime.slurm.machine import bits
@@ -70,7 +68,7 @@ class Usage:
     is the same for compiled code, with the free cores of each socket where nodes have GPUs.
     """
 
-    __slots__ = ("chosen", "classes", "cores", "gpus", "idle", "machine", "table", "total")
+    __slots__ = ("chosen", "cores", "gpus", "idle", "machine", "table", "total")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -81,8 +79,6 @@ class Usage:
         self.total = sum(machine.full_cpus)
         self.chosen: dict[tuple[int, int], Choice | None] = {}
         """Choices made since the last change, by request and nodes (slurm/choose.py)."""
-        self.classes: dict[Floor, int] = {}
-        """Nodes that have at least that free, as far as it was asked for since the last change."""
 
     @property
     def cpus(self) -> Ints:
@@ -103,41 +99,12 @@ class Usage:
         other.idle = self.idle
         other.table = self.table.copy()
         other.total = self.total
-        other.classes, other.chosen = self.classes, self.chosen
+        other.chosen = self.chosen
         return other
-
-    def copy_of_table(self) -> Usage:
-        """A copy to be changed by ``table``, ``idle`` and ``total`` alone, then only read."""
-        other = Usage.__new__(Usage)
-        other.machine = self.machine
-        other.cores, other.gpus = [], []
-        other.idle, other.total = self.idle, self.total
-        other.table = self.table.copy()
-        other.classes, other.chosen = {}, {}
-        return other
-
-    def able(self, floor: Floor) -> int:
-        """The nodes that have at least these cpus, memory and GPUs free.
-
-        Memory 0 requests nodes with none in use.
-        """
-        found = self.classes.get(floor)
-        if found is None:
-            cpus, memory, gpus = floor
-            fits = self.table[:, d.FREE] >= cpus
-            if memory is not None:
-                used = self.table[:, d.USED]
-                fits &= self.machine.memories - used >= memory if memory else used == 0
-            if gpus:
-                free = self.table[:, d.FREE_GPUS].tolist()
-                fits &= np.array([one.bit_count() >= gpus for one in free], np.bool_)
-            found = int.from_bytes(np.packbits(fits, bitorder="little").tobytes(), "little")
-            self.classes[floor] = found
-        return found
 
     def take(self, holding: Holding) -> None:
         """Allocate this to a job."""
-        self.classes, self.chosen = {}, {}
+        self.chosen = {}
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=False)
             return
@@ -153,7 +120,7 @@ class Usage:
 
     def give(self, holding: Holding) -> None:
         """Release what a job held."""
-        self.classes, self.chosen = {}, {}
+        self.chosen = {}
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=True)
             return
@@ -179,13 +146,6 @@ class Usage:
             for socket, mask in enumerate(node.socket_masks):
                 row[d.FIRST_SOCKET + socket] = (cores & mask).bit_count()
         return whole
-
-    def write(self) -> None:
-        """All rows, after ``cores``, ``gpus`` and ``idle`` were set otherwise."""
-        self.classes, self.chosen = {}, {}
-        for at in range(len(self.cores)):
-            self._write(at, 0)
-            self.table[at, d.IDLE] = self.idle >> at & 1
 
     def _set_whole(self, nodes: int, *, free: bool) -> None:
         full = self.machine.full_cores

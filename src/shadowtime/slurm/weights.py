@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.slurm.machine import bits
-
 if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
     from shadowtime.types import Ints
@@ -21,8 +19,6 @@ def base_weights(machine: Machine) -> Ints:
     return np.array([node.weight * 256 + PLAIN for node in machine.nodes], np.int64)
 
 
-def fresh_weights(machine: Machine, completing: int) -> Ints:
-    """Scheduling weights as a will-run test sets them: completing nodes last of equal Weight."""
-    made = np.array([node.weight * 65536 + PLAIN for node in machine.nodes], np.int64)
-    made[list(bits(completing))] += 256
-    return made
+def fresh_weights(machine: Machine) -> Ints:
+    """Scheduling weights as a will-run test sets them."""
+    return np.array([node.weight * 65536 + PLAIN for node in machine.nodes], np.int64)

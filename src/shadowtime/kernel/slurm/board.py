@@ -6,111 +6,111 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.kernel.slurm.words import words_of
+
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
-# Scalars, in ``mark``.
-NOW = 0
-WINDOW = 1
-"""bf_window."""
-WINDOW_END = 2
-STEP = 3
-"""bf_resolution."""
-BOUND = 4
-"""bf_max_job_test."""
-MAP_RECORDS = 5
-LINEAR = 6
-"""bf_window_linear."""
-STARTS_ONLY = 7
-RECORDS = 8
-"""Records in the queue."""
-AT = 9
-"""The record looked at."""
-LAST = 10
-"""The last record that could start now."""
-SEEN = 11
-"""Version of the map when LAST was found."""
-SEEN_STAMP = 12
-MEASURED = 13
-WIDEST = 14
-"""The most nodes that any span has free, in version MEASURED of the map."""
-TESTED = 15
-MAY_RUN_OUT = 16
-STAMP = 17
-"""A number that grows with every pass and every start: what was noted before it is void."""
-VERSION = 18
-"""Changes of the map."""
-MADE = 19
-"""Records of the map ever made."""
-SPANS = 20
-OVER = 21
-ENDS = 22
-"""Running jobs in ``end``; -1 where they are not there yet."""
-PLANS = 23
-SHARES = 24
-"""1 where some ask needs to know what running jobs hold on each node."""
-MOST_CPUS = 25
-"""Cpus of the largest node."""
-EACH_CPUS = 26
-"""Cpus of every node where all are alike."""
-KEEPS_RUNNING = 27
-"""bf_running_job_reserve."""
-NO_START = 28
-"""1 where no record could start, so that nothing was looked at."""
-SHRUNK = 29
-"""Version of the map that ``shrink`` was counted in."""
-SHRUNK_STAMP = 30
-FIRST_SPAN = 31
-"""The first span counted in ``shrink``."""
-FRESH_ENDS = 32
-"""1 where running jobs were just written to ``end`` and ``held``."""
-KEEP_UNTIL = 33
-"""Plan the nodes in CHOSEN away until then, before anything else; 0: nothing to keep."""
-FREE_CPUS = 34
-VALID = 35
-"""Until then a pass over the same queue and the same running jobs compares all times alike."""
-PASS = 36
-"""The pass: what was noted in an earlier one is void."""
-KILL_WAIT = 37
-"""Seconds that a job past its limit is taken to need until it is gone."""
-MARKS = 38
+# Scalars, in ``mark``. First what the site sets:
+WINDOW, STEP, BOUND, MAP_RECORDS, LINEAR, KEEPS_RUNNING, KILL_WAIT, BUSY_NODES = range(8)
+"""bf_window, bf_resolution, bf_max_job_test, the most records of the map, bf_window_linear,
+bf_running_job_reserve, seconds that a job past its limit needs to end, bf_busy_nodes."""
+GANG, GPUS, SHARES, DIRECT = range(8, 12)
+"""Jobs may lie above suspended ones; some nodes have GPUs; what running jobs hold on each node
+counts; a start that was found needs no more tests."""
+# Rules that changed between releases (slurm/rules.py).
+FRESH, BOUNDED, MAP_FIRST, ROUNDED_UP, GOES_ON, HOLDERS_END, AT_TRY, MOVES_ON, RELEVANT = range(
+    12, 21
+)
+# The pass.
+(
+    NOW,
+    BEGAN,
+    WINDOW_END,
+    STARTS_ONLY,
+    RECORDS,
+    PASS,
+    SHORTCUTS,
+    REUSE,
+    PASSES_OVER,
+    CLEARS,
+    VERDICTS,
+) = range(21, 32)
+"""``REUSE``: jobs with the same request get the same answer. ``PASSES_OVER``: a job that is certain
+to be given up has no side effects. ``CLEARS``: Python looks at every record first.
+``VERDICTS``: and at every plan."""
+ASKS_LAST, WINDOWS = range(32, 34)
+"""Python must agree that the last record could start; how many reservations there are."""
+AT, LAST, SEEN, SEEN_STAMP, MEASURED, WIDEST, TESTED, MAY_RUN_OUT, OVER, NO_START = range(34, 44)
+"""The record looked at; the last that could start now, and the versions in which it was found;
+the version of the map in which WIDEST was the most nodes that any span has free; ..."""
+STAMP, VERSION, MADE, SPANS, VALID, PLANS = range(44, 50)
+"""``STAMP`` grows with every pass and every start: what was noted before it is void. ``VERSION``
+counts changes of the map, ``MADE`` its records ever made. ``VALID``: until then a pass over the
+same queue and the same running jobs compares all times alike."""
+ENDS, FRESH_ENDS, COUNT, CANDIDATES, TABLE_ENDS = range(50, 55)
+"""Running jobs in ``end`` (-1: not there yet), whether they were just written; how many of them
+count as running in this test, and how many would be preempted; the number of ends that ``table``
+is the state after (-1: none)."""
+SHRUNK, SHRUNK_STAMP, FIRST_SPAN, KEEP_UNTIL = range(55, 59)
+"""``KEEP_UNTIL``: plan the nodes of KEEP away until then, before anything else; 0: nothing."""
+STAGE, FROM, AGAIN, COUNTED, LATER, START, VERDICT = range(59, 66)
+"""Where a record was left; when its first try is; it is looked at once more after a plan; it
+counts as tested, its next try, and the start that was found; what is to become of its plan."""
+FREE_CPUS = 66
+"""Of all nodes."""
+MARKS = 67
+
+# ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
+NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
+# ``VERDICT``: no plan; listed and no more; planned but not in the map; planned.
+REFUSED, LISTED, BESIDE, KEPT = range(4)
 
 # Columns of ``queue``.
 ROW, NOW_ONLY, GONE, TASKS = range(4)
 # Columns of ``record``.
-ASK, SECTION, LIMIT, PLAIN, KIND = range(5)
-# Columns of ``ask``.
-MIN_NODES, MAX_NODES, WANTED_NODES, MIN_CPUS, EXCLUSIVE, WHOLE, FLOOR = range(7)
-LEAST_CPUS, TASK_CPUS, NODE_TASKS, CPU_MEMORY = range(7, 11)
-"""``WHOLE``: interchangeable whole nodes. ``CPU_MEMORY``: MB per cpu; -1: not asked so."""
-ASKS = 11
-# Columns of ``floor``.
-FLOOR_CPUS, FLOOR_MEMORY, ABLE_STAMP, WHEN_STAMP = range(4)
-"""``FLOOR_MEMORY``: MB; 0: all of it; -1: memory does not count."""
-# Columns of ``node``.
-CPUS, USED, MEMORY, THREADS, WEIGHT, OFFERED, LEFT, GIVEN = range(8)
-"""Free cpus, MB in use and in all, and scratch: cpus for the job at hand, those that a try has left
-of them, and those that it took."""
-# Columns of ``share``.
-SHARE_NODE, SHARE_CPUS, SHARE_MEMORY = range(3)
+ASK, SECTION, LIMIT, WATCHED, KIND, RANK, LICENCES, RESERVATION = range(8)
+"""``WATCHED``: an array or a job with licences. ``KIND``: its number of (partition, limit).
+``RANK``: the class of jobs by which it preempts. ``LICENCES``: as bits. ``RESERVATION``: the
+number of its own one (-1: none)."""
+# Columns of ``job``: running ones.
+JOB_END, FIRST_SHARE, SHARE_COUNT, JOB_RANK, JOB_LICENCES, JOB_SECTION, IN_NO_ROW = range(7)
+REACH_FIRST, REACH_LAST, ORDER, FREE_THEN = range(7, 11)
+"""By limits' ends, which are JOB_END. ``JOB_RANK`` -1: it cannot be preempted. ``REACH_*``: the
+first and the last word of ``held`` in which it has nodes. By place, not of the job there: ORDER,
+the jobs that count as running, behind them those preempted; FREE_THEN, free cpus after so many
+ends."""
+JOBS = 11
+# Columns of ``share``: those of a state (desk.py), but the node where that has IDLE.
+SHARE_NODE = 3
 # Columns of ``holder``, by node: shares in the order of their ends, summed up.
-HOLDER_END, HOLDER_CPUS, HOLDER_MEMORY = range(3)
+HOLDER_END, HOLDER_CPUS, HOLDER_MEMORY, HOLDER_GPUS = range(4)
 # Columns of ``memo``, by ask and section.
-FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_COUNTED = range(7)
-MEMOS = 7
+FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_LICENCES = range(7)
+VAIN_COUNTED = 7
+MEMOS = 8
+# Columns of ``when``, by floor.
+ABLE_STAMP, WHEN_STAMP, BY_NODE = range(3)
+# Columns of ``node``.
+BASE_WEIGHT, GIVEN, SPARED_CPUS = range(3)
+"""Its weight as a will-run test sets it; cpus that were chosen; scratch."""
 # Columns of ``narrow``, by kind of record.
 NARROW_PASS, NARROW_NODES = range(2)
-# Rows of ``here``.
+# Columns of ``part``, by section.
+TIER, OFF = range(2)
+"""``OFF``: its jobs are not preempted."""
+# Rows of ``mask``.
 IDLE, USABLE, COMPLETING = range(3)
 """Nodes without jobs; neither down nor completing; completing."""
-# Rows of ``mask``: scratch.
-FOUND, CHOSEN, SEARCHED, TRIED, ALL_FREE = range(5)
-# Columns of ``span``.
-BEGIN, END = range(2)
+BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED = range(3, 12)
+"""The nodes that are searched, those that a try found, those that are tested, ..."""
+# Columns of ``span`` and of ``window``.
+BEGIN, END, FREE_NODES, IDLE_NODES = range(4)
+"""``FREE_NODES``: how many, in version MEASURED of the map; ``IDLE_NODES``: that stay free from now
+to its end."""
+WINDOW_NAME = 2
 # Columns of ``plan``.
 PLAN_AT, PLAN_START, PLAN_END = range(3)
-# Rows of ``run``.
-RUN_AT, RUN_LENGTH, RUN_CPUS = range(3)
 
 
 class Board(NamedTuple):
@@ -120,83 +120,59 @@ class Board(NamedTuple):
     queue: Ints
     """Records in Slurm's order: row of ``record``, now or never, out of the game, tasks."""
     record: Ints
-    ask: Ints
-    suits: AnyArray
-    """Nodes that could ever serve an ask."""
-    floor: Ints
-    """What a node must have free to be of any use, by number."""
-    able: AnyArray
-    """Nodes that have that free now."""
-    when: Ints
-    """After how many ends each node has that free."""
-    node: Ints
-    required: AnyArray
-    """Nodes that it must have."""
     memo: Ints
+    able: AnyArray
+    """By floor: nodes that have that free now."""
+    when: Ints
+    """By floor: after how many ends each node has that free."""
     narrow: Ints
-    """By kind (partition, limit): in which pass this number of nodes was found to be free nowhere.
-    """
-    room: Ints
-    """Free nodes of each span, in version MEASURED of the map."""
+    """By kind: in which pass this number of nodes was found to be free nowhere."""
     section: AnyArray
-    """Nodes of each partition that are up."""
-    here: AnyArray
-    end: Ints
-    """When running jobs end by their limits, in order."""
+    """Nodes of each partition that are up; then all of each partition."""
+    part: Ints
+    outranks: Ints
+    """Whether jobs of one rank may preempt those of another."""
+    now: Ints
+    """The state now (desk.py)."""
+    table: Ints
+    """Scratch: another state."""
+    weight: Ints
+    """Scheduling weights as earlier tests left them."""
+    fresh_weight: Ints
+    """Scratch: those of one test."""
+    node: Ints
     held: AnyArray
-    """Their nodes."""
-    reach: Ints
-    """The first and the last word of ``held`` in which they have any."""
-    holds: Ints
-    """Where their shares lie in ``share``, and how many they are."""
+    """Nodes of running jobs."""
+    job: Ints
     share: Ints
+    core: AnyArray
+    """Cores of each share, where jobs may lie above others."""
     holder: Ints
     holders: Ints
     """Where the shares of each node begin in ``holder``."""
     after: AnyArray
     """By number of these ends: nodes without a job then."""
-    total: Ints
-    """By number of these ends: free cpus then."""
     span: Ints
     free: AnyArray
     """Nodes of each span that are not planned away."""
+    window: Ints
+    window_nodes: AnyArray
+    """Reservations."""
     plan: Ints
     planned: AnyArray
     mask: AnyArray
-    run: Ints
-    shrink: Ints
-    """Idle nodes that stay free to the end of each span."""
+    """What is free now, and scratch."""
+    cores: AnyArray
+    """Scratch: cores of nodes: those to choose from, those above which nothing may lie, those of
+    the best choice, and all of them."""
 
 
-def words_of(nodes: int) -> int:
-    """Words of a mask of ``nodes`` nodes."""
-    return max(1, -(-nodes // 64))
-
-
-def packed(mask: int, words: int) -> AnyArray:
-    """A mask as words.
-
-    Examples
-    --------
-    >>> packed(5 | 1 << 64, 2).tolist()
-    [5, 1]
-    """
-    return np.frombuffer(mask.to_bytes(8 * words, "little"), np.uint64)
-
-
-def unpacked(words: AnyArray) -> int:
-    """The mask of a row of words.
-
-    Examples
-    --------
-    >>> unpacked(packed(5 | 1 << 64, 2)) == 5 | 1 << 64
-    True
-    """
-    return int.from_bytes(words.tobytes(), "little")
-
-
-def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
+def empty_board(
+    nodes: int, *, sections: int = 1, spans: int = 4, sockets: int = 1, cores: int = 0
+) -> Board:
     """A board for an empty machine of ``nodes`` nodes; the caller makes room as needed.
+
+    ``cores`` of the largest node, where jobs may lie above others.
 
     Examples
     --------
@@ -204,43 +180,44 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
     (4, 2)
     """
     words = words_of(nodes)
+    size = max(1, nodes)
+    width = -(-cores // 64)
 
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
 
-    def masks(rows: int) -> AnyArray:
-        return np.zeros((rows, words), np.uint64)
+    def masks(rows: int, wide: int = words) -> AnyArray:
+        return np.zeros((rows, wide), np.uint64)
 
     return Board(
         mark=ints(MARKS),
         queue=ints(1, 4),
-        record=ints(1, 5),
-        ask=ints(1, ASKS),
-        suits=masks(1),
-        floor=ints(1, 4),
-        able=masks(1),
-        when=ints(1, max(1, nodes)),
-        node=ints(max(1, nodes), 8),
-        required=masks(1),
-        memo=ints(sections, MEMOS),
+        record=ints(1, 8),
+        memo=ints(8 * sections, MEMOS),
+        able=masks(8),
+        when=ints(8, BY_NODE + size),
         narrow=ints(1, 2),
-        room=ints(spans),
-        section=masks(sections),
-        here=masks(3),
-        end=ints(1),
+        section=masks(2 * sections),
+        part=ints(sections, 2),
+        outranks=ints(1, 1),
+        now=ints(size, 4 + sockets),
+        table=ints(size, 4 + sockets),
+        weight=ints(size),
+        fresh_weight=ints(size),
+        node=ints(size, 3),
         held=masks(1),
-        reach=ints(1, 2),
-        holds=ints(1, 2),
-        share=ints(1, 3),
-        holder=ints(1, 3),
+        job=ints(2, JOBS),
+        share=ints(1, 4 + sockets),
+        core=masks(1, width),
+        holder=ints(1, 4),
         holders=ints(nodes + 2),
         after=masks(2),
-        total=ints(2),
-        span=ints(spans, 2),
+        span=ints(spans, 4),
         free=masks(spans),
+        window=ints(1, 3),
+        window_nodes=masks(1),
         plan=ints(1, 3),
         planned=masks(1),
-        mask=masks(5),
-        run=ints(3, nodes + 2),
-        shrink=ints(spans),
+        mask=masks(12),
+        cores=masks(4 * size if width else 1, width),
     )

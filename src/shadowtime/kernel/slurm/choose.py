@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.neighbours import by_sets
-from shadowtime.kernel.slurm.offers import could_do, has, is_usable, note_offers, put, reaches
+from shadowtime.kernel.slurm.offers import (
+    could_do,
+    is_usable,
+    lacks_required,
+    note_offers,
+    reaches,
+)
 from shadowtime.kernel.slurm.other_fills import by_leaves, by_weight, least_loaded
-from shadowtime.kernel.slurm.words import NONE
+from shadowtime.kernel.slurm.words import NONE, has, put
 
 
 @routine
@@ -202,15 +209,6 @@ def once(desk: Any, state: Any, weight: Any, ask: int, all_free: bool) -> bool:
 
 
 @routine
-def lacks_required(desk: Any, ask: int) -> bool:
-    """A required node is not among TRIED."""
-    for word in range(desk.mask.shape[1]):
-        if desk.required[ask, word] & ~desk.mask[d.TRIED, word] != NONE:
-            return True
-    return False
-
-
-@routine
 def choose(desk: Any, state: Any, weight: Any, ask: int) -> bool:
     """Leave in CHOSEN the nodes the job would get of TRIED in this state; False: none."""
     mask, rule = desk.mask, desk.rule
@@ -251,6 +249,7 @@ def choose_now(desk: Any, state: Any, weight: Any, ask: int, empty: bool) -> boo
     >>> choose_now(desk, desk.full, desk.full[:, 0].copy(), 0, False)
     False
     """
+    own = by_reference(desk)
     if empty:
-        return not lacks_required(desk, ask) and once(desk, state, weight, ask, False)
-    return choose(desk, state, weight, ask)
+        return not lacks_required(own, ask) and once(own, state, weight, ask, False)
+    return choose(own, state, weight, ask)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.slurm.board import words_of
+from shadowtime.kernel.slurm.words import words_of
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
@@ -32,10 +32,12 @@ ASK_MEMORY, PER_CPU, ASK_GPUS, GPUS_PER, CPUS_PER_GPU, EXCLUSIVE, ONE_NODE, FIXE
 UNBOUNDED, FLOOR_CPUS, FLOOR_MEMORY, FLOOR_GPUS, JOB_GPUS, SINGLE, FEWEST, MOST_TASKS = range(
     16, 24
 )
-WHOLE = 24
-"""``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use;
-``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``: interchangeable whole nodes."""
-ASKS = 25
+WHOLE, FLOOR, ALONE, FIRST_EITHER, EITHERS = range(24, 29)
+"""``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use, and
+``FLOOR`` its number; ``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``:
+interchangeable whole nodes; ``ALONE``: the row of the same job on nodes of its own (-1: none);
+``EITHERS`` rows of ``either`` are the nodes of its alternatives."""
+ASKS = 29
 PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
 """``GPUS_PER``."""
 # ``spot``: scratch, by node.
@@ -72,7 +74,10 @@ class Desk(NamedTuple):
     """The state of an empty machine."""
     ask: Ints
     suits: AnyArray
+    """Nodes that could ever serve a request."""
     required: AnyArray
+    excluded: AnyArray
+    either: AnyArray
     spot: Ints
     need: Ints
     run: Ints
@@ -106,6 +111,8 @@ def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
         ask=ints(8, ASKS),
         suits=masks(8),
         required=masks(8),
+        excluded=masks(8),
+        either=masks(8),
         spot=ints(size, SPOTS),
         need=ints(NEEDS),
         run=ints(RUNS, max(size, leaves) + 2),

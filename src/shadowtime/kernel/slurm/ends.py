@@ -1,4 +1,4 @@
-"""The machine after running jobs have ended: slurm/ends.py on arrays."""
+"""Running jobs in the order of their limits' ends, and the machine after some have ended."""
 
 from __future__ import annotations
 
@@ -7,254 +7,250 @@ from typing import Any
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.slurm.board import (
-    ENDS,
-    EXCLUSIVE,
-    FIRST,
-    FIRST_STAMP,
-    FLOOR,
-    FOUND,
-    IDLE,
-    KILL_WAIT,
-    LINEAR,
-    MIN_CPUS,
-    NOW,
-    SHARES,
-    STAMP,
-    TRIED,
-    USABLE,
-    WHOLE,
-)
-from shadowtime.kernel.slurm.shared import choose_shared, note_holders, note_when
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.offers import could_do, gpus_in, lacks_required
 from shadowtime.kernel.slurm.spans import valid_to
-from shadowtime.kernel.slurm.whole import choose_whole, could_do
-from shadowtime.kernel.slurm.words import NONE, ONE, bits_in
-
-FIRST_WIDTH = 30
-GROUP_MOST = 200
-"""As in slurm/ends.py: the first group's width and its most jobs."""
-NEVER = -1
-"""No end lets the job start."""
+from shadowtime.kernel.slurm.words import NONE, ONE, bits_in, put
 
 
 @routine
-def note_ends(board: Any) -> None:
+def note_ends(board: Any, desk: Any) -> None:
     """Which nodes are idle after each end: all but those of the jobs that end later."""
-    after, held, idle = board.after, board.held, board.here
-    count = board.mark[ENDS]
-    if board.mark[SHARES] != 0:
-        note_holders(board)
+    after, held, mark = board.after, board.held, board.mark
+    count = mark[b.ENDS]
+    mark[b.COUNT], mark[b.CANDIDATES], mark[b.TABLE_ENDS] = count, 0, -1
     for place in range(count):
-        if board.end[place] > board.mark[NOW]:
-            valid_to(board, board.end[place])
+        board.job[place, b.ORDER] = place
+    if mark[b.SHARES] != 0:
+        note_holders(board, desk)
+    for place in range(count):
+        if board.job[place, b.JOB_END] > mark[b.NOW]:
+            valid_to(board, board.job[place, b.JOB_END])
             break
     for place in range(count):
         first, last = after.shape[1], -1
         for word in range(after.shape[1]):
             if held[place, word] != NONE:
                 first, last = min(first, word), word
-        board.reach[place, 0], board.reach[place, 1] = first, last
+        board.job[place, b.REACH_FIRST], board.job[place, b.REACH_LAST] = first, last
     for word in range(after.shape[1]):
         busy = NONE
         for place in range(count, 0, -1):
             after[place, word] = busy
             busy |= held[place - 1, word]
         after[0, word] = busy
-        everything = idle[IDLE, word] | busy
+        everything = board.mask[b.IDLE, word] | busy
         for place in range(count + 1):
             after[place, word] = everything & ~after[place, word]
 
 
+@routine
+def note_candidates(board: Any, rank: int, section: int) -> int:
+    """Leave the jobs that one of this rank may preempt in a partition behind ``order``; how many.
+
+    spec: slurm 7.1.
+    """
+    mark, job = board.mark, board.job
+    count, gone = 0, mark[b.ENDS]
+    for place in range(mark[b.ENDS]):
+        other = board.job[place, b.JOB_RANK]
+        away = False
+        if rank >= 0 and other >= 0 and board.outranks[rank, other] != 0:
+            for word in range(board.held.shape[1]):
+                if (
+                    board.held[place, word] & board.section[board.part.shape[0] + section, word]
+                    != NONE
+                ):
+                    away = True
+                    break
+        if away:
+            gone -= 1
+            job[gone, b.ORDER] = place
+        else:
+            job[count, b.ORDER] = place
+            count += 1
+    if gone < mark[b.ENDS] or mark[b.CANDIDATES] != 0:
+        mark[b.TABLE_ENDS] = -1
+    mark[b.COUNT], mark[b.CANDIDATES] = count, mark[b.ENDS] - count
+    return mark[b.CANDIDATES]
+
+
+@routine
+def note_holders(board: Any, desk: Any) -> None:
+    """Sort the shares of running jobs by node, and by their ends there; sum up free cpus."""
+    holders, holder, share, job = board.holders, board.holder, board.share, board.job
+    nodes = desk.node.shape[0]
+    job[0, b.FREE_THEN] = board.mark[b.FREE_CPUS]
+    for at in range(nodes + 2):
+        holders[at] = 0
+    count = board.mark[b.ENDS]
+    for end in range(count):
+        first = job[end, b.FIRST_SHARE]
+        job[end + 1, b.FREE_THEN] = job[end, b.FREE_THEN]
+        for place in range(first, first + job[end, b.SHARE_COUNT]):
+            holders[share[place, b.SHARE_NODE] + 2] += 1
+            job[end + 1, b.FREE_THEN] += share[place, d.FREE]
+    for at in range(nodes):
+        holders[at + 2] += holders[at + 1]
+    for end in range(count):
+        first = job[end, b.FIRST_SHARE]
+        for place in range(first, first + job[end, b.SHARE_COUNT]):
+            to = holders[share[place, b.SHARE_NODE] + 1]
+            holders[share[place, b.SHARE_NODE] + 1] += 1
+            holder[to, b.HOLDER_END] = end
+            holder[to, b.HOLDER_CPUS] = share[place, d.FREE]
+            holder[to, b.HOLDER_MEMORY] = share[place, d.USED]
+            holder[to, b.HOLDER_GPUS] = share[place, d.FREE_GPUS]
+    for at in range(nodes):
+        for to in range(holders[at] + 1, holders[at + 1]):
+            holder[to, b.HOLDER_CPUS] += holder[to - 1, b.HOLDER_CPUS]
+            holder[to, b.HOLDER_MEMORY] += holder[to - 1, b.HOLDER_MEMORY]
+            holder[to, b.HOLDER_GPUS] |= holder[to - 1, b.HOLDER_GPUS]
+
+
 @kernel
-def idle_after(board: Any, ask: int, section: int, ends: int) -> int:
-    """How many suitable nodes of the partition are idle after this number of ends."""
-    count = 0
-    for word in range(board.after.shape[1]):
-        here = board.section[section, word] & board.suits[ask, word]
-        count += bits_in(here & board.after[ends, word])
-    return count
+def serves(desk: Any, ask: int, at: int, cpus: int, used: int, gpus: int) -> bool:
+    """A node with this much free (memory: in use) is of use to a job that may share it."""
+    asks = desk.ask
+    memory = asks[ask, d.FLOOR_MEMORY]
+    if cpus < asks[ask, d.FLOOR_CPUS] or (memory == 0 and used != 0):
+        return False
+    if memory > 0 and desk.node[at, d.MEMORY] - used < memory:
+        return False
+    return asks[ask, d.FLOOR_GPUS] == 0 or gpus_in(gpus) >= asks[ask, d.FLOOR_GPUS]
 
 
 @routine
-def able_after(board: Any, ask: int, section: int, ends: int) -> int:
-    """How many of them have enough free for a job that may share nodes; 0: too few cpus."""
-    if board.total[ends] < board.ask[ask, MIN_CPUS]:
+def note_able(board: Any, desk: Any, ask: int) -> None:
+    """Leave in ``able`` which nodes are of use to a job now."""
+    floor = desk.ask[ask, d.FLOOR]
+    if board.when[floor, b.ABLE_STAMP] == board.mark[b.STAMP]:
+        return
+    board.when[floor, b.ABLE_STAMP] = board.mark[b.STAMP]
+    able, now = board.able, board.now
+    for word in range(able.shape[1]):
+        able[floor, word] = NONE
+    for at in range(desk.node.shape[0]):
+        if serves(desk, ask, at, now[at, d.FREE], now[at, d.USED], now[at, d.FREE_GPUS]):
+            put(able, floor, at)
+
+
+@routine
+def note_when(board: Any, desk: Any, ask: int) -> None:
+    """Leave in ``when`` after how many ends each node is of use; more than there are: never."""
+    floor = desk.ask[ask, d.FLOOR]
+    if board.when[floor, b.WHEN_STAMP] == board.mark[b.STAMP]:
+        return
+    board.when[floor, b.WHEN_STAMP] = board.mark[b.STAMP]
+    when, holder, now = board.when, board.holder, board.now
+    for at in range(desk.node.shape[0]):
+        cpus, used, gpus = now[at, d.FREE], now[at, d.USED], now[at, d.FREE_GPUS]
+        found = 0
+        if not serves(desk, ask, at, cpus, used, gpus):
+            found = board.mark[b.ENDS] + 1
+            for place in range(board.holders[at], board.holders[at + 1]):
+                more = cpus + holder[place, b.HOLDER_CPUS]
+                less = used - holder[place, b.HOLDER_MEMORY]
+                if serves(desk, ask, at, more, less, gpus | holder[place, b.HOLDER_GPUS]):
+                    found = holder[place, b.HOLDER_END] + 1
+                    break
+        when[floor, b.BY_NODE + at] = found
+
+
+@routine
+def able_after(board: Any, desk: Any, ask: int, ends: int) -> int:
+    """Leave of TRIED what is of use after this number of ends; how many nodes, 0: too few cpus."""
+    mask = desk.mask
+    count = 0
+    if desk.ask[ask, d.EXCLUSIVE] != 0:
+        for word in range(mask.shape[1]):
+            mask[d.TRIED, word] &= board.after[ends, word]
+            count += bits_in(mask[d.TRIED, word])
+        return count
+    if board.job[ends, b.FREE_THEN] < desk.ask[ask, d.MIN_CPUS]:
         return 0
-    floor = board.ask[ask, FLOOR]
-    note_when(board, floor)
-    count = 0
-    for word in range(board.suits.shape[1]):
-        here = board.section[section, word] & board.suits[ask, word]
+    note_when(board, desk, ask)
+    floor = desk.ask[ask, d.FLOOR]
+    for word in range(mask.shape[1]):
+        rest = left = mask[d.TRIED, word]
         at = 64 * word
-        while here != NONE:
-            if here & ONE != NONE and board.when[floor, at] <= ends:
-                count += 1
-            here >>= ONE
+        while rest != NONE:
+            if rest & ONE != NONE and board.when[floor, b.BY_NODE + at] > ends:
+                left ^= ONE << np.uint64(at % 64)
+            rest >>= ONE
             at += 1
+        mask[d.TRIED, word] = left
+        count += bits_in(left)
     return count
 
 
 @routine
-def first_end(board: Any, ask: int, section: int) -> int:
-    """The number of ends before which the job fits nowhere in the partition (Ends.first)."""
-    place = ask * board.section.shape[0] + section
+def first_end(board: Any, desk: Any, ask: int, section: int) -> int:
+    """A lower bound: the number of ends before which the job fits nowhere in the partition.
+
+    One more than there are ends where it never could.
+    """
     memo, mark = board.memo, board.mark
-    if memo[place, FIRST_STAMP] == mark[STAMP]:
-        return memo[place, FIRST]
-    low, high = 0, mark[ENDS] + 1
+    place = ask * board.part.shape[0] + section
+    if memo[place, b.FIRST_STAMP] == mark[b.STAMP]:
+        return memo[place, b.FIRST]
+    low, high = 0, mark[b.ENDS] + 1
     while low < high:
         middle = (low + high) // 2
-        if board.ask[ask, EXCLUSIVE] != 0:
-            count = idle_after(board, ask, section, middle)
-        else:
-            count = able_after(board, ask, section, middle)
-        if could_do(board, ask, count):
+        for word in range(desk.mask.shape[1]):
+            desk.mask[d.TRIED, word] = board.section[section, word] & desk.suits[ask, word]
+        count = able_after(board, desk, ask, middle)
+        if could_do(desk, ask, count) and not lacks_required(desk, ask):
             high = middle
         else:
             low = middle + 1
-    memo[place, FIRST_STAMP], memo[place, FIRST] = mark[STAMP], low
+    memo[place, b.FIRST_STAMP], memo[place, b.FIRST] = mark[b.STAMP], low
     return low
 
 
 @kernel
-def fits_after(board: Any, ask: int, ends: int) -> bool:
-    """The job fits on FOUND after this number of ends; its nodes are left in CHOSEN."""
-    mask, after = board.mask, board.after
-    if board.ask[ask, WHOLE] == 0:
-        for word in range(mask.shape[1]):
-            mask[TRIED, word] = mask[FOUND, word]
-        return choose_after(board, ask, ends)
-    count = 0
-    for word in range(mask.shape[1]):
-        mask[TRIED, word] = mask[FOUND, word] & after[ends, word]
-        count += bits_in(mask[TRIED, word])
-    return could_do(board, ask, count) and choose_whole(board, ask, TRIED)
+def give(board: Any, desk: Any, place: int) -> None:
+    """Release in ``table`` what a running job holds."""
+    share, table = board.share, board.table
+    first = board.job[place, b.FIRST_SHARE]
+    for one in range(first, first + board.job[place, b.SHARE_COUNT]):
+        at = share[one, b.SHARE_NODE]
+        table[at, d.FREE] += share[one, d.FREE]
+        table[at, d.USED] -= share[one, d.USED]
+        table[at, d.FREE_GPUS] |= share[one, d.FREE_GPUS]
+        table[at, d.IDLE] = 1 if table[at, d.FREE] == desk.node[at, d.CPUS] else 0
+        for column in range(d.FIRST_SOCKET, table.shape[1]):
+            table[at, column] += share[one, column]
 
 
 @routine
-def choose_after(board: Any, ask: int, ends: int) -> bool:
-    """The same on TRIED."""
-    mask, after = board.mask, board.after
-    whole = board.ask[ask, WHOLE] != 0
-    idle = board.ask[ask, EXCLUSIVE] != 0
-    floor = board.ask[ask, FLOOR]
-    if not whole:
-        if not idle and board.total[ends] < board.ask[ask, MIN_CPUS]:
-            return False
-        note_when(board, floor)
-    count = 0
-    for word in range(mask.shape[1]):
-        left = mask[TRIED, word]
-        if idle:
-            left &= after[ends, word]
-        if not whole:
-            rest = left
-            at = 64 * word
-            while rest != NONE:
-                if rest & ONE != NONE and board.when[floor, at] > ends:
-                    left ^= ONE << np.uint64(at % 64)
-                rest >>= ONE
-                at += 1
-        mask[TRIED, word] = left
-        count += bits_in(left)
-    if not could_do(board, ask, count):
-        return False
-    if whole:
-        return choose_whole(board, ask, TRIED)
-    return choose_shared(board, ask, TRIED, ends)
-
-
-@routine
-def choose_now(board: Any, ask: int) -> bool:
-    """Where the job starts now on FOUND, in CHOSEN: nodes that still complete are left out."""
-    mask, here = board.mask, board.here
-    free = True
-    for word in range(mask.shape[1]):
-        mask[TRIED, word] = mask[FOUND, word] & here[USABLE, word]
-        if mask[TRIED, word] != mask[FOUND, word]:
-            free = False
-    if free:  # the choice just made
-        return True
-    if choose_after(board, ask, 0):
-        return True
-    fits_after(board, ask, 0)
-    return False
+def state_after(board: Any, desk: Any, ends: int) -> None:
+    """Leave in ``table`` the state after this many ends, without the jobs that are preempted."""
+    mark, table, now = board.mark, board.table, board.now
+    if mark[b.TABLE_ENDS] < 0 or mark[b.TABLE_ENDS] > ends:
+        mark[b.TABLE_ENDS] = 0
+        for at in range(table.shape[0]):
+            for column in range(table.shape[1]):
+                table[at, column] = now[at, column]
+        for place in range(mark[b.COUNT], mark[b.ENDS]):
+            give(board, desk, board.job[place, b.ORDER])
+    for place in range(mark[b.TABLE_ENDS], ends):
+        give(board, desk, board.job[place, b.ORDER])
+    mark[b.TABLE_ENDS] = ends
 
 
 @kernel
-def touches(board: Any, at: int, first: int, last: int) -> bool:
-    """A running job holds some node of FOUND, which has some in these words alone."""
-    held, mask, reach = board.held, board.mask, board.reach
-    for word in range(max(first, reach[at, 0]), min(last, reach[at, 1]) + 1):
-        if held[at, word] & mask[FOUND, word] != NONE:
+def end_of(board: Any, at: int) -> int:
+    """When the job at this place of those that count as running ends."""
+    return board.job[board.job[at, b.ORDER], b.JOB_END]
+
+
+@kernel
+def touches(board: Any, place: int, row: int) -> bool:
+    """A running job holds some node of ``mask[row]``."""
+    held, mask, job = board.held, board.mask, board.job
+    for word in range(job[place, b.REACH_FIRST], job[place, b.REACH_LAST] + 1):
+        if held[place, word] & mask[row, word] != NONE:
             return True
     return False
-
-
-@kernel
-def will_run(board: Any, ask: int, first: int, now_only: bool, until: int) -> int:
-    """When the job could start on FOUND, by the ends of running jobs; its nodes are in CHOSEN.
-
-    A start after ``until`` is not looked for (0: any is): a later try would take its place.
-    """
-    now = board.mark[NOW]
-    if first == 0 and fits_after(board, ask, 0):
-        return now
-    if now_only:
-        return NEVER
-    low, high = board.mask.shape[1], -1
-    for word in range(board.mask.shape[1]):
-        if board.mask[FOUND, word] != NONE:
-            low, high = min(low, word), word
-    linear = board.mark[LINEAR]
-    end = board.end
-    count = board.mark[ENDS]
-    width = FIRST_WIDTH
-    group_end = 0
-    at = 0
-    more = True
-    while more:
-        last = -1
-        removed = 0
-        overfull = False
-        while True:
-            if at >= count:
-                more = False
-                break
-            this = at
-            at += 1
-            if until > 0 and last < 0 and end[this] > until:
-                return NEVER
-            if not touches(board, this, low, high):
-                continue
-            if group_end == 0:
-                group_end = end[this] + width - end[this] % width
-            last = this
-            if at >= count:
-                more = False
-                break
-            if end[at] > group_end + width:
-                break
-            removed += 1
-            if removed > GROUP_MOST + 1:
-                overfull = True
-                break
-        if overfull:
-            continue
-        if last < 0:
-            break
-        while True:
-            width = width + linear if linear > 0 else width * 2
-            if at >= count or end[at] <= group_end + width:
-                break
-        if until > 0 and end[last] > until:
-            return NEVER
-        if last + 1 < first:
-            continue
-        if fits_after(board, ask, last + 1):
-            start = end[last]
-            if start > now:
-                return start
-            valid_to(board, now)  # such a start moves with the clock
-            return max(start + board.mark[KILL_WAIT], now + 1)
-    return NEVER

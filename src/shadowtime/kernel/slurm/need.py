@@ -7,7 +7,7 @@ from typing import Any
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.gpu_offer import gpu_offer
-from shadowtime.kernel.slurm.offers import has
+from shadowtime.kernel.slurm.words import has
 
 
 @kernel

@@ -8,25 +8,13 @@ import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.words import NONE, ONE, bits_in
+from shadowtime.kernel.slurm.words import NONE, bits_in
 
 
 @kernel
 def gpus_in(mask: int) -> int:
     """How many GPUs a mask holds."""
     return bits_in(np.uint64(mask))
-
-
-@kernel
-def has(mask: Any, row: int, node: int) -> bool:
-    """A node is in ``mask[row]``."""
-    return (mask[row, node // 64] >> np.uint64(node % 64)) & ONE != NONE
-
-
-@kernel
-def put(mask: Any, row: int, node: int) -> None:
-    """Add a node to ``mask[row]``."""
-    mask[row, node // 64] |= ONE << np.uint64(node % 64)
 
 
 @kernel
@@ -93,6 +81,15 @@ def could_do(desk: Any, ask: int, count: int) -> bool:
         return False
     most = min(count, max(desk.ask[ask, d.MAX_NODES], least))
     return most * desk.rule[d.MOST_CPUS] >= desk.ask[ask, d.MIN_CPUS]
+
+
+@routine
+def lacks_required(desk: Any, ask: int) -> bool:
+    """A required node is not among TRIED."""
+    for word in range(desk.mask.shape[1]):
+        if desk.required[ask, word] & ~desk.mask[d.TRIED, word] != NONE:
+            return True
+    return False
 
 
 @routine

@@ -19,7 +19,7 @@ from shadowtime.kernel.slurm.need import (
     take,
     take_required,
 )
-from shadowtime.kernel.slurm.offers import has
+from shadowtime.kernel.slurm.words import has
 
 
 @kernel

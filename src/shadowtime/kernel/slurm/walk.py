@@ -1,74 +1,20 @@
-"""The backfill pass over the queue: slurm/backfill.py on arrays."""
+"""The backfill pass over the queue: a plan for every job it can place (spec: slurm 3).
+
+Python starts jobs, knows limits and the tasks of arrays, and is asked where these matter.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.slurm.board import (
-    ASK,
-    AT,
-    BOUND,
-    CHOSEN,
-    COMPLETING,
-    ENDS,
-    EXCLUSIVE,
-    FLOOR,
-    FOUND,
-    FREE_CPUS,
-    FRESH_ENDS,
-    GONE,
-    IDLE,
-    KEEP_UNTIL,
-    KEEPS_RUNNING,
-    KIND,
-    LAST,
-    LIMIT,
-    MADE,
-    MAP_RECORDS,
-    MAY_RUN_OUT,
-    MEASURED,
-    MIN_CPUS,
-    MIN_NODES,
-    NARROW_NODES,
-    NARROW_PASS,
-    NO_START,
-    NOW,
-    NOW_ONLY,
-    OVER,
-    PASS,
-    PLAIN,
-    PLAN_AT,
-    PLAN_END,
-    PLAN_START,
-    PLANS,
-    RECORDS,
-    ROW,
-    SECTION,
-    SEEN,
-    SEEN_STAMP,
-    SHRUNK,
-    SHRUNK_STAMP,
-    STAMP,
-    STARTS_ONLY,
-    STEP,
-    TASKS,
-    TESTED,
-    TRIED,
-    USABLE,
-    VAIN_COUNTED,
-    VAIN_LIMIT,
-    VAIN_NOW_ONLY,
-    VAIN_STAMP,
-    VAIN_VERSION,
-    VERSION,
-    WIDEST,
-    WINDOW,
-    WINDOW_END,
-)
-from shadowtime.kernel.slurm.ends import NEVER, choose_now, first_end, note_ends, will_run
-from shadowtime.kernel.slurm.shared import note_able
+from shadowtime.kernel.reference import by_reference
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.ends import first_end, note_able, note_candidates, note_ends
+from shadowtime.kernel.slurm.offers import could_do
 from shadowtime.kernel.slurm.spans import (
+    bar,
     conflicts,
     count_idle,
     free_until,
@@ -81,252 +27,378 @@ from shadowtime.kernel.slurm.spans import (
     valid_to,
     widest,
 )
-from shadowtime.kernel.slurm.whole import could_do
+from shadowtime.kernel.slurm.will_run import NEVER, soonest
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
-DONE, START, BY_THE_RULES, ENDS_WANTED = range(4)
-"""What :func:`walk` stopped for: the pass is over; the record at AT starts on CHOSEN; it is
-not for this code; the ends of running jobs are needed."""
-GIVEN_UP, PLANNED, STARTS = range(3)
+DONE, START, CLEAR, JUDGE, LAST_ONE, ENDS_WANTED = range(6)
+"""What :func:`walk` stopped for: the pass is over; the record at AT may start now; Python must
+look at it first, or at its plan, or whether the record at LAST is over a limit; the ends of running
+jobs are needed."""
+GIVEN_UP, PLANNED, STARTS, JUDGES = range(4)
 TRIES = 10_000
 
 
 @routine
-def could_start(board: Any, at: int) -> bool:
+def could_start(board: Any, desk: Any, at: int) -> bool:
     """False where nothing that this pass may still do lets the record start now.
 
-    How many whole nodes there are for it is known.
+    During a pass, what is free only shrinks. How many whole nodes there are for it is known.
     """
-    if board.queue[at, GONE] != 0:
+    if board.queue[at, b.GONE] != 0:
         return False
-    row = board.queue[at, ROW]
-    ask, section = board.record[row, ASK], board.record[row, SECTION]
-    end = board.mark[NOW] + board.record[row, LIMIT]
-    whole = board.ask[ask, EXCLUSIVE] != 0
-    if not whole and board.mark[FREE_CPUS] < board.ask[ask, MIN_CPUS]:
+    row = board.queue[at, b.ROW]
+    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
+    end = board.mark[b.NOW] + board.record[row, b.LIMIT]
+    whole = desk.ask[ask, d.EXCLUSIVE] != 0
+    if not whole and board.mark[b.FREE_CPUS] < desk.ask[ask, d.MIN_CPUS]:
         return False
     mask = board.mask
-    floor = board.ask[ask, FLOOR]
+    floor = desk.ask[ask, d.FLOOR]
     if not whole:
-        note_able(board, floor)
+        note_able(board, desk, ask)
     for word in range(mask.shape[1]):
-        able = board.here[IDLE, word] if whole else board.able[floor, word]
-        here = board.section[section, word] & board.suits[ask, word]
-        mask[TRIED, word] = here & board.here[USABLE, word] & able
-    free_until(board, end, TRIED)
+        able = board.mask[b.IDLE, word] if whole else board.able[floor, word]
+        here = board.section[section, word] & desk.suits[ask, word]
+        mask[b.FOUND, word] = here & board.mask[b.USABLE, word] & able
+    free_until(board, end, b.FOUND)
     count = 0
     for word in range(mask.shape[1]):
-        if board.required[ask, word] & ~mask[TRIED, word] != NONE:
+        if desk.required[ask, word] & ~mask[b.FOUND, word] != NONE:
             return False
-        count += bits_in(mask[TRIED, word])
-    return could_do(board, ask, count)
+        count += bits_in(mask[b.FOUND, word])
+    return could_do(desk, ask, count)
+
+
+@kernel
+def slot_end(board: Any, end: int) -> int:
+    """An end as the map of plans has it."""
+    step = board.mark[b.STEP]
+    if board.mark[b.ROUNDED_UP] != 0:
+        end += step - 1
+    return end // step * step
 
 
 @routine
-def place(board: Any, at: int) -> int:
-    """TRY until the record starts, gets a plan, or is given up."""
+def find_room(board: Any, row: int, begin: int, end: int) -> int:
+    """Leave in FOUND the nodes that no plan and no reservation takes meanwhile; the next try.
+
+    spec: slurm 3.4.
+    """
+    mark = board.mark
+    if mark[b.WINDOWS] == 0:
+        return search(board, b.BASE, begin, end)
+    own, section = board.record[row, b.RESERVATION], board.record[row, b.SECTION]
+    free_from = bar(board, own, section, begin, end)
+    later = search(board, b.BARRED, begin, end)
+    if free_from > 0 and free_from + 1 < mark[b.WINDOW_END]:
+        if later == 0 or free_from + 1 < later:
+            return free_from + 1
+    return later
+
+
+@routine
+def place(board: Any, desk: Any, at: int) -> int:
+    """TRY until the record starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10).
+
+    Where Python has tried to start it, or judged its plan, this goes on from there.
+    """
     mark, mask = board.mark, board.mask
-    row = board.queue[at, ROW]
-    ask, section = board.record[row, ASK], board.record[row, SECTION]
-    limit = board.record[row, LIMIT]
-    now_only = board.queue[at, NOW_ONLY] != 0
-    now = mark[NOW]
+    row = board.queue[at, b.ROW]
+    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
+    limit = board.record[row, b.LIMIT]
+    now_only = board.queue[at, b.NOW_ONLY] != 0
+    now = mark[b.NOW]
     words = mask.shape[1]
-    first = first_end(board, ask, section)
-    earliest = 0
-    if first > mark[ENDS]:
-        if mark[MAY_RUN_OUT] == 0:
-            return GIVEN_UP
-    elif first > 0:
-        earliest = board.end[first - 1]
-    counted = False
-    later = now
+    least = desk.ask[ask, d.MIN_NODES]
+    for word in range(words):
+        mask[b.BASE, word] = board.section[section, word]
+        if mark[b.GOES_ON] != 0:
+            mask[b.BASE, word] &= ~desk.excluded[ask, word]
+    rank = board.record[row, b.RANK]
+    candidates = False
+    if rank >= 0 or mark[b.CANDIDATES] != 0:
+        candidates = note_candidates(board, rank, section) > 0
+    first = earliest = 0
+    moves = desk.ask[ask, d.ASK_GPUS] > 0 and mark[b.FRESH] == 0
+    if mark[b.SHORTCUTS] != 0 and not candidates and not moves:
+        first = first_end(board, desk, ask, section)
+        if first > mark[b.ENDS]:
+            if mark[b.MAY_RUN_OUT] == 0:
+                return GIVEN_UP
+        elif first > 0:
+            earliest = board.job[first - 1, b.JOB_END]
+    quick = mark[b.WINDOWS] == 0 and mark[b.SHORTCUTS] != 0
+    later = mark[b.LATER]
+    start = mark[b.START]
     for _ in range(TRIES):
-        try_at = later
-        later = 0
-        if try_at > mark[WINDOW_END]:
-            valid_to(board, try_at - mark[WINDOW])
-            return GIVEN_UP
-        end = max(try_at, now) + limit
-        if not now_only and try_at < earliest and (counted or mark[MAY_RUN_OUT] == 0):
-            # Any plan would lie after the next try: go there at once.
-            later = next_try(board, section, try_at, end)
-            if later > 0 and later < earliest:
-                continue
-        elif is_narrow(board, try_at, end, board.ask[ask, MIN_NODES]):
-            later = next_try(board, section, try_at, end)
-            if later > 0 and not now_only:
-                continue
-            return GIVEN_UP
-        later = search(board, section, try_at, end)
-        count = 0
-        for word in range(words):
-            mask[FOUND, word] &= board.suits[ask, word]
-            count += bits_in(mask[FOUND, word])
-        if count < board.ask[ask, MIN_NODES]:
-            if later > 0 and not now_only:
-                continue
-            return GIVEN_UP
-        if not counted:
-            counted = True
-            mark[TESTED] += 1
-        if later > 0 and later < earliest and not now_only:
-            continue
-        start = will_run(board, ask, first, now_only, later)
-        if start == NEVER:
-            if later > 0 and not now_only:
-                continue
-            return GIVEN_UP
-        start = max(start, try_at)
-        if start <= now:
+        if mark[b.STAGE] < b.TRIED_TO_START:
+            try_at, later = later, 0
+            if try_at > mark[b.WINDOW_END]:
+                valid_to(board, try_at - mark[b.WINDOW])
+                return GIVEN_UP
+            end = max(try_at, now) + limit
+            certain = mark[b.COUNTED] != 0 or mark[b.MAY_RUN_OUT] == 0
+            if quick and not now_only and try_at < earliest and certain:
+                # Any plan would lie after the next try: go there at once.
+                later = next_try(board, b.BASE, try_at, end)
+                if later > 0 and later < earliest:
+                    continue
+            elif quick and is_narrow(board, try_at, end, least):
+                later = next_try(board, b.BASE, try_at, end)
+                if later > 0 and not now_only:
+                    continue
+                return GIVEN_UP
+            later = find_room(board, row, try_at, end)
+            count = 0
+            lacks = False
             for word in range(words):
-                if mask[CHOSEN, word] & board.here[COMPLETING, word] != NONE:
-                    start = now + 1
-                    later = 0
-                    valid_to(board, now)
-        if start <= now:
-            if choose_now(board, ask):
+                mask[b.FOUND, word] &= desk.suits[ask, word]
+                count += bits_in(mask[b.FOUND, word])
+                lacks = lacks or desk.required[ask, word] & ~mask[b.FOUND, word] != NONE
+            if count < least or lacks:
+                if later > 0 and not now_only:
+                    continue
+                return GIVEN_UP
+            if mark[b.COUNTED] == 0:
+                mark[b.COUNTED] = 1
+                mark[b.TESTED] += 1
+            if later > 0 and later < earliest and not now_only:
+                continue
+            start = soonest(board, desk, row, first, now_only, try_at, later)
+            if start == NEVER:
+                if later > 0 and not now_only:
+                    continue
+                return GIVEN_UP
+            start = max(start, try_at)
+            if mark[b.MAP_FIRST] != 0 and start > now:
+                valid_to(board, start)
+                slot = start // mark[b.STEP] * mark[b.STEP]
+                if conflicts(board, slot, slot_end(board, start + limit), b.CHOSEN):
+                    later = start
+                    if mark[b.MOVES_ON] != 0 and start == try_at:
+                        later += mark[b.STEP]
+                    continue
+            if start <= now:
+                for word in range(words):
+                    if mask[b.CHOSEN, word] & board.mask[b.COMPLETING, word] != NONE:
+                        start = now + 1
+                        later = 0
+                        valid_to(board, now)
+            if start <= now:
+                mark[b.LATER], mark[b.START] = later, start
                 return STARTS
-            later = 0
-        if start > now and now_only:
-            return GIVEN_UP
-        if later > 0 and start > later:
-            continue
-        beyond = start > now + mark[WINDOW]
-        valid_to(board, start - mark[WINDOW] if beyond else max(start, now))
-        begin_at = start // mark[STEP] * mark[STEP]
-        end_at = (start + limit) // mark[STEP] * mark[STEP]
-        if not beyond and conflicts(board, begin_at, end_at, CHOSEN):
-            later = start
-            continue
-        plan = mark[PLANS]
-        mark[PLANS] += 1
-        board.plan[plan, PLAN_AT] = at
-        board.plan[plan, PLAN_START] = start
-        board.plan[plan, PLAN_END] = start + limit if beyond else end_at
-        for word in range(words):
-            board.planned[plan, word] = mask[CHOSEN, word]
-        if beyond:
-            return GIVEN_UP
-        if mark[MADE] >= mark[MAP_RECORDS]:
-            mark[OVER] = 1
-            return GIVEN_UP
-        plan_away(board, begin_at, end_at, CHOSEN)
-        return PLANNED
+        if mark[b.STAGE] != b.JUDGED:
+            mark[b.STAGE] = b.CLEARED
+            if start > now and now_only:
+                return GIVEN_UP
+            if later > 0 and start > later:
+                continue
+        answer = make_plan(board, at, start, limit)
+        if answer == JUDGES:
+            mark[b.LATER], mark[b.START] = later, start
+        if answer != NEVER:
+            return answer
+        later = start
     return GIVEN_UP
 
 
-@kernel
-def look_at(board: Any, at: int) -> int:
+@routine
+def make_plan(board: Any, at: int, start: int, limit: int) -> int:
+    """Write a plan for CHOSEN into the map; NEVER: it is in conflict with another.
+
+    spec: slurm 3.10.
+    """
+    mark = board.mark
+    beyond = start > mark[b.BEGAN] + mark[b.WINDOW]
+    begin_at = start // mark[b.STEP] * mark[b.STEP]
+    end_at = start + limit if beyond else slot_end(board, start + limit)
+    if mark[b.STAGE] != b.JUDGED:
+        valid_to(board, start - mark[b.WINDOW] if beyond else max(start, mark[b.NOW]))
+        if not beyond and conflicts(board, begin_at, end_at, b.CHOSEN):
+            return NEVER
+        mark[b.VERDICT] = b.KEPT
+        watched = board.record[board.queue[at, b.ROW], b.WATCHED] != 0
+        if not beyond and (mark[b.VERDICTS] != 0 or watched):
+            return JUDGES
+    mark[b.STAGE] = b.CLEARED
+    if mark[b.VERDICT] == b.REFUSED:
+        return GIVEN_UP
+    plan = mark[b.PLANS]
+    mark[b.PLANS] += 1
+    board.plan[plan, b.PLAN_AT] = at
+    board.plan[plan, b.PLAN_START] = start
+    board.plan[plan, b.PLAN_END] = end_at
+    for word in range(board.mask.shape[1]):
+        board.planned[plan, word] = board.mask[b.CHOSEN, word]
+    if beyond or mark[b.VERDICT] == b.LISTED:
+        return GIVEN_UP
+    if mark[b.VERDICT] == b.KEPT:
+        if mark[b.MADE] >= mark[b.MAP_RECORDS]:
+            mark[b.OVER] = 1
+            return GIVEN_UP
+        plan_away(board, begin_at, end_at, b.CHOSEN)
+    return PLANNED
+
+
+@routine
+def look_at(board: Any, desk: Any, at: int) -> int:
     """As :func:`place`; a request given up before is so again while nothing has changed."""
     mark, memo = board.mark, board.memo
-    row = board.queue[at, ROW]
-    about = board.record[row, ASK] * board.section.shape[0] + board.record[row, SECTION]
+    if mark[b.REUSE] == 0 or mark[b.STAGE] >= b.TRIED_TO_START:
+        return place(board, desk, at)
+    row = board.queue[at, b.ROW]
+    about = board.record[row, b.ASK] * board.part.shape[0] + board.record[row, b.SECTION]
+    limit = board.record[row, b.LIMIT]
+    licences = board.record[row, b.LICENCES] if mark[b.HOLDERS_END] != 0 else 0
     if (
-        memo[about, VAIN_STAMP] == mark[STAMP]
-        and memo[about, VAIN_VERSION] == mark[VERSION]
-        and memo[about, VAIN_LIMIT] == board.record[row, LIMIT]
-        and memo[about, VAIN_NOW_ONLY] == board.queue[at, NOW_ONLY]
+        memo[about, b.VAIN_STAMP] == mark[b.STAMP]
+        and memo[about, b.VAIN_VERSION] == mark[b.VERSION]
+        and memo[about, b.VAIN_LIMIT] == limit
+        and memo[about, b.VAIN_NOW_ONLY] == board.queue[at, b.NOW_ONLY]
+        and memo[about, b.VAIN_LICENCES] == licences
     ):
-        mark[TESTED] += memo[about, VAIN_COUNTED]
+        mark[b.TESTED] += memo[about, b.VAIN_COUNTED]
         return GIVEN_UP
-    tested, plans = mark[TESTED], mark[PLANS]
-    what = place(board, at)
-    if what == GIVEN_UP and mark[PLANS] == plans:
-        memo[about, VAIN_STAMP], memo[about, VAIN_VERSION] = mark[STAMP], mark[VERSION]
-        memo[about, VAIN_LIMIT] = board.record[row, LIMIT]
-        memo[about, VAIN_NOW_ONLY] = board.queue[at, NOW_ONLY]
-        memo[about, VAIN_COUNTED] = mark[TESTED] - tested
+    tested, plans = mark[b.TESTED], mark[b.PLANS]
+    what = place(board, desk, at)
+    if what == GIVEN_UP and mark[b.PLANS] == plans:
+        memo[about, b.VAIN_STAMP], memo[about, b.VAIN_VERSION] = mark[b.STAMP], mark[b.VERSION]
+        memo[about, b.VAIN_LIMIT], memo[about, b.VAIN_LICENCES] = limit, licences
+        memo[about, b.VAIN_NOW_ONLY] = board.queue[at, b.NOW_ONLY]
+        memo[about, b.VAIN_COUNTED] = mark[b.TESTED] - tested
     return what
 
 
-@kernel
-def is_too_wide(board: Any, row: int) -> bool:
+@routine
+def is_too_wide(board: Any, desk: Any, row: int) -> bool:
     """True if its nodes are never free for that long: the record is given up without a test."""
     mark, narrow = board.mark, board.narrow
-    kind = board.record[row, KIND]
-    nodes = board.ask[board.record[row, ASK], MIN_NODES]
-    known = narrow[kind, NARROW_PASS] == mark[PASS]
-    if known and nodes >= narrow[kind, NARROW_NODES]:
+    kind = board.record[row, b.KIND]
+    nodes = desk.ask[board.record[row, b.ASK], d.MIN_NODES]
+    known = narrow[kind, b.NARROW_PASS] == mark[b.PASS]
+    if known and nodes >= narrow[kind, b.NARROW_NODES]:
         return True
-    if nodes <= mark[WIDEST] and has_room(board, nodes, board.record[row, LIMIT]):
+    if nodes <= mark[b.WIDEST] and has_room(board, nodes, board.record[row, b.LIMIT]):
         return False
-    narrow[kind, NARROW_PASS], narrow[kind, NARROW_NODES] = mark[PASS], nodes
+    narrow[kind, b.NARROW_PASS], narrow[kind, b.NARROW_NODES] = mark[b.PASS], nodes
     return True
 
 
 @routine
-def last_to_start(board: Any, at: int) -> None:
+def last_to_start(board: Any, desk: Any, at: int) -> None:
     """Move LAST down to the last record from ``at`` on that could start."""
-    mark, queue, record, asks = board.mark, board.queue, board.record, board.ask
-    mark[SEEN], mark[SEEN_STAMP] = mark[VERSION], mark[STAMP]
-    if mark[SHRUNK] != mark[VERSION] or mark[SHRUNK_STAMP] != mark[STAMP]:
+    mark, queue, record, asks = board.mark, board.queue, board.record, desk.ask
+    mark[b.SEEN], mark[b.SEEN_STAMP] = mark[b.VERSION], mark[b.STAMP]
+    if mark[b.SHRUNK] != mark[b.VERSION] or mark[b.SHRUNK_STAMP] != mark[b.STAMP]:
         count_idle(board)
-    most = idle_until(board, mark[NOW])
-    last = mark[LAST]
+    most = idle_until(board, mark[b.NOW])
+    last = mark[b.LAST]
     while last >= at:
-        row = queue[last, ROW]
-        ask = record[row, ASK]
-        if asks[ask, EXCLUSIVE] != 0:
+        row = queue[last, b.ROW]
+        ask = record[row, b.ASK]
+        if asks[ask, d.EXCLUSIVE] != 0:
             # Most of a long queue goes here, where no function is called.
-            nodes = asks[ask, MIN_NODES]
-            if nodes > most or idle_until(board, mark[NOW] + record[row, LIMIT]) < nodes:
+            nodes = asks[ask, d.MIN_NODES]
+            if nodes > most or idle_until(board, mark[b.NOW] + record[row, b.LIMIT]) < nodes:
                 last -= 1
                 continue
-        if could_start(board, last):
+        if could_start(board, desk, last):
             break
         last -= 1
-    mark[LAST] = last
+    mark[b.LAST] = last
+
+
+@routine
+def measure(board: Any) -> None:
+    """Count the free nodes of each span, where the map has changed."""
+    mark = board.mark
+    if mark[b.MEASURED] != mark[b.VERSION]:
+        mark[b.MEASURED], mark[b.WIDEST] = mark[b.VERSION], widest(board)
+
+
+@routine
+def passes(board: Any, desk: Any, at: int) -> int:
+    """What becomes of a record before it is looked at: CLEAR where it is to be."""
+    mark, queue = board.mark, board.queue
+    if mark[b.TESTED] >= mark[b.BOUND] or mark[b.OVER] != 0:
+        return DONE
+    if queue[at, b.GONE] != 0:
+        return START
+    if mark[b.STARTS_ONLY] != 0:
+        if (
+            mark[b.SEEN] != mark[b.VERSION]
+            or mark[b.SEEN_STAMP] != mark[b.STAMP]
+            or mark[b.LAST] < at
+        ):
+            last_to_start(board, desk, at)
+            if mark[b.LAST] >= at and mark[b.ASKS_LAST] != 0:
+                mark[b.SEEN] = -1
+                return LAST_ONE
+        if mark[b.LAST] < at:
+            mark[b.NO_START] = 1 if at == 0 and mark[b.KEEPS_RUNNING] == 0 else 0
+            return DONE
+    if at == 0:
+        tasks = 0
+        for one in range(mark[b.LAST] + 1):
+            tasks += queue[one, b.TASKS]
+        mark[b.MAY_RUN_OUT] = 1 if mark[b.LAST] >= mark[b.BOUND] or mark[b.BOUND] < tasks else 0
+    measure(board)
+    row = queue[at, b.ROW]
+    watched = board.record[row, b.WATCHED] != 0
+    if mark[b.PASSES_OVER] != 0 and not watched and is_too_wide(board, desk, row):
+        return START
+    return CLEAR
+
+
+@routine
+def go_on(board: Any, desk: Any) -> int:
+    """Look at the records from AT on, until Python must do something."""
+    mark, queue = board.mark, board.queue
+    if mark[b.FRESH_ENDS] != 0:
+        mark[b.FRESH_ENDS] = 0
+        note_ends(board, desk)
+    if mark[b.KEEP_UNTIL] != 0:
+        plan_away(board, 0, mark[b.KEEP_UNTIL], b.KEEP)
+        mark[b.KEEP_UNTIL] = 0
+    while mark[b.AT] < mark[b.RECORDS]:
+        at = mark[b.AT]
+        if mark[b.STAGE] == b.NEXT:
+            if mark[b.AGAIN] == 0:
+                what = passes(board, desk, at)
+                if what == DONE or what == LAST_ONE:
+                    return what
+                if what == START:
+                    mark[b.AT] += 1
+                    continue
+            mark[b.AGAIN] = 0
+            mark[b.STAGE] = b.CLEARED
+            mark[b.COUNTED], mark[b.LATER] = 0, mark[b.NOW]
+            if mark[b.CLEARS] != 0 or board.record[queue[at, b.ROW], b.WATCHED] != 0:
+                return CLEAR
+        if mark[b.ENDS] < 0:
+            return ENDS_WANTED
+        measure(board)
+        what = look_at(board, desk, at)
+        if what == STARTS:
+            return START
+        if what == JUDGES:
+            return JUDGE
+        mark[b.STAGE] = b.NEXT
+        if what != PLANNED or mark[b.AGAIN] == 0:
+            mark[b.AGAIN] = 0
+            mark[b.AT] += 1
+    return DONE
 
 
 @entry
-def walk(board: Any) -> int:
-    """Look at the records from AT on, until one needs more than these arrays.
+def walk(board: Any, desk: Any) -> int:
+    """For Python: as :func:`go_on`.
 
     Examples
     --------
     >>> from shadowtime.kernel.slurm.board import empty_board
-    >>> walk(empty_board(8)) == DONE
+    >>> from shadowtime.kernel.slurm.desk import empty_desk
+    >>> walk(empty_board(8), empty_desk(8)) == DONE
     True
     """
-    mark, queue = board.mark, board.queue
-    if mark[FRESH_ENDS] != 0:
-        mark[FRESH_ENDS] = 0
-        note_ends(board)
-    if mark[KEEP_UNTIL] != 0:
-        plan_away(board, 0, mark[KEEP_UNTIL], CHOSEN)
-        mark[KEEP_UNTIL] = 0
-    while mark[AT] < mark[RECORDS]:
-        at = mark[AT]
-        if mark[TESTED] >= mark[BOUND] or mark[OVER] != 0:
-            return DONE
-        if queue[at, GONE] != 0:
-            mark[AT] += 1
-            continue
-        if mark[STARTS_ONLY] != 0:
-            if mark[SEEN] != mark[VERSION] or mark[SEEN_STAMP] != mark[STAMP] or mark[LAST] < at:
-                last_to_start(board, at)
-            if mark[LAST] < at:
-                mark[NO_START] = 1 if at == 0 and mark[KEEPS_RUNNING] == 0 else 0
-                return DONE
-        if at == 0:
-            tasks = 0
-            for one in range(mark[LAST] + 1):
-                tasks += queue[one, TASKS]
-            mark[MAY_RUN_OUT] = 1 if mark[LAST] >= mark[BOUND] or mark[BOUND] < tasks else 0
-        if mark[MEASURED] != mark[VERSION]:
-            mark[MEASURED], mark[WIDEST] = mark[VERSION], widest(board)
-        row = queue[at, ROW]
-        plain = board.record[row, PLAIN] != 0
-        if plain and is_too_wide(board, row):
-            mark[AT] += 1
-            continue
-        if not plain:
-            return BY_THE_RULES
-        if mark[ENDS] < 0:
-            return ENDS_WANTED
-        what = look_at(board, at)
-        if what == STARTS:
-            return START
-        mark[AT] += 1
-    return DONE
+    return go_on(by_reference(board), by_reference(desk))

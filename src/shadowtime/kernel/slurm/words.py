@@ -1,13 +1,15 @@
-"""Masks as rows of 64-bit words: counting bits, runs of neighbours, ranges."""
+"""Masks as rows of 64-bit words."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.slurm.board import RUN_AT, RUN_LENGTH
+from shadowtime.kernel.jit import kernel
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray
 
 NONE = np.uint64(0)
 ONE = np.uint64(1)
@@ -41,59 +43,40 @@ def zeros_below(word: Any) -> int:
     return bits_in(~word & (word - ONE))
 
 
-@routine
-def runs_of(mask: Any, row: int, run: Any) -> int:
-    """Write places and lengths of the runs of neighbouring bits, lowest first; how many."""
-    count = 0
-    length = 0
-    words = mask.shape[1]
-    for at in range(words):
-        word = mask[row, at]
-        if word == NONE:
-            if length > 0:
-                run[RUN_LENGTH, count] = length
-                count += 1
-                length = 0
-            continue
-        if word == ALL:
-            if length == 0:
-                run[RUN_AT, count] = 64 * at
-            length += 64
-            continue
-        done = 0
-        while word != NONE:
-            skip = zeros_below(word)
-            if skip > 0 and length > 0:  # the run from the word before ends
-                run[RUN_LENGTH, count] = length
-                count += 1
-                length = 0
-            word >>= np.uint64(skip)
-            done += skip
-            if length == 0:
-                run[RUN_AT, count] = 64 * at + done
-            some = zeros_below(~word)
-            length += some
-            word >>= np.uint64(some)
-            done += some
-            if done < 64:
-                run[RUN_LENGTH, count] = length
-                count += 1
-                length = 0
-    if length > 0:
-        run[RUN_LENGTH, count] = length
-        count += 1
-    return count
+@kernel
+def has(mask: Any, row: int, node: int) -> bool:
+    """A node is in ``mask[row]``."""
+    return (mask[row, node // 64] >> np.uint64(node % 64)) & ONE != NONE
 
 
 @kernel
-def set_range(mask: Any, row: int, first: int, count: int) -> None:
-    """Set ``count`` bits from a place on."""
-    at = first
-    left = count
-    while left > 0:
-        bit = at % 64
-        here = min(64 - bit, left)
-        word = ALL if here == 64 else ((ONE << np.uint64(here)) - ONE) << np.uint64(bit)
-        mask[row, at // 64] |= word
-        at += here
-        left -= here
+def put(mask: Any, row: int, node: int) -> None:
+    """Add a node to ``mask[row]``."""
+    mask[row, node // 64] |= ONE << np.uint64(node % 64)
+
+
+def words_of(nodes: int) -> int:
+    """Words of a mask of ``nodes`` nodes."""
+    return max(1, -(-nodes // 64))
+
+
+def packed(mask: int, words: int) -> AnyArray:
+    """A mask as words.
+
+    Examples
+    --------
+    >>> packed(5 | 1 << 64, 2).tolist()
+    [5, 1]
+    """
+    return np.frombuffer(mask.to_bytes(8 * words, "little"), np.uint64)
+
+
+def unpacked(words: AnyArray) -> int:
+    """The mask of a row of words.
+
+    Examples
+    --------
+    >>> unpacked(packed(5 | 1 << 64, 2)) == 5 | 1 << 64
+    True
+    """
+    return int.from_bytes(words.tobytes(), "little")

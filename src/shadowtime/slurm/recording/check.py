@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.latency import latency_of_log
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording, start_second
@@ -75,18 +74,12 @@ class Tallies:
     """How long nodes took to answer after an end, where the log shows it."""
 
 
-def check_recording(
-    path: Path, *, every: int = 1, completing: float = COMPLETING, compiled: bool = False
-) -> Tallies:
+def check_recording(path: Path, *, every: int = 1, completing: float = COMPLETING) -> Tallies:
     """Check a folder; ``every`` n-th backfill pass only, where time is short.
 
     Passes up to ``completing`` seconds after an end are left out: a node may not have answered.
-    ``compiled`` lets compiled code make the passes it can make.
     """
-    checker = Checker(read_recording(path), every=every, completing=completing)
-    if compiled:
-        checker.replayer.state.compiled = CompiledPasses(checker.replayer.state, most_others=1.0)
-    return checker.run()
+    return Checker(read_recording(path), every=every, completing=completing).run()
 
 
 class Checker:

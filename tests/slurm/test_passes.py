@@ -1,23 +1,20 @@
-"""The compiled backfill pass equals the pass in Python, start by start, plan by plan."""
+"""Backfill passes with their shortcuts equal those without, start by start, plan by plan."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import examples, recording_path
+from conftest import examples
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.outcome import Outcome
 from shadowtime.slurm.phase import Phase
-from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.starting import begin
 from shadowtime.slurm.state import SlurmState
@@ -38,6 +35,7 @@ WORDS = (
 )
 
 
+VERSIONS = ("22.05.8", "23.02.7", "23.11.0", "24.05.8", "24.11.5", "25.05.0", "25.11.1", "26.05.5")
 MB = 1024
 """In KB."""
 
@@ -75,6 +73,7 @@ def sites(draw: st.DrawFn) -> Site:
         config={
             "SchedulerParameters": ",".join(["batch_sched_delay=1", "bf_interval=5", *words]),
             "SelectTypeParameters": draw(st.sampled_from(["CR_Core_Memory", "CR_CPU_Memory"])),
+            "SLURM_VERSION": draw(st.sampled_from(VERSIONS)),
         },
     )
 
@@ -166,13 +165,13 @@ def states(draw: st.DrawFn) -> tuple[SlurmState, list[Job]]:
     return state, jobs
 
 
-def made(state: SlurmState, jobs: list[Job], *, plans: bool, compiled: bool) -> Outcome:
+def made(state: SlurmState, jobs: list[Job], *, plans: bool, shortcuts: bool) -> Outcome:
     """One pass on a copy."""
     state = state.copy()
     state.waiting = list(jobs)
-    if compiled:
-        state.compiled = CompiledPasses(state, most_others=1.0)
-        assert state.compiled.able
+    if not shortcuts:
+        bare = SlurmState.of(state.machine, state.parameters, shortcuts=False)
+        state.chooser, state.board = bare.chooser, bare.board
     return backfill_pass(state, NOW, plans=plans)
 
 
@@ -181,10 +180,9 @@ def made(state: SlurmState, jobs: list[Job], *, plans: bool, compiled: bool) -> 
 def test_passes_are_the_same(world: tuple[SlurmState, list[Job]]) -> None:
     """Starts, their nodes, all plans and their nodes."""
     state, jobs = world
-    slow = made(state, jobs, plans=True, compiled=False)
-    fast = made(state, jobs, plans=True, compiled=True)
-    assert fast == slow
-    assert made(state, jobs, plans=False, compiled=True).starts == slow.starts
+    slow = made(state, jobs, plans=True, shortcuts=False)
+    assert made(state, jobs, plans=True, shortcuts=True) == slow
+    assert made(state, jobs, plans=False, shortcuts=True).starts == slow.starts
 
 
 @st.composite
@@ -215,18 +213,8 @@ def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -
     """Starts, ends, nodes, what each job holds and which pass started it, with the queue kept."""
     site, workload, requests = case
     phase = Phase(tick=tick)
-    fast = run_slurm(workload, site, requests, phase=phase, compiled=True)
-    slow = run_slurm(workload, site, requests, phase=phase, compiled=False)
+    fast = run_slurm(workload, site, requests, phase=phase)
+    slow = run_slurm(workload, site, requests, phase=phase, shortcuts=False)
     # Passes that would repeat the last one are skipped.
     assert replace(fast, passes=0) == replace(slow, passes=0)
     assert fast.passes <= slow.passes
-
-
-@pytest.mark.parametrize("name", ["B1", "O"])
-def test_recorded_passes_are_made_alike(name: str) -> None:
-    """All starts and plans of a recorded Slurm, as the check in Python counts them."""
-    path = recording_path(name)
-    fast = check_recording(path, every=3, compiled=True)
-    slow = check_recording(path, every=3)
-    assert fast == slow
-    assert fast.starts_equal == fast.starts and fast.extra_starts == 0

@@ -1,0 +1,315 @@
+"""The state of a site on the arrays of backfill passes, kept from pass to pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.kernel import library
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.rows import rows_now
+from shadowtime.kernel.slurm.walk import walk
+from shadowtime.kernel.slurm.words import packed, unpacked, words_of
+from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.ends import RunningTable
+from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.machine import bits
+from shadowtime.slurm.usage import Usage
+from shadowtime.slurm.weights import fresh_weights
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.choose import Chooser
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Machine, Section
+    from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.preempt import Preemption
+    from shadowtime.slurm.queue import Record
+    from shadowtime.slurm.state import SlurmState
+    from shadowtime.types import AnyArray, Ints
+
+LONG_LOG = 100
+"""Jobs from which on uncompiled passes take longer than compiling."""
+FAR = 10 * 365 * 86_400
+"""Seconds after which any pass is repeated."""
+RULES = (
+    "fresh_weights",
+    "bounded_will_run",
+    "map_before_later",
+    "ends_rounded_up",
+    "search_goes_on",
+    "licence_holders_end",
+    "ended_at_try",
+    "overlap_moves_on",
+    "last_relevant_end",
+)
+"""In the order of their marks, from FRESH on (kernel/slurm/board.py)."""
+PREEMPTABLE = ("requeue", "cancel", "suspend")
+
+
+class PassBoard:
+    """The arrays of one machine. Not to be shared between threads.
+
+    ``compiled`` False runs the same code uncompiled, where compiling takes longer than the passes.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        parameters: Parameters,
+        preemption: Preemption,
+        chooser: Chooser,
+        *,
+        compiled: bool = True,
+    ) -> None:
+        self.machine, self.preemption, self.chooser = machine, preemption, chooser
+        self.parameters = parameters
+        self.walk = walk if compiled else getattr(walk, "py_func", walk)
+        self._rows_now = rows_now if compiled else getattr(rows_now, "py_func", rows_now)
+        self.words = words_of(len(machine.nodes))
+        self.sections = {name: at for at, name in enumerate(machine.sections)}
+        self.licences: dict[str, int] = {}
+        """Bits of licences, by name."""
+        names = set(preemption.over).union(*preemption.over.values())
+        ranked = sorted(names) if preemption.kind == "qos" else machine.sections
+        self.ranks = {name: at for at, name in enumerate(ranked)}
+        """Numbers of QOS or partitions, by which jobs preempt others."""
+        self.reservations: dict[str, int] = {}
+        """Numbers of reservations, by name."""
+        self.kinds: dict[tuple[int, int], int] = {}
+        """Numbers of (partition, limit)."""
+        self.rows: dict[tuple[object, ...], int] = {}
+        """Rows of ``record`` by all that they hold."""
+        self.any_watched = False
+        self.up = -1
+        self.usable = (-1, 0)
+        self.running = RunningTable(machine, self._described, rows=preemption.gang)
+        most = max((node.cores for node in machine.nodes), default=0)
+        self.board = b.empty_board(
+            len(machine.nodes),
+            sections=max(1, len(self.sections)),
+            spans=parameters.map_records + 8,
+            sockets=machine.sockets,
+            cores=most if preemption.gang else 0,
+        )
+        mark = self.board.mark
+        mark[b.STEP], mark[b.BOUND] = parameters.bf_resolution, parameters.bf_max_job_test
+        mark[b.WINDOW], mark[b.MAP_RECORDS] = parameters.bf_window, parameters.map_records
+        mark[b.LINEAR] = parameters.bf_window_linear
+        mark[b.KILL_WAIT] = preemption.kill_wait
+        mark[b.KEEPS_RUNNING] = parameters.bf_running_job_reserve
+        mark[b.BUSY_NODES] = parameters.bf_busy_nodes
+        mark[b.GANG], mark[b.GPUS] = preemption.gang, machine.has_gpus
+        mark[b.SHARES] = preemption.on
+        for at, rule in enumerate(RULES):
+            mark[b.FRESH + at] = getattr(parameters.rules, rule)
+        outranks = [[self._outranks(one, other) for other in self.ranks] for one in self.ranks]
+        if outranks:
+            self.board = self.board._replace(outranks=np.array(outranks, np.int64))
+        self.board.node[: len(machine.nodes), b.BASE_WEIGHT] = fresh_weights(machine)
+        for at, section in enumerate(machine.sections.values()):
+            self.board.section[len(self.board.part) + at] = packed(section.nodes, self.words)
+            self.board.part[at] = section.tier, preemption.is_off(section)
+        if preemption.gang:
+            part = self.board.cores.reshape(4, -1, self.running.core_words)
+            part[3] = [packed(cores, self.running.core_words) for cores in machine.full_cores]
+
+    def write(self, state: SlurmState) -> None:
+        """What is free now, which nodes are up, and reservations."""
+        board = self.board
+        if board.now is not state.usage.table or board.weight is not state.weights:
+            board = self.board = board._replace(now=state.usage.table, weight=state.weights)
+        if self.up != state.up:
+            self.up = state.up
+            for at, section in enumerate(self.machine.sections.values()):
+                board.section[at] = packed(section.nodes & state.up, self.words)
+        self.write_free(state)
+        count = len(state.windows)
+        if count > len(board.window):
+            board = self.board = board._replace(
+                window=np.zeros((2 * count, 3), np.int64),
+                window_nodes=np.zeros((2 * count, self.words), np.uint64),
+            )
+        for at, window in enumerate(state.windows):
+            board.window[at] = window.begin, window.end, self._named(window.name)
+            board.window_nodes[at] = packed(window.nodes, self.words)
+        board.mark[b.WINDOWS] = count
+
+    def write_free(self, state: SlurmState) -> None:
+        """What is free; what was noted before is void."""
+        here, mark = self.board.mask, self.board.mark
+        mark[b.STAMP] += 1
+        mark[b.FREE_CPUS] = state.usage.total
+        here[b.IDLE] = packed(state.usage.idle, self.words)
+        if self.usable != (state.up, state.completing):
+            self.usable = (state.up, state.completing)
+            here[b.USABLE] = packed(state.up & ~state.completing, self.words)
+            here[b.COMPLETING] = packed(state.completing, self.words)
+        if mark[b.BUSY_NODES]:
+            self.chooser.asks.desk.mask[d.IDLE_NOW] = here[b.IDLE]
+
+    def write_running(self, state: SlurmState) -> None:
+        """The running jobs."""
+        self.board = self.running.write(self.board, state.running)
+
+    def write_queue(self, state: SlurmState, records: list[Record]) -> Ints:
+        """The records in order; returns their columns."""
+        count = len(records)
+        if state.queue is not None and records is state.queue:
+            rows = state.queue.rows[:count]
+            for at in np.flatnonzero(rows < 0).tolist():
+                records[at].row = rows[at] = self._row(records[at])
+        else:
+            for record in records:
+                if record.row < 0:
+                    record.row = self._row(record)
+            rows = np.array([record.row for record in records], np.int64)
+        if count > len(self.board.queue):
+            self.board = self.board._replace(queue=np.zeros((2 * count, 4), np.int64))
+        queue = self.board.queue[:count]
+        queue[:, b.ROW] = rows
+        queue[:, b.NOW_ONLY : b.TASKS] = 0
+        queue[:, b.TASKS] = 1
+        return queue
+
+    def watched_places(self, queue: Ints) -> list[int]:
+        """The places of arrays and of jobs with licences in the queue."""
+        if not self.any_watched:
+            return []
+        return np.flatnonzero(self.board.record[queue[:, b.ROW], b.WATCHED]).tolist()
+
+    def make_room_for_plans(self, count: int) -> None:
+        """So many plans in all."""
+        while count > len(self.board.plan):
+            self.board = self.board._replace(
+                plan=_longer(self.board.plan), planned=_longer(self.board.planned)
+            )
+
+    def add_plan(self, end: int, nodes: int) -> None:
+        """A running job keeps its nodes in the map until then, from the next step on."""
+        self.board.mask[b.KEEP] = packed(nodes, self.words)
+        self.board.mark[b.KEEP_UNTIL] = end
+
+    @property
+    def chosen(self) -> int:
+        """The nodes that the last test chose."""
+        return unpacked(self.board.mask[b.CHOSEN])
+
+    def choice(self, ask: Ask) -> Choice:
+        """What the last test chose."""
+        nodes, desk = self.chosen, self.chooser.asks.desk
+        if desk.ask[self.chooser.asks.row(ask), d.WHOLE]:
+            return Choice(nodes, int(desk.node[0, d.CPUS]))
+        given = self.board.node[:, b.GIVEN]
+        return Choice(nodes, {at: int(given[at]) for at in bits(nodes)})
+
+    def in_rows(self, state: SlurmState, ask: Ask, section: Section, nodes: int) -> Choice | None:
+        """The choice now where jobs may lie above others, and what it was chosen from."""
+        self.write(state)
+        self.write_running(state)
+        row, desk = self.chooser.asks.row(ask), self.chooser.asks.desk
+        desk.mask[d.TRIED] = packed(nodes, self.words)
+        if not self._rows_now(self.board, desk, row, self.sections[section.name]):
+            return None
+        view = Usage(self.machine)
+        cores = self.board.cores[: len(self.machine.nodes)]
+        view.cores = [unpacked(one) for one in cores]
+        view.gpus = self.board.table[:, d.FREE_GPUS].tolist()
+        view.table = self.board.table.copy()
+        found = unpacked(desk.mask[d.CHOSEN])
+        given = desk.spot[:, d.GIVEN]
+        return Choice(found, {at: int(given[at]) for at in bits(found)}, view)
+
+    def _described(self, job: Job) -> tuple[int, int, int, int]:
+        """The columns of a running job that the rules of the site need."""
+        rank = -1
+        if self.preemption.on and self.preemption.mode_of(job, self.machine) in PREEMPTABLE:
+            rank = self._rank(job, job.partition)
+        return (
+            rank,
+            self._licences(job),
+            self.sections.get(job.partition, -1),
+            job.in_no_row,
+        )
+
+    def _licences(self, job: Job) -> int:
+        found = 0
+        for name, _ in job.licences:
+            found |= 1 << self.licences.setdefault(name, len(self.licences))
+        return found
+
+    def _rank(self, job: Job, partition: str) -> int:
+        """The number of a job's QOS or partition, by which it preempts and is preempted."""
+        return self.ranks.get(job.qos if self.preemption.kind == "qos" else partition, -1)
+
+    def _outranks(self, one: str, other: str) -> bool:
+        policy, sections = self.preemption, self.machine.sections
+        if policy.kind == "qos":
+            return other in policy.over.get(one, ())
+        lower = sections[one].tier > sections[other].tier
+        return lower and not policy.is_off(sections[other])
+
+    def _row(self, record: Record) -> int:
+        """The row of all records that are like this one, made for the first of them."""
+        job, section = record.job, record.section
+        watched = bool(job.tasks or job.licences)
+        rank = self._rank(job, section.name) if self.preemption.on else -1
+        key = (
+            id(job.ask), section.name, job.limit, job.least_time, watched, rank, job.licences,
+            job.reservation,
+        )  # fmt: skip
+        row = self.rows.get(key)
+        if row is None:
+            row = self.rows[key] = len(self.rows)
+            ask = self._ask(job.ask)
+            self.any_watched = self.any_watched or watched
+            place, limit = self.sections[section.name], planned_limit(job, section)
+            kind = self.kinds.setdefault((place, limit), len(self.kinds))
+            if kind == len(self.board.narrow):
+                self.board = self.board._replace(narrow=_longer(self.board.narrow))
+            if row == len(self.board.record):
+                self.board = self.board._replace(record=_longer(self.board.record))
+            own = self._named(job.reservation) if job.reservation else -1
+            self.board.record[row] = (
+                ask, place, limit, watched, kind, rank, self._licences(job), own,
+            )  # fmt: skip
+        return row
+
+    def _named(self, reservation: str) -> int:
+        """The number of a reservation."""
+        return self.reservations.setdefault(reservation, len(self.reservations))
+
+    def _ask(self, ask: Ask) -> int:
+        """The row of a request on the desk, with room for what is noted of it."""
+        asks, board = self.chooser.asks, self.board
+        row = asks.row(ask)
+        if not asks.desk.ask[row, d.WHOLE] and not board.mark[b.SHARES]:
+            board.mark[b.SHARES] = 1
+            self.running.clear()
+        while len(board.memo) < len(asks.desk.ask) * max(1, len(self.sections)):
+            board = self.board = board._replace(memo=_longer(board.memo))
+        while len(board.when) <= asks.desk.ask[row, d.FLOOR]:
+            board = self.board = board._replace(able=_longer(board.able), when=_longer(board.when))
+        return row
+
+
+def _longer(table: AnyArray) -> AnyArray:
+    """The same with as many rows again."""
+    return np.concatenate([table, np.zeros_like(table)])
+
+
+def pays_to_compile(jobs: int) -> bool:
+    """True where a log is so long that compiling pays, or the passes are compiled already.
+
+    In the library of this installation, or in the cache.
+    """
+    kernel = getattr(walk, "py_func", walk)
+    if jobs >= LONG_LOG or kernel is walk or library.holds(kernel):
+        return True
+    from shadowtime.kernel.numba_cache import cache_folder
+
+    file = Path(kernel.__code__.co_filename)
+    return any(cache_folder(file).glob(f"{file.stem}.{kernel.__name__}-*.nbi"))
