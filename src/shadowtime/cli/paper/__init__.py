@@ -53,6 +53,7 @@ def paper(
 
     Parameters
     ----------
+    name : NAME
     traces : DIR $SHADOWTIME_TRACES
         Folder with the logs that the paper used; without it, a generated workload.
     **study
