@@ -69,6 +69,9 @@ class Cleaning(Reading):
     rules: tuple[str, ...] = ()
     """NAME=CHOICE : Another cleaning rule, such as no_run=one-second or partial=keep (an unknown
     name lists them); repeatable."""
+    series: tuple[str, ...] = ()
+    """NAME=FILE : Values over time (price, carbon, ...) from a CSV file of times and values, which
+    functions of a policy read as series.NAME; repeatable."""
 
     def switches(self, *, site: bool = False) -> dict[str, Any]:
         """The arguments of :func:`shadowtime.trace.read`."""
@@ -100,6 +103,18 @@ def load(
     where. A result folder represents the jobs as they were scheduled, cleaned, and their machine.
     ``cluster`` is a text or a machine. Input without effect is reported through ``report``.
     """
+    workload, machine = _load(trace, cluster, cleaning, demand=demand, report=report)
+    if cleaning.series:
+        from shadowtime.trace.series import with_series
+
+        workload = with_series(workload, cleaning.series)
+    return workload, machine
+
+
+def _load(
+    trace: str, cluster: Any, cleaning: Cleaning, *, demand: str | None, report: Report
+) -> tuple[Workload, Cluster]:
+    """The jobs and their machine, without series."""
     draws = None
     if demand is not None:
         from shadowtime.workload.demand import Demands

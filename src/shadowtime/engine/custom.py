@@ -19,6 +19,7 @@ from shadowtime.engine.columns import (
 from shadowtime.engine.digest import is_lasting
 from shadowtime.engine.fillers import compile_uses
 from shadowtime.engine.selecting import Chooser
+from shadowtime.engine.series import NO_SERIES, packed_series, series_read
 from shadowtime.engine.uses import facts_of, no_facts, uses_of
 from shadowtime.kernel.given import given_keys
 from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM, no_function
@@ -26,6 +27,7 @@ from shadowtime.kernel.slots import ORDER
 from shadowtime.policy.written import ALL
 
 if TYPE_CHECKING:
+    from shadowtime.engine.uses import Use
     from shadowtime.policy import Policy
     from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
@@ -47,6 +49,10 @@ class Own(NamedTuple):
     """The function that chooses sets of jobs (selecting.py), if there is one."""
     columns: tuple[Column, ...] = ()
     """Further columns of the log, which stand behind the facts of all jobs."""
+    series: Floats = NO_SERIES
+    """The run's values over time that functions read, as kernel/curve.py packs them."""
+    uses: tuple[Use, ...] = ()
+    """Each function in its slot."""
     offers: Ints | None = None
     """What a place function was asked about last (kernel/site/score.py)."""
 
@@ -63,19 +69,24 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
     uses = uses_of(policy)
     known = {} if workload is None else columns_of(workload) | predicted(policy, workload)
     refuse_unknown_fields(uses, known)
-    columns = columns_read([use.function for use in uses], known)
+    functions = [use.function for use in uses]
+    columns = columns_read(functions, known)
     chooser = None
     if policy.backfill.selects:
         part: Any = policy.backfill
-        functions = [part.function, *(use.function for use in uses)]
+        functions.append(part.function)
         columns = columns_read(functions, known) if part.compiled else every_column(known)
-        chooser = Chooser(part, columns)
+    names = series_read(functions, workload)
+    packed = packed_series(names, workload)
+    if policy.backfill.selects:
+        chooser = Chooser(part, columns, names, packed)
     if not uses:
         fact = no_facts()
         if chooser and workload is not None:
             fact = add_columns(facts_of(workload), columns, known)
-        return Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser=chooser)
-    uses = tuple(replace(use, columns=columns) for use in uses)
+        made = Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser=chooser)
+        return made._replace(columns=columns, series=packed)
+    uses = tuple(replace(use, columns=columns, series=names) for use in uses)
     whose = tuple(sorted({use.whose for use in uses if use.width and use.whose != ALL}))
     fact = no_facts()
     if workload is not None:
@@ -93,4 +104,6 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         timers=tuple((use.every, 0, int(use.whose == ALL)) for use in uses if use.every),
         chooser=chooser,
         columns=columns,
+        series=packed,
+        uses=uses,
     )

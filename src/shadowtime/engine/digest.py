@@ -36,7 +36,7 @@ def digest_of(uses: tuple[Use, ...]) -> str:
     made = hashlib.sha256(b"checked indices")  # how fillers.py compiles them
     for use in uses:
         about = (use.slot, use.takes.arguments, use.handed, use.values, use.column, use.width)
-        made.update(repr((*about, use.whose, use.columns)).encode())
+        made.update(repr((*about, use.whose, use.columns, use.series)).encode())
         for text in described(plain(use.function), set()):
             made.update(text.encode() + b"\0")
     return made.hexdigest()[:20]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.columns import record_of
 from shadowtime.engine.events import BROKEN
-from shadowtime.engine.uses import uses_of
+from shadowtime.engine.series import series_record
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE, Free, Queue
 from shadowtime.kernel.record import (
@@ -28,7 +28,7 @@ from shadowtime.kernel.record import (
 )
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
-from shadowtime.policy.functions import LEARN, TIMER, in_words, plain, where
+from shadowtime.policy.functions import LEARN, TIMER, in_words, plain, takes_series, where
 from shadowtime.policy.values import near
 from shadowtime.policy.written import ALL, KEYS
 
@@ -72,7 +72,7 @@ def failure_of(
 ) -> PolicyError:
     """What went wrong in a slot for the job in row ``job``."""
     line, why, found, given = None, "", None, ""
-    for use in uses_of(policy):
+    for use in own.uses:
         if use.slot != slot:
             continue
         if use.takes is TIMER:
@@ -86,6 +86,8 @@ def failure_of(
             node = plain(node_record)(own.offers, int(own.offers[1]))  # type: ignore[index]
             handed = (now, row, type(node)(*map(int, node)), user)
         arguments = handed[: use.handed]
+        if takes_series(use.function):
+            arguments = (*arguments, series_record(own.series, use.series))
         shown = {"wait": row.wait, "estimate": row.estimate, "procs": row.procs}
         if not use.takes.by_record:
             arguments = tuple(shown.values())
@@ -109,7 +111,8 @@ def failure_of(
 def timer_failure(policy: Policy, use: Use, own: Own, row: int, now: int) -> PolicyError:
     """What went wrong in a timer for a row of the memory."""
     user = own.memory[row, use.column : use.column + use.width].copy()
-    line, why = what_is_wrong(use.function, (now, user), answers=False)
+    more = (series_record(own.series, use.series),) if takes_series(use.function) else ()
+    line, why = what_is_wrong(use.function, (now, user, *more), answers=False)
     whose = "all jobs" if use.whose == ALL else f"{KEYS[use.whose]} {whose_row(own, use, row)}"
     return PolicyError(
         f"{policy.name}: the timer function {where(use.function, line)} failed at {now} for the "

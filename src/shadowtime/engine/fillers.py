@@ -23,12 +23,14 @@ import numpy as np
 from shadowtime.engine.columns import record_text, record_with
 from shadowtime.engine.digest import Undigestible, digest_of, names_in
 from shadowtime.engine.failures import compile_failure
+from shadowtime.engine.series import series_text, series_type, series_with
 from shadowtime.kernel import library
 from shadowtime.kernel import record as home
+from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.kernel.record import Job, Node, node_record, own_signature, record
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE
-from shadowtime.policy.functions import LEARN, TIMER, plain
+from shadowtime.policy.functions import LEARN, TIMER, plain, takes_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,8 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
         "record": record,
         "node_record": node_record,
         "Job": record_with(uses[0].columns),
+        "Series": series_with(uses[0].series),
+        "unpacked": unpacked,
         "np": np,
     }
     for number, use in enumerate(uses):
@@ -119,6 +123,8 @@ def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
         return own_cfunc(own_signature, fill)
     import numba
 
+    if uses[0].series:
+        register()
     made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run
@@ -140,7 +146,9 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
     >>> [line.strip() for line in source_of((use,), "fill").splitlines() if "f0" in line]
     ['out[i] = f0(now, row, 3)']
     """
-    lines = [f"def {name}(slot, now, job, fact, jobs, memory, out):"]
+    lines = [f"def {name}(slot, now, job, fact, jobs, memory, given, out):"]
+    if uses[0].series:
+        lines.append(f"    {series_text(uses[0].series)}")
     for slot in sorted({use.slot for use in uses}):
         count, at = ("len(out)", "jobs[0]") if slot == PLACE else ("len(jobs)", "jobs[i]")
         lines += [
@@ -217,11 +225,13 @@ def refuse_uncompilable(use: Use) -> None:
     if use.slot == PLACE:
         node = types.NamedUniTuple(types.int64, len(Node._fields), Node)
         kinds = [types.int64, whole, node, types.float64[::1]]
+    if use.takes is TIMER:
+        kinds = [types.int64, types.float64[::1]]
     kinds = kinds[: use.handed]
     if not use.takes.by_record:
         kinds = [types.int64] * use.handed
-    if use.takes is TIMER:
-        kinds = [types.int64, types.float64[::1]]
+    elif takes_series(use.function):
+        kinds.append(series_type(use.series))
     kinds += [numba.typeof(value) for value in use.values]
     try:
         own = numba.njit(twin(plain(use.function), "alone"))

@@ -18,19 +18,31 @@ from shadowtime.engine.columns import Column, queue_with
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
 from shadowtime.engine.fillers import called, twin
+from shadowtime.engine.series import NO_SERIES, series_record, series_text, series_with
 from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as home
 from shadowtime.kernel import library
-from shadowtime.kernel.choice import COLUMNS, SELECT, Choice, Free, Queue, select_signature
+from shadowtime.kernel.choice import (
+    ADDRESSES,
+    COLUMNS,
+    SELECT,
+    SERIES_AT,
+    Choice,
+    Free,
+    Queue,
+    select_signature,
+)
+from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.policy.functions import in_words, plain, where
+from shadowtime.policy.functions import in_words, plain, takes_series, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.policy import Policy
     from shadowtime.policy.backfill import Selected
+    from shadowtime.types import Floats
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -38,8 +50,14 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 class Chooser:
     """A function in its slot for one run: its pointer, and why it failed."""
 
-    def __init__(self, part: Selected, columns: tuple[Column, ...] = ()) -> None:
-        self.part, self.columns = part, columns
+    def __init__(
+        self,
+        part: Selected,
+        columns: tuple[Column, ...] = (),
+        names: tuple[str, ...] = (),
+        series: Floats = NO_SERIES,
+    ) -> None:
+        self.part, self.columns, self.names, self.series = part, columns, names, series
         self.values = tuple(part.settings().values())
         self.error: BaseException | None = None
         self.choice: Choice | None = None
@@ -52,7 +70,9 @@ class Chooser:
         if not compiles():
             return Callback(self.call, 0)
         if self.part.compiled:
-            return compile_select(use_of(self.part, self.columns))
+            choice.address[SERIES_AT] = self.series.ctypes.data
+            choice.address[SERIES_AT + 1] = len(self.series)
+            return compile_select(use_of(self.part, self.columns, self.names))
         self._callback = CALLBACK(self.call)
         return Callback(
             self._callback, int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
@@ -61,7 +81,10 @@ class Chooser:
     def call(self, now: int, count: int, address: int = 0) -> int:
         """Call the function in Python; 1 if it raised."""
         try:
-            plain(self.part.function)(int(now), self.queue(count), self.free(), *self.values)
+            more: tuple[Any, ...] = ()
+            if takes_series(self.part.function):
+                more = (series_record(self.series, self.names),)
+            plain(self.part.function)(int(now), self.queue(count), self.free(), *more, *self.values)
         except BaseException as error:
             self.error = error
             return 1
@@ -131,10 +154,10 @@ class Callback:
         return types.FunctionType(select_signature())
 
 
-def use_of(part: Selected, columns: tuple[Column, ...] = ()) -> Use:
+def use_of(part: Selected, columns: tuple[Column, ...] = (), series: tuple[str, ...] = ()) -> Use:
     """The function as digests describe it: other values of its parameters compile nothing."""
     kinds = tuple(type(value).__name__ for value in part.settings().values())
-    return Use(SELECT, part.takes, part.function, 3, kinds, columns=columns)
+    return Use(SELECT, part.takes, part.function, 3, kinds, columns=columns, series=series)
 
 
 @lru_cache(maxsize=64)
@@ -148,6 +171,8 @@ def compile_select(use: Use) -> Any:
         tag, cached = digest_of((use,)), True
     except Undigestible:
         tag, cached = f"own{abs(hash(use)):x}", False
+    if use.series:
+        register()
     fill = select_of(use, tag)
     made = cached_cfunc(select_signature)(fill) if cached else own_cfunc(select_signature, fill)
     try:
@@ -171,6 +196,8 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
         "__name__": home.__name__,
         "Queue": queue_with(use.columns),
         "Free": Free,
+        "Series": series_with(use.series),
+        "unpacked": unpacked,
         "np": np,
         "chosen_by": called(twin(plain(use.function), tag)),
         "at": pointer_to("int64"),
@@ -206,9 +233,14 @@ def source_of(use: Use, name: str) -> str:
         f", column[{COLUMNS + k}, :count]{'.view(np.float64)' if column.fractions else ''}"
         for k, column in enumerate(use.columns)
     )
+    series = ""
+    if takes_series(use.function):
+        series = f"given = carray(at_float(known[{SERIES_AT}]), known[{SERIES_AT + 1}])\n"
+        series += f"    {series_text(use.series)}"
+        values = f", series{values}"
     return f"""
 def {name}(now, count, address):
-    known = carray(at(address), 9)
+    known = carray(at(address), {ADDRESSES})
     values = carray(at_float(known[8]), {max(1, len(use.values))})
     column = carray(at(known[0]), ({count}, known[5]))
     need = carray(at(known[1]), (known[5], known[6]))
@@ -217,6 +249,7 @@ def {name}(now, count, address):
     steps = carray(at(known[4]), 1)
     queue = Queue({columns}, need[:count]{more})
     free = Free(time, level, steps)
+    {series}
     try:
         chosen_by(now, queue, free{values})
     except Exception:

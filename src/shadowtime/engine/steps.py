@@ -59,7 +59,15 @@ def change_estimate(state: Any, job: int, estimate: int) -> None:
 
 @entry
 def call_own(
-    custom: Any, slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any
+    custom: Any,
+    slot: int,
+    now: int,
+    job: Any,
+    fact: Any,
+    jobs: Any,
+    memory: Any,
+    series: Any,
+    out: Any,
 ) -> int:
     """Call the pointer to the user's own functions (fillers.py)."""
-    return int(custom(slot, now, job, fact, jobs, memory, out))
+    return int(custom(slot, now, job, fact, jobs, memory, series, out))

@@ -25,7 +25,7 @@ from shadowtime.kernel.record import (
 )
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, TIMERS
 from shadowtime.policy import functions
-from shadowtime.policy.functions import LEARN, TIMER, handed_to
+from shadowtime.policy.functions import LEARN, SERIES, TIMER, handed_to, takes_series
 from shadowtime.policy.written import ALL, KEYS
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Use:
     """Seconds between two calls of a timer."""
     columns: tuple[Column, ...] = ()
     """Further columns of the log in the records that it gets."""
+    series: tuple[str, ...] = ()
+    """Names of the run's series in the record that it gets, if it takes one."""
 
     @property
     def row(self) -> str:
@@ -84,12 +86,14 @@ class Use:
         """The call's arguments, as they stand in the filler."""
         if not self.takes.by_record:
             return "int(now - row.submit), int(row.estimate), int(row.procs)"
-        if self.takes is TIMER:
-            return f"now, {self.row}"
         given = ["now", "row", self.row, "out[i]"]
-        if self.slot == PLACE:
+        if self.takes is TIMER:
+            given = ["now", self.row]
+        elif self.slot == PLACE:
             given = ["now", "row", "node_record(jobs, i)", self.row]
         given = given[: self.handed]
+        if takes_series(self.function):
+            given.append(SERIES)
         return ", ".join([*given, *map(repr, self.values)])
 
 

@@ -72,10 +72,13 @@ class Choice(NamedTuple):
     jobs: Any  # int64[room]: the jobs in order
     due: Any  # int64[room]: by job
     values: Any  # float64[parameters]: of the function
-    address: Any  # int64[9]: of column, need, time, level, count; room, resources, steps; values
+    address: Any  # int64[ADDRESSES]: of column, need, time, level, count; room, resources, steps;
+    # values; series and how many words they take
     mark: Any  # int64[3]: see below
 
 
+SERIES_AT = 9
+ADDRESSES = SERIES_AT + 2
 HOW, WHERE, PENDING = range(3)
 """Marks: how the loop runs; where ``address`` lies; jobs of a queue that is to be answered."""
 ONCE, STEPPING = 1, 2
@@ -93,11 +96,11 @@ def make_choice(n: int, resources: int, profile: Any, values: Any = (), *, more:
         jobs=np.zeros(n + 1, np.int64),
         due=np.full(n + 1, -1, np.int64),
         values=np.array([*values, 0.0], np.float64),
-        address=np.zeros(9, np.int64),
+        address=np.zeros(ADDRESSES, np.int64),
         mark=np.zeros(3, np.int64),
     )
     held = (made.column, made.need, profile.time, profile.level, profile.count)
-    made.address[:] = [
+    made.address[:SERIES_AT] = [
         *(array.ctypes.data for array in held), n + 1, resources, profile.time.shape[1],
         made.values.ctypes.data,
     ]  # fmt: skip

@@ -9,7 +9,9 @@ from shadowtime.kernel.record import own_signature
 
 
 @cached_cfunc(own_signature)
-def given_keys(slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any) -> int:
+def given_keys(
+    slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, series: Any, out: Any
+) -> int:
     """Stands in for an order function: the key of each candidate is in the first column."""
     for i in range(jobs.shape[0]):
         out[i] = memory[jobs[i], 0]

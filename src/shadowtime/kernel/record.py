@@ -25,15 +25,15 @@ from shadowtime.kernel.jit import cached_cfunc, kernel
 
 @cache
 def own_signature() -> Any:
-    """Slot, now; the state's table of jobs, that of facts; candidates; memory; what is filled.
+    """Slot, now; tables of jobs and of facts; candidates; memory; series; what is filled.
 
     Returns the first candidate for which the function failed, -1 if it did for none.
     """
     from numba import types
 
-    whole, table = types.int64[::1], types.int64[:, ::1]
+    whole, table, numbers = types.int64[::1], types.int64[:, ::1], types.float64[::1]
     return types.int64(
-        types.int64, types.int64, table, table, whole, types.float64[:, ::1], types.float64[::1]
+        types.int64, types.int64, table, table, whole, types.float64[:, ::1], numbers, numbers
     )
 
 
@@ -155,6 +155,8 @@ def record(now: int, job: Any, fact: Any, at: int) -> Any:
 
 
 @cached_cfunc(own_signature)
-def no_function(slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any) -> int:
+def no_function(
+    slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, series: Any, out: Any
+) -> int:
     """Stands in where a policy brings no function."""
     return -1

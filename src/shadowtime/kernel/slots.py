@@ -51,15 +51,18 @@ def asks(f: Any, slot: int) -> bool:
 @kernel
 def ask(state: Any, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
     """Let a function answer for some jobs; the first failure of a pass is noted."""
-    call(custom, slot, state.reg, state.job, f.fact, jobs, f.memory, out)
+    call(custom, slot, state.reg, state.job, f.fact, jobs, f.memory, f.series, out)
 
 
 @kernel
 def ask_one(state: Any, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
     """The answer for one job."""
-    return call_for_one(
-        custom, slot, state.reg, state.job, f.fact, f.memory, f.asked, f.answer, job, given
+    f.asked[0] = job
+    f.answer[0, 0] = given
+    call(
+        custom, slot, state.reg, state.job, f.fact, f.asked[:1], f.memory, f.series, f.answer[0, :1]
     )
+    return float(f.answer[0, 0])
 
 
 @routine
@@ -91,9 +94,8 @@ def tick(state: Any, f: Any, custom: Any, until: int) -> None:
         slot = LEARN_TIMER + (first - TIMES_FROM) // TIME_WORDS
         now = state.reg[NOW]
         state.reg[NOW] = f.par[first + DUE]
-        call(
-            custom, slot, state.reg, state.job, f.fact, f.asked[:rows], f.memory, f.answer[0, :rows]
-        )
+        out = f.answer[0, :rows]
+        call(custom, slot, state.reg, state.job, f.fact, f.asked[:rows], f.memory, f.series, out)
         if state.reg[FAILED] < 0:  # the failed job is reported with its instant
             state.reg[NOW] = now
         f.par[first + DUE] += f.par[first + PERIOD]
@@ -102,29 +104,17 @@ def tick(state: Any, f: Any, custom: Any, until: int) -> None:
 # Not inlined: most policies bring no function, and their passes should hold no trace of one.
 @routine
 def call(
-    custom: Any, slot: int, reg: Any, table: Any, fact: Any, jobs: Any, memory: Any, out: Any
-) -> None:
-    """Call the pointer."""
-    failed = custom(slot, reg[NOW], table, fact, jobs, memory, out)
-    if failed >= 0 and reg[FAILED] < 0:
-        reg[FAILED] = slot << SLOT_SHIFT | jobs[failed]
-
-
-@routine
-def call_for_one(
     custom: Any,
     slot: int,
     reg: Any,
     table: Any,
     fact: Any,
+    jobs: Any,
     memory: Any,
-    asked: Any,
-    answer: Any,
-    job: int,
-    given: float,
-) -> float:
-    """Call the pointer for one job."""
-    asked[0] = job
-    answer[0, 0] = given
-    call(custom, slot, reg, table, fact, asked[:1], memory, answer[0, :1])
-    return float(answer[0, 0])
+    series: Any,
+    out: Any,
+) -> None:
+    """Call the pointer."""
+    failed = custom(slot, reg[NOW], table, fact, jobs, memory, series, out)
+    if failed >= 0 and reg[FAILED] < 0:
+        reg[FAILED] = slot << SLOT_SHIFT | jobs[failed]

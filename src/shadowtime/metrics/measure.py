@@ -12,6 +12,7 @@ from shadowtime.metrics import _user_kernel as users_of
 from shadowtime.metrics._job_kernel import AREA, BOUNDED, LASTED, PROCS, RESPONDED
 from shadowtime.metrics.added import measure_added
 from shadowtime.metrics.contention import contention_metrics
+from shadowtime.metrics.energy import energy_metrics
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import preemption_of
@@ -75,6 +76,7 @@ def measure(
     result |= _machine(schedule, workload, cluster, counts, window=window)
     result |= count_metrics(schedule, counts, missed)
     result |= contention_metrics(schedule, workload, counts.which)
+    result |= energy_metrics(schedule, workload, counts.which)
     return result | measure_added(schedule, workload, cluster, counts.which, known=result)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shadowtime.metrics import contention
+from shadowtime.metrics import contention, energy
 from shadowtime.metrics.added import added_metrics
 from shadowtime.metrics.metric import Better, Metric
 from shadowtime.metrics.resources import described, usual
@@ -198,6 +198,9 @@ _COLUMNS = {
     "lost_work": "lost",
     "promises_missed": "late",
     "unstarted": "never started",
+    "energy_cost": "energy cost",
+    "carbon_kg": "carbon kg",
+    "deadlines_missed": "missed deadlines",
     "unstarted_wait_mean_s": "waited at least",
     "unstarted_wait_max_s": "longest at least",
     "promises_slipped": "slipped",
@@ -230,7 +233,7 @@ def _elsewhere(name: str) -> Metric | None:
 REGISTRY = _Registry(
     {
         metric.name: replace(metric, column=_COLUMNS.get(metric.name, ""))
-        for metric in (*_metrics(), *contention.described(), *usual())
+        for metric in (*_metrics(), *contention.described(), *energy.described(), *usual())
     }
 )
 """Every metric by name.

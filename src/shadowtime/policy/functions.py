@@ -18,6 +18,8 @@ from shadowtime.errors import PolicyError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SERIES = "series"
+"""The argument behind those of its slot with which a function gets the run's values over time."""
 POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -135,7 +137,8 @@ def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
     """
     signature = inspect.signature(_plain_function(slot, function))
     kinds = [found.kind for found in signature.parameters.values()]
-    if len(kinds) != len(slot.arguments) or not all(kind in POSITIONAL for kind in kinds):
+    count = len(slot.arguments) + (slot.by_record and takes_series(function))
+    if len(kinds) != count or not all(kind in POSITIONAL for kind in kinds):
         raise PolicyError(
             f"the {slot.name} function {where(function)} takes {_shown(signature)}: it gets "
             f"{len(slot.arguments)} arguments and no more, ({', '.join(slot.arguments)}); write "
@@ -169,6 +172,8 @@ def parameters_of(slot: Slot, function: Callable[..., Any]) -> dict[str, Any]:
             )
         own[name] = value
     count = len(slot.arguments)
+    if handed[-1:] == [SERIES]:
+        handed.pop()
     if tuple(handed) != slot.arguments[: len(handed)] or len(handed) < count - slot.optional:
         raise _wrong(slot, function, given, "other arguments")
     return own
@@ -177,7 +182,21 @@ def parameters_of(slot: Slot, function: Callable[..., Any]) -> dict[str, Any]:
 def handed_to(slot: Slot, function: Callable[..., Any]) -> int:
     """How many of the slot's arguments a function takes."""
     given = inspect.signature(plain(function)).parameters.values()
-    return sum(found.default is inspect.Parameter.empty for found in given)
+    count = sum(found.default is inspect.Parameter.empty for found in given)
+    return count - takes_series(function)
+
+
+def takes_series(function: Callable[..., Any]) -> bool:
+    """True if the last argument without a default is ``series``.
+
+    Examples
+    --------
+    >>> takes_series(lambda now, job, series, weight=1: 0), takes_series(lambda now, job: 0)
+    (True, False)
+    """
+    given = inspect.signature(plain(function)).parameters.values()
+    free = [found.name for found in given if found.default is inspect.Parameter.empty]
+    return free[-1:] == [SERIES]
 
 
 def fields_read(of: str, function: Callable[..., Any]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 SWF has fields for most properties of a job. The others (kill limits that are not the request,
 resources other than processors, further columns) go to ``columns.csv.gz``, which exists only if
 needed. What jobs request from a site is in ``jobs.csv.gz``, the table of jobs of the trace readers;
-the names behind numbers and the clock of the log in ``names.json``.
+the names behind numbers, the clock of the log and its series in ``names.json``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.types import NO_LIMIT, UNKNOWN
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import KEPT
+from shadowtime.workload.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +71,8 @@ def _known(workload: Workload) -> dict[str, Any]:
         found["epoch"] = workload.epoch
     if workload.lost_runs:
         found["lost_runs"] = {str(job): list(runs) for job, runs in workload.lost_runs.items()}
+    if workload.series:
+        found["series"] = {name: one.as_dict() for name, one in workload.series.items()}
     asked = workload.requests
     if asked is not None:
         found["inferred"] = dict(asked.inferred)
@@ -88,6 +91,13 @@ def read_asked(folder: Path, job_id: Ints) -> dict[str, Any]:
             for job, runs in known.get("lost_runs", {}).items()
         },
     }
+    try:
+        series = {name: Series.of(name, one) for name, one in known.get("series", {}).items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            "contains a series that is none", path=str(folder / NAMES), hint=AGAIN
+        ) from None
+    found["series"] = series
     if (folder / JOBS).exists():
         found["requests"] = _read_requests(
             folder / JOBS, job_id, found["epoch"] or 0, known.get("inferred", {})

@@ -36,8 +36,11 @@ def resubmitted(
     >>> late.submit.tolist(), late.recorded_start.tolist()
     ([100, 105], [102, 109])
     """
-    start = workload.recorded_start
+    start, series = workload.recorded_start, workload.series
     if recorded:
+        if series and len(submit):
+            moved_by = int(submit[0] - workload.submit[0])
+            series = {name: one.shifted(moved_by) for name, one in series.items()}
         start = np.where(start == UNKNOWN, UNKNOWN, start + (submit - workload.submit))
     else:
         start = np.full(len(workload), UNKNOWN, np.int64)
@@ -64,6 +67,7 @@ def resubmitted(
         recorded_start=start,
         extra=extra,
         requests=requests,
+        series=series,
     ).sorted()
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.request import Requests
+    from shadowtime.workload.series import Series
 
 COLUMNS = ("user", "group", "executable", "queue", "partition", "status", "recorded_start")
 """Optional columns: whole numbers, -1 where unknown."""
@@ -76,6 +77,8 @@ class Workload:
     lost_runs: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     """By job id: begin and end of recorded runs whose work was lost, as the job was preempted or
     requeued, in seconds from its submission."""
+    series: Mapping[str, Series] = field(default_factory=dict)
+    """Values over time on the workload's clock: price, carbon, power available."""
     epoch: int | None = None
     """Seconds since 1970 at which the workload's clock reads 0; None where the log does not say."""
 

@@ -272,7 +272,7 @@ def option_name(name: str, *, several: bool) -> str:
     ('policy', 'max-size')
     """
     name = name.removesuffix("_")
-    if several:
+    if several and name != "series":  # which has no other singular
         name = re.sub(r"s$", "", re.sub(r"ies$", "y", name))
     return name.replace("_", "-")
 

@@ -58,6 +58,11 @@ FACTS = (
     "wasted_load",
     "clamped_predictions",
     "rates_rounded_down",
+    "energy_kwh",
+    "energy_cost",
+    "carbon_kg",
+    "deadlines_missed",
+    "lateness_mean_s",
 )
 ONLY_IF_ANY = (
     "unstarted",
@@ -86,11 +91,15 @@ SIDE_BY_SIDE = (
     "promises_slipped",
     "killed_contention",
     "penalised_mean",
+    "energy_cost",
+    "carbon_kg",
+    "deadlines_missed",
 )
 """The columns of a comparison."""
 
 SPARE = (
     "mwbs",
+    "energy_cost",
     "bsld_p95",
     "wait_max_s",
     "goodput",

@@ -159,7 +159,7 @@ def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory
     whole = own.timers[timer][2]
     rows = np.array([last] if whole else range(last), np.int64)
     slot, kernel = slots.LEARN_TIMER + timer, table.state
-    args = (slot, when, kernel.job, own.fact, rows, memory, np.zeros(len(rows)))
+    args = (slot, when, kernel.job, own.fact, rows, memory, own.series, np.zeros(len(rows)))
     failed = call_own(own.pointer, *args) if len(rows) else -1
     if failed >= 0:
         raise failure_of(policy, slot, kernel.job, own, int(rows[failed]), when, "")
@@ -181,7 +181,7 @@ def answer(policy: Policy, table: Table, own: Own, slot: int, at: int, when: int
     if own.bits & 1 << slot:
         kernel = table.state
         jobs = np.array([at], np.int64)
-        args = (slot, when, kernel.job, own.fact, jobs, own.memory, out)
+        args = (slot, when, kernel.job, own.fact, jobs, own.memory, own.series, out)
         if call_own(own.pointer, *args) >= 0:
             raise failure_of(policy, slot, kernel.job, own, at, when, table.ids[at])
     return float(out[0])

@@ -38,6 +38,7 @@ class General(NamedTuple):
     key: Any  # float64[n]
     fact: Any  # int64[n, FACTS]: kernel/record.py
     memory: Any  # float64[rows, numbers]: what such functions remember of each user
+    series: Any  # float64[words]: values over time, kernel/curve.py
     asked: Any  # int64[n]: jobs for which one is asked
     answer: Any  # float64[2, n]: what it returns; keys that stay as they are while a job waits
     scale: Any  # int64[K + 1]: balance.py
@@ -91,6 +92,7 @@ def make_general(
         key=np.zeros(n + 1, np.float64),
         fact=np.zeros((1, FACTS), np.int64) if own is None else own.fact,
         memory=np.zeros((1, 1)) if own is None else own.memory,
+        series=np.zeros(1) if own is None else own.series,
         asked=np.zeros(asked, np.int64),
         answer=np.zeros((2, asked), np.float64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,

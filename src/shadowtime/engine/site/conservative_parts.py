@@ -34,6 +34,7 @@ class ConservativeState(NamedTuple):
     key: Any  # float64[n]
     fact: Any  # int64[n, FACTS]: kernel/record.py, for an order of the user's own
     memory: Any  # float64[rows, numbers]
+    series: Any  # float64[words]: values over time, kernel/curve.py
 
 
 def make_conservative(
@@ -56,4 +57,5 @@ def make_conservative(
         key=np.zeros(n + 1, np.float64),
         fact=own.fact,
         memory=own.memory,
+        series=own.series,
     )

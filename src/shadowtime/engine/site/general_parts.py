@@ -33,6 +33,7 @@ class General(NamedTuple):
     key: Any  # float64[n]
     fact: Any  # int64[n, FACTS]: kernel/record.py, for functions of the user's own
     memory: Any  # float64[rows, numbers]: what such functions remember
+    series: Any  # float64[words]: values over time, kernel/curve.py
     asked: Any  # int64[n]: jobs, or rows of the memory, for which one is asked
     answer: Any  # float64[1, n]: what it returns
     scale: Any  # int64[R + 1]: kernel/balance.py
@@ -68,6 +69,7 @@ def make_general(
         key=np.zeros(n + 1, np.float64),
         fact=own.fact,
         memory=own.memory,
+        series=own.series,
         asked=np.zeros(asked, np.int64),
         answer=np.zeros((1, asked), np.float64),
         scale=np.zeros(2, np.int64) if scale is None else scale,

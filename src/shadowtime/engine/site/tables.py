@@ -145,8 +145,10 @@ def scoring_of(own: Own | None, nodes: int) -> Scoring:
     """What a place function works with; without one, tables that are never read."""
     if own is None or own.offers is None:
         table = np.zeros((1, 1), np.int64)
-        return Scoring(no_function, table, np.zeros((1, 1)), table[0], np.zeros(1), np.zeros(1))
-    return Scoring(own.pointer, own.fact, own.memory, own.offers, np.zeros(nodes), np.zeros(nodes))
+        none = np.zeros(1)
+        return Scoring(no_function, table, np.zeros((1, 1)), none, table[0], none, none)
+    given = (own.pointer, own.fact, own.memory, own.series, own.offers)
+    return Scoring(*given, np.zeros(nodes), np.zeros(nodes))
 
 
 def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, Any]:

@@ -188,7 +188,7 @@ class Pass:
         """The rows in the order of the user's function, the highest first; none if it fails."""
         jobs, out, own = np.array(rows, np.int64), np.zeros(len(rows)), self.own
         table = self.state.job
-        args = (VICTIM, self.now, table, own.fact, jobs, own.memory, out)
+        args = (VICTIM, self.now, table, own.fact, jobs, own.memory, own.series, out)
         failed = int(call_own(own.pointer, *args))
         if failed >= 0:
             self.state.reg[FAILED] = VICTIM << SLOT_SHIFT | rows[failed]

@@ -28,6 +28,7 @@ class Scoring(NamedTuple):
     pointer: Any
     fact: Any  # int64[n, FACTS]
     memory: Any  # float64[rows, numbers]
+    series: Any  # float64[words]: kernel/curve.py
     offers: Any  # int64[OFFERS_FROM + NODE_WORDS * N]: kernel/record.py
     answer: Any  # float64[N]: scores of the nodes that were asked about
     score: Any  # float64[N]: by place of the mask
@@ -62,9 +63,8 @@ def fill_scores(state: Any, ground: Any, job: int, shape: int, start: int) -> No
         count += 1
     own.offers[0] = job
     offers = own.offers[: OFFERS_FROM + NODE_WORDS * count]
-    failed = own.pointer(
-        PLACE, state.reg[NOW], state.job, own.fact, offers, own.memory, own.answer[:count]
-    )
+    now, out = state.reg[NOW], own.answer[:count]
+    failed = own.pointer(PLACE, now, state.job, own.fact, offers, own.memory, own.series, out)
     if failed >= 0:
         own.offers[1] = failed
         state.reg[FAILED] = PLACE << SLOT_SHIFT | job

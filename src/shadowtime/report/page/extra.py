@@ -18,6 +18,7 @@ from shadowtime.report.levels import Level
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
+from shadowtime.report.page.energy import energy
 from shadowtime.report.page.fairness import fairness
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import mark, named, section, swatch, table, tabs, text
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def extra_sections(report: ReportInput) -> str:
-    """Resources, fairness, predictions, preemption, bandwidth: those that have data."""
+    """Resources, fairness, predictions, preemption, bandwidth, energy: those that have data."""
     several = resources(report, group_scores(report, "resources"))
     return (
         several
@@ -54,6 +55,7 @@ def extra_sections(report: ReportInput) -> str:
         + predictions(report)
         + preemption(report)
         + bandwidth(report, group_scores(report, "bandwidth"))
+        + energy(report, group_scores(report, "energy"))
     )
 
 

@@ -93,7 +93,8 @@ def of_workload(workload: Workload) -> str:
     """
     parts: list[str | bytes] = []
     for field in fields(workload):
-        if field.name not in ("name", "path", "cleaning", "header"):
+        later = field.name == "series" and not workload.series  # older keys stay valid
+        if field.name not in ("name", "path", "cleaning", "header") and not later:
             parts += [field.name, *_content(getattr(workload, field.name))]
     return digest(*parts)
 

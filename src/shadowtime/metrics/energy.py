@@ -1,0 +1,101 @@
+"""What a schedule costs the world: energy, money, carbon, and deadlines that were missed.
+
+Energy needs the watts of each job (a column or resource ``power``), money and carbon in addition
+the series ``price`` (per kWh) and ``carbon`` (g/kWh), deadlines the column ``deadline``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.metrics.metric import Metric
+from shadowtime.schedule.runs import runs
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Floats
+    from shadowtime.workload import Workload
+
+POWER, DEADLINE = "power", "deadline"
+KWH = 3_600_000.0
+"""Watt-seconds in a kilowatt-hour."""
+
+
+def watts_of(workload: Workload) -> Floats | None:
+    """The watts of each job while it runs, 0 where unknown; None if the log knows none."""
+    found: AnyArray | None = None
+    if POWER in workload.resources:
+        found = workload.demand[:, workload.resources.index(POWER)]
+    elif POWER in workload.extra:
+        found = np.asarray(workload.extra[POWER])
+    elif workload.requests is not None:
+        each = [dict(one.amounts).get(POWER, 0) for one in workload.requests.distinct]
+        found = np.array(each, np.float64)[workload.requests.index] if any(each) else None
+    return None if found is None else np.maximum(found.astype(np.float64), 0.0)
+
+
+def energy_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> dict[str, float]:
+    """Energy, cost, carbon and missed deadlines of the jobs ``which``, as far as they are known.
+
+    Rules
+    -----
+    A job draws its watts in every run, lost ones too. Cost and carbon take the value of the series
+    at each second. A job without a deadline (-1) misses none; one that never started is not scored.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> from shadowtime.workload.series import Series
+    >>> price = Series(name="price", time=np.array([0, 1800]), value=np.array([0.2, 0.4]))
+    >>> w = Workload.build(submit=[0, 0], run=[3600, 60], procs=[1, 1], recorded_start=[0, 0],
+    ...     extra={"power": np.array([1000, 0]), "deadline": np.array([3000, -1])},
+    ...     series={"price": price})
+    >>> m = energy_metrics(Schedule.recorded(w), w, np.ones(2, bool))
+    >>> {name: round(value, 3) for name, value in m.items()}
+    {'energy_kwh': 1.0, 'energy_cost': 0.3, 'deadlines': 1, 'deadlines_missed': 1, ...}
+    """
+    result: dict[str, float] = {}
+    watts = watts_of(workload)
+    if watts is not None:
+        spans = runs(schedule)
+        counted = which[spans.row]
+        row, since, until = spans.row[counted], spans.since[counted], spans.until[counted]
+        result["energy_kwh"] = float((watts[row] * (until - since)).sum()) / KWH
+        for series, name, unit in (("price", "energy_cost", 1.0), ("carbon", "carbon_kg", 1000.0)):
+            if series in workload.series:
+                each = workload.series[series].integral(since, until)
+                result[name] = float((watts[row] * each).sum()) / KWH / unit
+    if DEADLINE in workload.extra:
+        due = np.asarray(workload.extra[DEADLINE])
+        asked = which & (due != UNKNOWN)
+        late = asked & (schedule.end > due)
+        result["deadlines"] = int(asked.sum())
+        result["deadlines_missed"] = int(late.sum())
+        if late.any():
+            result["lateness_mean_s"] = float((schedule.end - due)[late].mean())
+    return result
+
+
+def described() -> list[Metric]:
+    """These metrics, for the registry."""
+    return [
+        Metric(name=name, label=label, unit=unit, better=better, group="energy", definition=text)  # type: ignore[arg-type]
+        for name, label, unit, better, text in (
+            ("energy_kwh", "Energy", "kWh", "lower",
+             "watts of the scored jobs times the seconds of all their runs, lost ones too"),
+            ("energy_cost", "Cost of the energy", "", "lower",
+             "energy of each second times the series price, per kWh"),
+            ("carbon_kg", "Carbon", "kg", "lower",
+             "energy of each second times the series carbon, in g/kWh"),
+            ("deadlines", "Jobs with a deadline", "jobs", "neither",
+             "scored jobs whose column deadline gives an instant"),
+            ("deadlines_missed", "Missed deadlines", "jobs", "lower",
+             "scored jobs that end after their deadline"),
+            ("lateness_mean_s", "Mean lateness", "s", "lower",
+             "mean of end - deadline over the missed deadlines"),
+        )
+    ]  # fmt: skip
