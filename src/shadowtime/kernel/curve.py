@@ -61,6 +61,9 @@ def cheapest_start(curve: Any, begin: float, until: float, seconds: float) -> fl
     The total changes its direction only where a step begins at either end of the span.
     """
     best, least = begin, total_of(curve, begin, begin + seconds)
+    total = total_of(curve, until, until + seconds)
+    if total < least:
+        best, least = until, total
     for edge in range(2):
         for i in range(curve.time.shape[0]):
             start = curve.time[i] - edge * seconds
