@@ -52,6 +52,18 @@ TESTED = {
     "a Gymnasium environment": ("api/test_environment.py", "test_gymnasium_accepts_it"),
     "predictions from a column or file": ("predict/test_predictors.py", "test_"),
     "user quantile, nearest neighbours, LightGBM": ("predict/test_predictors.py", "test_"),
+    "orders and tests over columns of the log: deadlines, power, priorities": (
+        "engine/test_columns.py",
+        "test_each_slot",
+    ),
+    "orders, tests and plans by the price or carbon of energy, now and ahead": (
+        "engine/test_series.py",
+        "test_each_slot",
+    ),
+    "several quantiles of the run time in one rule": (
+        "engine/test_columns.py",
+        "test_several_estimates_of_a_job",
+    ),
     "mean of the user's runs, decayed": (GUIDES, "test_documented_commands_run"),
     "licences, burst buffers": ("engine/test_equals_naive.py", "test_three_resources"),
     "suspend, checkpoint with overhead": ("engine/test_work_kept.py", "test_equals_the_reference"),
