@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,21 @@ def test_the_policy_takes_what_the_log_shows() -> None:
     [note] = parse_policy("slurm").notes_on(SITE, seen)
     assert f"{shown.milliseconds} ms" in note and "latency=N" in note
     assert parse_policy(given).notes_on(SITE, seen) == []
+
+
+@pytest.mark.parametrize("early", [0.0, 0.4, 1.0])
+def test_starts_that_a_newer_slurm_records_early_are_recognised(early: float) -> None:
+    """From 23.11 on passes run at whole seconds, and time() may show the second before."""
+    log = loaded(0)
+    policy = replace(parse_policy("slurm(version=24.11, latency=0)"), early=early)
+    made = policy.simulate(log, SITE)
+    assert (made.start >= log.submit).all()
+    found = measure(as_logged(log, made), whole_seconds=True)
+    assert found is not None and found.milliseconds <= 200
+    assert found.early == pytest.approx(early, abs=0.2)
+    ends = as_logged(log, made)
+    again = replace(policy, early=found.early).simulate(ends, SITE)
+    assert again.wait.mean() == pytest.approx(made.wait.mean(), rel=0.1)
 
 
 def test_too_few_starts_measure_nothing() -> None:

@@ -43,6 +43,14 @@ class Latency:
     mean_gap: float
     """Seconds from those ends to those starts."""
 
+    @property
+    def early(self) -> float:
+        """The share of starts recorded a second early, where passes run at whole seconds.
+
+        An end is cut to the second before such a pass, so that the gap is 1 second, or 0.
+        """
+        return min(max(1 - self.mean_gap, 0.0), 1.0)
+
     def __str__(self) -> str:
         return (
             f"start latency {self.milliseconds} ms ({self.handovers} starts followed an end on "
@@ -80,7 +88,9 @@ def estimate(gaps: AnyArray, *, spacing: float = TICK) -> Latency | None:
     )
 
 
-def measure(workload: Workload, *, batch_sched_delay: int = 0) -> Latency | None:
+def measure(
+    workload: Workload, *, batch_sched_delay: int = 0, whole_seconds: bool = False
+) -> Latency | None:
     """The latency that a log from sacct shows; None where it does not.
 
     Rules
@@ -118,6 +128,7 @@ def measure(workload: Workload, *, batch_sched_delay: int = 0) -> Latency | None
         submits=workload.submit,
         ends=end[start != UNKNOWN],
         batch_sched_delay=batch_sched_delay,
+        whole_seconds=whole_seconds,
     )
 
 
@@ -128,6 +139,7 @@ def latency_of(
     submits: AnyArray,
     ends: AnyArray,
     batch_sched_delay: int,
+    whole_seconds: bool = False,
 ) -> Latency | None:
     """The latency behind gaps that began at ``since``, among all submissions and ends of a log.
 
@@ -136,7 +148,7 @@ def latency_of(
     seconds apart.
     """
     if batch_sched_delay <= TICK or not len(gaps):
-        return estimate(gaps)
+        return estimate(gaps, spacing=TICK * (1 + whole_seconds))
     typical = float(np.median(gaps))
     events = np.sort(np.concatenate([submits, ends + typical]))
     answers = since + typical
@@ -144,7 +156,7 @@ def latency_of(
         events, answers - batch_sched_delay - TICK
     )
     if int(alone.sum()) >= FEWEST:
-        return estimate(gaps[alone])
+        return estimate(gaps[alone], spacing=TICK * (1 + whole_seconds))
     return estimate(gaps, spacing=float(batch_sched_delay))
 
 

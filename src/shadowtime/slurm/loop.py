@@ -9,11 +9,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.event_queue import EventQueue
 from shadowtime.slurm.from_site import changes_of, setting, state_of
 from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
+from shadowtime.slurm.latency import BY_MAIN
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
@@ -81,8 +84,13 @@ class Loop:
         """Of the job that was submitted last."""
         self.opening = opening
         self.times = PassTimes(
-            parameters=parameters, opening=opening, tick=phase.tick, backfill=phase.backfill
+            parameters=parameters, opening=opening, tick=phase.main, backfill=phase.backfill
         )
+        by = workload.extra.get("started_by", np.zeros(count))
+        self.longer = np.where(by == BY_MAIN, phase.ran_longer, 0.0).tolist()
+        """Seconds that jobs ran longer than the log records."""
+        self.world_at = 0
+        """When nodes or reservations changed last."""
         self.leaving: list[int] = []
         """Nodes that have not answered after an end, one mask per job."""
         self.idle_passes = 0
@@ -138,6 +146,7 @@ class Loop:
         return bool(self.state.running)
 
     def _on_world(self, time: float, what: tuple[str, Any]) -> None:
+        self.world_at = math.ceil(time)
         kind, value = what
         if kind == "down":
             self.state.up &= ~value
@@ -306,10 +315,15 @@ class Loop:
         row = self.rows[one.job, one.task]
         record = one.record
         self.row_of[record] = row
-        self.out.start[row] = math.floor(time)
+        now = math.floor(time)
+        if kind == "main" and self.phase.is_early(row):
+            # time() shows the second before, in which nothing else may have allowed the start.
+            allowed = self.workload.submit[row], self.requests.begin[row], self.world_at
+            now = min(now, max(now - 1, *map(int, allowed)))
+        self.out.start[row] = now
         self.out.nodes[row] = one.nodes
         self.out.scheduler[row] = kind
-        run = float(self.workload.run[row])
+        run = float(self.workload.run[row]) + self.longer[row]
         self.out.holding[row] = job.holding
         if one.task is None and job.array in self.waiting:
             self.waiting[job.array].started_tasks += 1  # a task that was requeued

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+WOKEN = 0.002
+"""Seconds after a whole one at which a loop runs that wakes there."""
+EARLY_STEP = 0.7548776662
+"""Spreads what is recorded early over the jobs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
@@ -20,6 +25,26 @@ class Phase:
     tick: float = 0.5
     backfill: float = 0.0
     latency: float = 0.1
+    early: float | None = None
+    """Main passes run at whole seconds, and this share of their starts is recorded as one second
+    earlier; None where they run at any part of a second, up to 23.02."""
+
+    @property
+    def main(self) -> float:
+        """The part of a second at which main passes run."""
+        return self.tick if self.early is None else WOKEN
+
+    def is_early(self, row: int) -> bool:
+        """True if a start of this job by the main pass is recorded as one second earlier."""
+        return self.early is not None and self.part_of_second(row, EARLY_STEP) < self.early
+
+    @property
+    def ran_longer(self) -> float:
+        """Seconds that a job whose start a main pass made ran longer than its record says.
+
+        A start at a whole second is exact, or a second early; the end is cut to a whole second.
+        """
+        return 0.0 if self.early is None else 0.5 - self.early
 
     @staticmethod
     def some(count: int, interval: int) -> list[Phase]:

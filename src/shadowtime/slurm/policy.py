@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.slurm.latency import Latency
     from shadowtime.slurm.outcome import SlurmRun
     from shadowtime.workload import Workload
 
@@ -65,6 +66,8 @@ class SlurmPolicy:
     phase: int = 0
     phases: int = 6
     latency: int = AS_MEASURED
+    early: float = AS_MEASURED
+    """The share of starts by the main pass that the log records as one second earlier."""
     version: str = ""
     grain: ClassVar[int] = 1
     """Seconds: starts and ends are cut to whole ones, as sacct's are."""
@@ -131,9 +134,7 @@ class SlurmPolicy:
             notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")
         # Only a log from Slurm records where its jobs ran.
         if workload is not None and "node_list" in workload.extra and self.latency == AS_MEASURED:
-            shown = measure(
-                workload, batch_sched_delay=self.parameters_on(config).batch_sched_delay
-            )
+            shown = _measured(workload, self.parameters_on(config))
             found = shown or (
                 f"start latency {DEFAULT} ms by default: the log has too few starts right after "
                 "an end to measure it"
@@ -145,9 +146,19 @@ class SlurmPolicy:
         """This policy with the latency that a log shows, for runs on copies and changes of it."""
         if self.latency != AS_MEASURED:
             return self
-        parameters = self.parameters_on(site.config)
-        found = measure(workload, batch_sched_delay=parameters.batch_sched_delay)
-        return replace(self, latency=found.milliseconds if found else DEFAULT)
+        found = _measured(workload, self.parameters_on(site.config))
+        if found is None:
+            return replace(self, latency=DEFAULT, early=0.5)
+        return replace(self, latency=found.milliseconds, early=found.early)
+
+    def phase_on(self, parameters: Parameters) -> Phase:
+        """When this one of the runs makes its passes, once its latency is known."""
+        early = self.early if self.early >= 0 else 0.5
+        return replace(
+            Phase.some(self.phases, parameters.bf_interval)[self.phase],
+            latency=self.latency / 1000,
+            early=early if parameters.rules.whole_seconds else None,
+        )
 
     def simulate(self, workload: Workload, cluster: Cluster | Site, *, runs: int = 1) -> Schedule:
         """One run of ``runs`` that the caller makes; jobs that never start have start -1."""
@@ -157,10 +168,7 @@ class SlurmPolicy:
             workload,
             site,
             requests_of(workload, site),
-            phase=replace(
-                Phase.some(self.phases, parameters.bf_interval)[self.phase],
-                latency=self.measured_on(workload, site).latency / 1000,
-            ),
+            phase=self.measured_on(workload, site).phase_on(parameters),
             parameters=parameters,
             runs=runs,
         )
@@ -195,6 +203,14 @@ class SlurmPolicy:
                 if begun[row]
             },
         )
+
+
+def _measured(workload: Workload, parameters: Parameters) -> Latency | None:
+    return measure(
+        workload,
+        batch_sched_delay=parameters.batch_sched_delay,
+        whole_seconds=parameters.rules.whole_seconds,
+    )
 
 
 def _attempts(workload: Workload, run: SlurmRun) -> Attempts:

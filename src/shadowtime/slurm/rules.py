@@ -81,6 +81,14 @@ CHANGES = (
         BOTH,
     ),
     Change(
+        "whole_seconds",
+        (23, 11, 0),
+        "slurmctld/controller.c: _slurmctld_background",
+        "the loop of main passes wakes at whole seconds of the clock, where time() may still show "
+        "the second before as the start of a job",
+        BOTH,
+    ),
+    Change(
         "whole_gpu_tasks",
         (24, 5, 0),
         "topology/common gres_filter.c: gres_filter_sock_core",
@@ -218,6 +226,7 @@ class Rules:
     whole_tasks: bool = False
     fresh_weights: bool = False
     cpus_beside_gpus: bool = False
+    whole_seconds: bool = False
     whole_gpu_tasks: bool = False
     task_a_node_once: bool = False
     requeued_last: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +10,8 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.policy import parse_policy
-from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.run import run_slurm
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload.site_requests import default_requests
@@ -75,13 +74,10 @@ def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Compariso
     if not counted.any():
         raise InputError(f"{folder}: no job of this recording has a start")
     wish = Parameters.of_config(site.config)
-    shown = measure(workload, batch_sched_delay=wish.batch_sched_delay)
-    latency = (shown.milliseconds if shown else DEFAULT) / 1000
+    fixed = SlurmPolicy().measured_on(workload, site)
     starts = [
-        np.array(
-            run_slurm(workload, site, requests, phase=replace(phase, latency=latency)).first_start()
-        )
-        for phase in Phase.some(phases, wish.bf_interval)
+        np.array(run_slurm(workload, site, requests, phase=one.phase_on(wish)).first_start())
+        for one in fixed.offsets(phases)
     ]
     rival: AnyArray | None = None
     failed = ""
