@@ -205,5 +205,5 @@ def refuse_unknown_fields(uses: Iterable[Use], known: Mapping[str, AnyArray]) ->
             if name not in every:
                 raise PolicyError(
                     f"the {use.takes.name} function {where(use.function, line)} reads job.{name}: "
-                    f"neither every job nor this log has such a column. {near(name, every)}"
+                    f"neither every job nor this log has a column {name!r}. {near(name, every)}"
                 )
