@@ -7,7 +7,6 @@ if Slurm had written it.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -87,6 +86,8 @@ def table_text(path: Path) -> str:
 
 
 def _rows(path: Path) -> Sequence[Mapping[str, Any]]:
+    import csv  # most runs have no such table
+
     try:
         if path.suffix.lower() == ".parquet":
             rows: list[dict[str, Any]] = _parquet(path)

@@ -243,6 +243,10 @@ def added_formats() -> list[Format]:
     return found
 
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How text in UTF-16 begins."""
+
+
 def read_raw(
     path: str | os.PathLike[str],
     *,
@@ -269,7 +273,13 @@ def read_raw(
         name=stem(path), path=str(path), bad_lines=bad_lines, tz=tz, cluster=cluster,
         unlimited=unlimited, max_size=max_size,
     )  # fmt: skip
-    found = recognise(files[0], beginning(files[0]), mapped=os.path.isfile(map_beside(str(path))))
+    first = beginning(files[0])
+    if first.startswith(UTF_16):
+        raise InputError(
+            "this is text in UTF-16", path=files[0],
+            hint="Convert it, as with iconv -f utf-16 -t utf-8.",
+        )  # fmt: skip
+    found = recognise(files[0], first, mapped=os.path.isfile(map_beside(str(path))))
     if found.read is not None:
         return found.read(files, how)
     if len(files) > 1 or found.parse is None:
