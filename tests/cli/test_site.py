@@ -92,7 +92,7 @@ def test_a_folder_beside_a_pool_is_its_log(
         (["site", "show", "none"], "'none' does not name a machine"),
         (["site", "show", "{here}", "--toml", "--json"], "--toml or --json, not both"),
         (["site", "show", "{here}/empty"], "neither nodes.txt nor slurm.conf"),
-        (["trace", "info", "{here}/empty"], "this is a folder"),
+        (["trace", "info", "{here}/empty"], "there is no job log in the folder"),
         (["simulate", "{here}", "-p", "easy", "--demand", "HIGH"], "--demand is for machines"),
     ],
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from shadowtime.trace._bytes import MAX_SIZE, beginning, load, map_beside, stem
 from shadowtime.workload.clean import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from shadowtime.trace.swf import BadLines
     from shadowtime.workload import Workload
@@ -273,21 +275,50 @@ def read_raw(
         name=stem(path), path=str(path), bad_lines=bad_lines, tz=tz, cluster=cluster,
         unlimited=unlimited, max_size=max_size,
     )  # fmt: skip
+    with _kept(files, max_size) as files:
+        return _read_files(files, str(path), how)
+
+
+@contextmanager
+def _kept(files: list[str], max_size: int) -> Iterator[list[str]]:
+    """The files; what a pipe holds can be read once, so it is put into a file."""
+    try:
+        pipe = len(files) == 1 and stat.S_ISFIFO(os.stat(files[0]).st_mode)
+    except OSError:  # which the reader reports
+        pipe = False
+    if not pipe:
+        yield files
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, open(files[0], "rb") as given:
+        kept = os.path.join(folder, os.path.basename(files[0]))
+        with open(kept, "wb") as file:
+            file.write(given.read(max_size + 1))
+        try:
+            yield [kept]
+        except InputError as error:
+            error.args = (str(error).replace(kept, files[0]),)
+            raise
+
+
+def _read_files(files: list[str], path: str, how: Reading) -> RawTrace:
+    """The lines of files that are one log."""
     first = beginning(files[0])
     if first.startswith(UTF_16):
         raise InputError(
             "this is text in UTF-16", path=files[0],
             hint="Convert it, as with iconv -f utf-16 -t utf-8.",
         )  # fmt: skip
-    found = recognise(files[0], first, mapped=os.path.isfile(map_beside(str(path))))
+    found = recognise(files[0], first, mapped=os.path.isfile(map_beside(path)))
     if found.read is not None:
         return found.read(files, how)
     if len(files) > 1 or found.parse is None:
         raise InputError(
-            f"this is a folder of files like {os.path.basename(files[0])}", path=str(path),
+            f"this is a folder of files like {os.path.basename(files[0])}", path=path,
             hint="Name a file in it; only tables and PBS accounting are read from several files.",
         )  # fmt: skip
-    data = load(files[0], max_size=max_size)
+    data = load(files[0], max_size=how.max_size)
     return found.parse(data, how)
 
 
