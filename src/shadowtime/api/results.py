@@ -206,7 +206,7 @@ def compare(
     Parameters
     ----------
     loads : L
-        Jobs arrive 1.2 times as fast (1.2), or at an offered load (offered=0.9); repeatable.
+        Jobs arrive L times as fast, such as 1.2, or at a load, such as offered=0.9; repeatable.
         [default: as recorded]
     shake : N >= 0
         Also run N copies of the log with every submission and run time moved a little: a rank that

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 SHAPES = ("pool", "hosts", "nodes", "site")
-FILLED_IN = ("estimate", "fits", "expected_end", "serial")
-"""Fields of a job that the pass fills in: a recording contains what the port reported."""
+FILLED_IN = ("estimate", "fits", "expected_end", "serial", "columns")
+"""Fields of a job that the pass or a log fills in: a recording contains what the port reported."""
 
 
 class Recorder:

@@ -100,8 +100,10 @@ SIDE_BY_SIDE = (
 SPARE = (
     "mwbs",
     "energy_cost",
+    "carbon_kg",
     "bsld_p95",
     "wait_max_s",
+    "deadlines_missed",
     "goodput",
     "wait_p95_s",
     "penalised_mean",

@@ -69,7 +69,7 @@ def convert(
     days : A:B
         Only days A to B, from 0.
     load : L
-        Jobs arrive 1.2 times as fast (1.2), or offered=0.9.
+        Jobs arrive L times as fast, such as 1.2, or at a load, such as offered=0.9.
     with_ : LOG
         Mix with another log, both from day 0; repeatable.
     drop_flurries
