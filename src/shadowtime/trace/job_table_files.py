@@ -64,7 +64,10 @@ def header_of(first_line: str) -> tuple[str, ...]:
     ('job_id', 'submit', 'run')
     """
     mark = max(DELIMITERS, key=first_line.count)
-    cells: list[str] = next(csv.reader([first_line], delimiter=mark), [])
+    try:
+        cells: list[str] = next(csv.reader([first_line], delimiter=mark), [])
+    except csv.Error:  # a line break or a quote without end: no header
+        return ()
     return tuple(name.strip() for name in cells)
 
 
