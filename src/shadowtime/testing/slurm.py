@@ -97,6 +97,7 @@ class SlurmCluster:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._mark = secrets.token_hex(16)
+        self._claims: list[int] = []
 
     @property
     def conf(self) -> Path:
@@ -191,7 +192,7 @@ class SlurmCluster:
         key = self.folder / "munge" / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        self.port = self.port or free_ports(self.nodes + 4)
+        self.port = self.port or free_ports(self.nodes + 4, self._claims)
         if self.accounting:
             self.accounting_store().make()
         (self.folder / "etc" / "plugstack.conf").write_text("")
@@ -305,6 +306,8 @@ class SlurmCluster:
             self.kill(name, signal.SIGTERM)
         if self._watchdog is not None:
             self._watchdog.communicate()
+        while self._claims:
+            os.close(self._claims.pop())
 
     def accounting_store(self) -> Accounting:
         """The slurmdbd and the database of the cluster."""
@@ -368,23 +371,30 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS)
     return time.monotonic() - began
 
 
-def free_ports(count: int) -> int:
+def free_ports(count: int, claims: list[int]) -> int:
     """The first of several consecutive ports that are free on loopback.
 
     Below those that the system gives to outgoing connections: one of these could take a port
-    between this look and the daemon's start.
+    between this look and the daemon's start. As another cluster could, each port is claimed by a
+    name that no two processes can hold: ``claims`` gets the files to close when it is over.
     """
     low, span = 20000, 32768 - 20000 - count
     first = low + os.getpid() * 41 % span
     while True:
+        named: list[socket.socket] = []
         with contextlib.ExitStack() as stack:
             try:
                 for port in range(first, first + count):
+                    named.append(socket.socket(socket.AF_UNIX))
+                    named[-1].bind(f"\0shadowtime-port-{port}")
                     one = stack.enter_context(socket.socket())
                     one.bind(("127.0.0.1", port))
+                claims += [claim.detach() for claim in named]
                 return first
             except OSError:
                 first = low + (first + count - low) % span
+                for claim in named:
+                    claim.close()
 
 
 def _is_root() -> bool:
