@@ -13,6 +13,7 @@ from naive.shorthand import frame
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
+from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
 from shadowtime.verify.world import Job
 from shadowtime.workload import Workload
@@ -221,16 +222,23 @@ def test_an_unknown_column_is_refused_with_the_known_ones():
         simulate(LOG.replace(extra={}), POOL, st.easy(order=earliest_deadline))
 
 
-def test_a_helper_may_read_them():
-    """A function that the slot's function calls."""
-    assert simulate(LOG, POOL, st.easy(order=through_a_helper)).start.tolist() == [10, 0, 5]
-
-
 @st.backfill_test(
     columns={"safe": "user-quantile(quantile=0.9, least=1)", "half": "column(column=guess)"}
 )
 def safely_short(now, job):
     return job.safe <= 3 and job.half <= 3
+
+
+@pytest.mark.parametrize("part", [earliest_deadline, by_columns, safely_short])
+def test_a_live_loop_refuses_them(part):
+    """Before its first pass: a real cluster has no log."""
+    with pytest.raises(PolicyError, match=r"test_columns\.py:\d+\) needs the column \w+ of a log"):
+        refuse(st.easy(**{part.slot: part}))
+
+
+def test_a_helper_may_read_them():
+    """A function that the slot's function calls."""
+    assert simulate(LOG, POOL, st.easy(order=through_a_helper)).start.tolist() == [10, 0, 5]
 
 
 def test_several_estimates_of_a_job():

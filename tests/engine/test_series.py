@@ -14,6 +14,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError
+from shadowtime.kernel.curve import pack, unpacked
 from shadowtime.workload import Workload
 from shadowtime.workload.series import Series
 
@@ -62,6 +63,17 @@ def cheap_now(now, job, series):
 
 
 @st.plan
+def best_of_days(now, job, user, start, series):
+    return series.day.cheapest(start, start + 40, job.estimate)
+
+
+def slow_best_of_days(now, job, user, start):
+    begin = int(start)
+    costs = {t: summed(day_at, t, t + job.estimate) for t in range(begin, begin + 41)}
+    return min(costs, key=lambda t: (costs[t], t))
+
+
+@st.plan
 def cheapest(now, job, user, start, series):
     return series.price.cheapest(start, start + 20, job.estimate)
 
@@ -98,6 +110,7 @@ SLOTS = {
     ),
     "test": ({"backfill": cheap_now}, {"test": lambda now, job, user: price_at(now) < 5}),
     "plan": ({"reserve": cheapest}, {"plan": slow_cheapest}),
+    "plan over rounds": ({"reserve": best_of_days}, {"plan": slow_best_of_days}),
 }
 
 
@@ -176,5 +189,7 @@ def test_series_of_a_period():
     for begin, end in ((0, 17), (3, 50), (16, 18), (-20, 5)):
         assert DAY.integral(begin, end) == summed(day_at, begin, end)
         assert PRICE.integral(begin, end) == summed(price_at, begin, end)
-    flat = DAY.over(0, 100)
-    assert all(flat.at(t) == day_at(t) == DAY.at(t) for t in range(100))
+        for series, at in ((DAY, day_at), (PRICE, price_at)):
+            curve = unpacked(pack([(*series.steps(), series.period)]), 0)
+            assert curve.total(begin, end) == summed(at, begin, end)
+            assert curve.at(end) == at(end) == series.at(end)

@@ -43,7 +43,6 @@ def test_times_of_day_repeat(tmp_path):
         for hour in range(60):
             clock = (epoch // 3600 + hour) % 24
             assert read.at(3600 * hour) == (5.0 if 8 <= clock < 20 else 9.0)
-            assert read.over(0, 300_000).at(3600 * hour) == read.at(3600 * hour)
 
 
 def test_a_moved_log_takes_its_series_along():

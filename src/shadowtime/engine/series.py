@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 NO_SERIES: Floats = np.zeros(1)
-BEYOND = 10
-"""Repeated steps are written out for this many times the log's own length."""
 
 
 def series_read(
@@ -53,12 +51,10 @@ def series_read(
 
 def packed_series(names: tuple[str, ...], workload: Workload | None) -> Floats:
     """These series as one array (kernel/curve.py)."""
-    if not names or workload is None or len(workload) == 0:
+    if not names or workload is None:
         return NO_SERIES
-    first, last = int(workload.submit[0]), int(workload.submit[-1])
-    span = max(last - first, int(workload.request.max()), 86_400)
-    steps = [workload.series[name].over(first, last + BEYOND * span) for name in names]
-    return pack([(one.time, one.value) for one in steps])
+    given = [workload.series[name] for name in names]
+    return pack([(*one.steps(), one.period) for one in given])
 
 
 @lru_cache(maxsize=64)

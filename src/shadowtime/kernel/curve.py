@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from shadowtime.types import Floats
 
+PERIOD, WHOLE = 0, 1
+"""Places in a curve's ``round``."""
+
 
 @routine
 def step_at(curve: Any, when: float) -> int:
-    """The step that holds at an instant: the last that begins by then, else the first."""
+    """The step that holds at an instant of a round: the last that has begun, else the first."""
     low, high = 0, curve.time.shape[0]
     while high - low > 1:
         middle = (low + high) // 2
@@ -35,15 +38,27 @@ def step_at(curve: Any, when: float) -> int:
 @routine
 def value_at(curve: Any, when: float) -> float:
     """The value that holds at an instant."""
+    if curve.round[PERIOD] > 0.0:
+        when -= np.floor(when / curve.round[PERIOD]) * curve.round[PERIOD]
     return float(curve.value[step_at(curve, when)])
+
+
+@routine
+def total_until(curve: Any, when: float) -> float:
+    """Value times seconds up to an instant, from one of reference on."""
+    whole = 0.0
+    if curve.round[PERIOD] > 0.0:
+        rounds = np.floor(when / curve.round[PERIOD])
+        whole = rounds * curve.round[WHOLE]
+        when -= rounds * curve.round[PERIOD]
+    at = step_at(curve, when)
+    return float(whole + curve.sum[at] + curve.value[at] * (when - curve.time[at]))
 
 
 @routine
 def total_of(curve: Any, begin: float, end: float) -> float:
     """Value times seconds between two instants."""
-    first, last = step_at(curve, begin), step_at(curve, end)
-    before = curve.sum[first] + curve.value[first] * (begin - curve.time[first])
-    return float(curve.sum[last] + curve.value[last] * (end - curve.time[last]) - before)
+    return total_until(curve, end) - total_until(curve, begin)
 
 
 @routine
@@ -64,14 +79,19 @@ def cheapest_start(curve: Any, begin: float, until: float, seconds: float) -> fl
     total = total_of(curve, until, until + seconds)
     if total < least:
         best, least = until, total
+    first, last = 0, 0
+    if curve.round[PERIOD] > 0.0:
+        first = int(np.floor(begin / curve.round[PERIOD]))
+        last = int(np.floor((until + seconds) / curve.round[PERIOD]))
     for edge in range(2):
-        for i in range(curve.time.shape[0]):
-            start = curve.time[i] - edge * seconds
-            if start <= begin or start > until:
-                continue
-            total = total_of(curve, start, start + seconds)
-            if total < least or (total == least and start < best):
-                best, least = start, total
+        for number in range(first, last + 1):
+            for i in range(curve.time.shape[0]):
+                start = number * curve.round[PERIOD] + curve.time[i] - edge * seconds
+                if start <= begin or start > until:
+                    continue
+                total = total_of(curve, start, start + seconds)
+                if total < least or (total == least and start < best):
+                    best, least = start, total
     return float(best)
 
 
@@ -80,7 +100,7 @@ class Curve(NamedTuple):
 
     Examples
     --------
-    >>> flat = pack([(np.array([0, 100]), np.array([2.0, 5.0]))])
+    >>> flat = pack([(np.array([0, 100]), np.array([2.0, 5.0]), 0)])
     >>> price = unpacked(flat, 0)
     >>> price.at(150), price.mean(50, 150), price.total(0, 110), price.cheapest(90, 300, 20)
     (5.0, 3.5, 250.0, 90.0)
@@ -89,6 +109,7 @@ class Curve(NamedTuple):
     time: Any  # float64[steps]
     value: Any  # float64[steps]
     sum: Any  # float64[steps]: value times seconds before each step
+    round: Any  # float64[2]: after how many seconds it repeats (0: never), and a whole round's sum
 
     def at(self, when: float) -> float:
         """The value at an instant."""
@@ -107,16 +128,20 @@ class Curve(NamedTuple):
         return cheapest_start(self, begin, until, seconds)
 
 
-def pack(steps: Sequence[tuple[Any, Any]]) -> Floats:
-    """Series as one array: of each where it begins and its steps, then instants, values, sums."""
+def pack(series: Sequence[tuple[Any, Any, int]]) -> Floats:
+    """Series as one array, from the instants, values and period of each.
+
+    First where each begins and how many steps it has; then its instants, values, sums and round.
+    """
     head: list[float] = []
     body: list[Any] = []
-    first = 2 * len(steps)
-    for time, value in steps:
+    first = 2 * len(series)
+    for time, value, period in series:
         sums = np.concatenate([[0.0], np.cumsum(np.diff(time) * value[:-1])])
+        whole = sums[-1] + (period - time[-1]) * value[-1]
         head += [first, len(time)]
-        body += [time.astype(np.float64), value.astype(np.float64), sums]
-        first += 3 * len(time)
+        body += [time.astype(np.float64), value.astype(np.float64), sums, [float(period), whole]]
+        first += 3 * len(time) + 2
     return np.concatenate([np.array([*head, 0.0][: max(1, len(head))]), *body])
 
 
@@ -128,6 +153,7 @@ def unpacked(flat: Any, place: int) -> Any:
         flat[first : first + count],
         flat[first + count : first + 2 * count],
         flat[first + 2 * count : first + 3 * count],
+        flat[first + 3 * count : first + 3 * count + 2],
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics.metric import Metric
 from shadowtime.schedule.runs import runs
 from shadowtime.types import UNKNOWN
 
@@ -78,24 +77,3 @@ def energy_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> d
         if late.any():
             result["lateness_mean_s"] = float((schedule.end - due)[late].mean())
     return result
-
-
-def described() -> list[Metric]:
-    """These metrics, for the registry."""
-    return [
-        Metric(name=name, label=label, unit=unit, better=better, group="energy", definition=text)  # type: ignore[arg-type]
-        for name, label, unit, better, text in (
-            ("energy_kwh", "Energy", "kWh", "lower",
-             "watts of the scored jobs times the seconds of all their runs, lost ones too"),
-            ("energy_cost", "Cost of the energy", "", "lower",
-             "energy of each second times the series price, per kWh"),
-            ("carbon_kg", "Carbon", "kg", "lower",
-             "energy of each second times the series carbon, in g/kWh"),
-            ("deadlines", "Jobs with a deadline", "jobs", "neither",
-             "scored jobs whose column deadline gives an instant"),
-            ("deadlines_missed", "Missed deadlines", "jobs", "lower",
-             "scored jobs that end after their deadline"),
-            ("lateness_mean_s", "Mean lateness", "s", "lower",
-             "mean of end - deadline over the missed deadlines"),
-        )
-    ]  # fmt: skip

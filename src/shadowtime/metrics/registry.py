@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shadowtime.metrics import contention, energy
+from shadowtime.metrics import contention
 from shadowtime.metrics.added import added_metrics
 from shadowtime.metrics.metric import Better, Metric
 from shadowtime.metrics.resources import described, usual
@@ -165,6 +165,18 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
      "mean of run - prediction over the under-predicted jobs"),
     ("prediction_over_mean_s", "Mean over-prediction", "s", "lower", "prediction",
      "mean of prediction - run over the over-predicted jobs"),
+    ("energy_kwh", "Energy", "kWh", "lower", "energy",
+     "watts of the scored jobs times the seconds of all their runs, lost ones too"),
+    ("energy_cost", "Cost of the energy", "", "lower", "energy",
+     "energy of each second times the series price, per kWh"),
+    ("carbon_kg", "Carbon", "kg", "lower", "energy",
+     "energy of each second times the series carbon, in g/kWh"),
+    ("deadlines", "Jobs with a deadline", "jobs", "neither", "energy",
+     "scored jobs whose column deadline gives an instant"),
+    ("deadlines_missed", "Missed deadlines", "jobs", "lower", "energy",
+     "scored jobs that end after their deadline"),
+    ("lateness_mean_s", "Mean lateness", "s", "lower", "energy",
+     "mean of end - deadline over the missed deadlines"),
 )  # fmt: skip
 
 
@@ -233,7 +245,7 @@ def _elsewhere(name: str) -> Metric | None:
 REGISTRY = _Registry(
     {
         metric.name: replace(metric, column=_COLUMNS.get(metric.name, ""))
-        for metric in (*_metrics(), *contention.described(), *energy.described(), *usual())
+        for metric in (*_metrics(), *contention.described(), *usual())
     }
 )
 """Every metric by name.

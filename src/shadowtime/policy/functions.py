@@ -11,12 +11,13 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 SERIES = "series"
 """The argument behind those of its slot with which a function gets the run's values over time."""
@@ -186,6 +187,7 @@ def handed_to(slot: Slot, function: Callable[..., Any]) -> int:
     return count - takes_series(function)
 
 
+@lru_cache(maxsize=256)
 def takes_series(function: Callable[..., Any]) -> bool:
     """True if the last argument without a default is ``series``.
 
@@ -199,7 +201,8 @@ def takes_series(function: Callable[..., Any]) -> bool:
     return free[-1:] == [SERIES]
 
 
-def fields_read(of: str, function: Callable[..., Any]) -> dict[str, int]:
+@lru_cache(maxsize=256)
+def fields_read(of: str, function: Callable[..., Any]) -> Mapping[str, int]:
     """The fields of one of its arguments that a function reads, each with its first line.
 
     Examples

@@ -67,7 +67,8 @@ class Series:
     def at(self, when: ArrayLike) -> Floats:
         """The value at some instants."""
         instants, _ = self._within(when)
-        found: Floats = self.value[self._step(instants)]
+        time, value = self.steps()
+        found: Floats = value[_step(time, instants)]
         return found
 
     def integral(self, begin: ArrayLike, end: ArrayLike) -> Floats:
@@ -75,24 +76,18 @@ class Series:
         made: Floats = self._until(end) - self._until(begin)
         return made
 
-    def over(self, begin: int, end: int) -> Series:
-        """The steps between two instants, the repeated ones written out.
+    def steps(self) -> tuple[Ints, Floats]:
+        """Instants and values; those of a period begin at 0, with the last value of a round.
 
         Examples
         --------
-        >>> day = Series(name="cap", time=np.array([0, 6]), value=np.array([9.0, 4.0]), period=10)
-        >>> day.over(5, 22).time.tolist(), day.over(5, 22).value.tolist()
-        ([0, 6, 10, 16, 20], [9.0, 4.0, 9.0, 4.0, 9.0])
+        >>> day = Series(name="cap", time=np.array([3, 6]), value=np.array([9.0, 4.0]), period=10)
+        >>> [each.tolist() for each in day.steps()]
+        [[0, 3, 6], [4.0, 9.0, 4.0]]
         """
-        if not self.period:
-            return self
-        rounds = np.arange(begin // self.period, max(begin, end - 1) // self.period + 1)
-        time = (rounds[:, None] * self.period + self.time).ravel()
-        value = np.tile(self.value, len(rounds))
-        if self.time[0] > 0:  # what holds at the beginning of a round is the last value before it
-            time, value = np.append(rounds[0] * self.period, time), np.append(self.value[-1], value)
-        kept = time < max(end, begin + 1)
-        return replace(self, time=time[kept].astype(np.int64), value=value[kept], period=0)
+        if not self.period or self.time[0] == 0:
+            return self.time, self.value
+        return np.append(0, self.time), np.append(self.value[-1], self.value)
 
     def shifted(self, by: int) -> Series:
         """The series on a clock that reads ``by`` seconds more."""
@@ -110,23 +105,18 @@ class Series:
         rounds = np.floor(instants / self.period)
         return instants - rounds * self.period, rounds
 
-    def _step(self, instants: Floats) -> Ints:
-        """Places of instants among the steps; before the first one is the last of the round."""
-        at = np.searchsorted(self.time, instants, side="right") - 1
-        found: Ints = np.where(at < 0, len(self.time) - 1 if self.period else 0, at)
-        return found
-
     def _until(self, when: ArrayLike) -> Floats:
         """Value times seconds from an instant of reference on."""
         instants, rounds = self._within(when)
-        if not self.period:
-            spans = np.diff(self.time) * self.value[:-1]
-            total = np.concatenate([[0.0], np.cumsum(spans)])
-            at = self._step(instants)
-            flat: Floats = total[at] + (instants - self.time[at]) * self.value[at]
-            return flat
-        once = self.over(0, self.period)
-        within = once.integral(0, instants)
-        whole = once.integral(0, self.period)
-        made: Floats = rounds * whole + within
+        time, value = self.steps()
+        before = np.concatenate([[0.0], np.cumsum(np.diff(time) * value[:-1])])
+        at = _step(time, instants)
+        whole = before[-1] + (self.period - time[-1]) * value[-1] if self.period else 0.0
+        made: Floats = rounds * whole + before[at] + (instants - time[at]) * value[at]
         return made
+
+
+def _step(time: Ints, instants: Floats) -> Ints:
+    """The step that holds at each instant: the last that begins by then, else the first."""
+    found: Ints = np.maximum(np.searchsorted(time, instants, side="right") - 1, 0)
+    return found

@@ -27,7 +27,8 @@ from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.engine.python_policy import estimate_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.choice import HOW, ONCE
+from shadowtime.kernel.choice import HOW, ONCE, Queue
+from shadowtime.kernel.record import Job
 from shadowtime.kernel.registers import (
     CHANGED,
     CORRECTIONS,
@@ -39,6 +40,7 @@ from shadowtime.kernel.registers import (
     VOLATILE,
     WAKE,
 )
+from shadowtime.policy.functions import fields_read, takes_series, where
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import name_of
 
@@ -170,6 +172,7 @@ def refuse(policy: Policy | Any) -> None:
                 "requested, last or last-two"
             )
         return
+    refuse_what_a_log_has(policy)
     if policy.preempt.changes_runs:
         why = "the loop cannot see what a job has saved, and plans with its whole request"
         if policy.preempt.save_every == 1:
@@ -185,3 +188,19 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "
             "live loop does not have; use another order live"
         )
+
+
+def refuse_what_a_log_has(policy: Policy) -> None:
+    """Reject functions that read columns or series: a real cluster has fields of jobs alone."""
+    for part in policy.parts.values():
+        for one in part.functions:
+            needs = ["series"] if takes_series(one.function) else []
+            needs += [f"the column {name}" for name, _ in one.columns]
+            for argument, known in (("job", Job._fields), ("jobs", Queue._fields)):
+                read = fields_read(argument, one.function)
+                needs += [f"the column {name}" for name in read if name not in known]
+            if needs:
+                raise PolicyError(
+                    f"{policy.name}: {where(one.function)} needs {needs[0]} of a log, which a live "
+                    "loop does not have; use the fields of every job, or a memory that learns"
+                )
