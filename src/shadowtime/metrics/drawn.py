@@ -1,4 +1,4 @@
-"""The total demand of the running jobs for a shared resource, over time."""
+"""What the running jobs draw together over time: of a shared resource, or watts."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule.runs import runs
+
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 
-def drawn_over_time(
-    schedule: Schedule, workload: Workload, resource: str = "bandwidth"
-) -> tuple[Ints, Ints]:
-    """(instants, demand from each of them on): processes times what a process draws, summed.
+def demand_of(workload: Workload, resource: str = "bandwidth") -> Ints:
+    """What each job draws of a shared resource: processes times what a process draws.
 
-    Rules
-    -----
-    The demand is the workload's own, whatever the scheduler counted with. Jobs whose demand is not
-    known (-1) draw nothing here.
+    It is the workload's own, whatever the scheduler counted with; 0 where it is not known (-1).
+    """
+    each: Ints = np.maximum(np.asarray(workload.extra[resource], np.int64), 0) * workload.procs
+    return each
+
+
+def drawn_over_time(schedule: Schedule, each: AnyArray) -> tuple[Ints, AnyArray]:
+    """(instants, what is drawn from each of them on); ``each`` is what a job draws in every run.
 
     Examples
     --------
@@ -28,19 +32,18 @@ def drawn_over_time(
     >>> from shadowtime.workload import Workload
     >>> w = Workload.build(submit=[0, 0], run=[9, 5], procs=[2, 1], recorded_start=[0, 5],
     ...                    extra={"bandwidth": np.array([100, 7])})
-    >>> [column.tolist() for column in drawn_over_time(Schedule.recorded(w), w)]
+    >>> [column.tolist() for column in drawn_over_time(Schedule.recorded(w), demand_of(w))]
     [[0, 5, 9, 10], [200, 207, 7, 0]]
     """
-    each = np.maximum(np.asarray(workload.extra[resource], np.int64), 0) * workload.procs
-    ran = schedule.end > schedule.start
-    times = np.concatenate([schedule.start[ran], schedule.end[ran]])
-    steps = np.concatenate([each[ran], -each[ran]])
-    instants, place = np.unique(times, return_inverse=True)
-    change = np.zeros(len(instants), np.int64)
-    np.add.at(change, place, steps)
+    spans = runs(schedule)
+    lasted = spans.until > spans.since
+    row, since, until = spans.row[lasted], spans.since[lasted], spans.until[lasted]
+    instants, place = np.unique(np.concatenate([since, until]), return_inverse=True)
+    change = np.zeros(len(instants), each.dtype)
+    np.add.at(change, place, np.concatenate([each[row], -each[row]]))
     return instants, np.cumsum(change)
 
 
-def peak_drawn(schedule: Schedule, workload: Workload, resource: str = "bandwidth") -> int:
-    """The largest demand at any instant."""
-    return int(drawn_over_time(schedule, workload, resource)[1].max(initial=0))
+def peak_drawn(schedule: Schedule, each: AnyArray) -> int:
+    """The most that is drawn at any instant."""
+    return int(drawn_over_time(schedule, each)[1].max(initial=0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError
-from shadowtime.metrics.drawn import drawn_over_time
+from shadowtime.metrics.drawn import demand_of, drawn_over_time
 from shadowtime.report.clock import unix_start
 from shadowtime.report.levels import Level
 from shadowtime.report.node_demand import demand_over_time
@@ -142,9 +142,9 @@ def allocated(report: ReportInput) -> tuple[dict[str, Floats], float]:
     begin = int(report.workload.submit[0])
     last = max(int(run.schedule.end.max(initial=begin)) for run in report.runs)
     edges = stretches(begin, last)
+    each = demand_of(report.workload, RESOURCE)
     lines = {
-        run.name: Level(*drawn_over_time(run.schedule, report.workload, RESOURCE)).means(edges)
-        for run in report.runs
+        run.name: Level(*drawn_over_time(run.schedule, each)).means(edges) for run in report.runs
     }
     shared = contention_of(report.cluster) if report.cluster.shape == "nodes" else None
     if shared is not None and RESOURCE in shared.capacity:

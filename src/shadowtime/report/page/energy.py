@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.metrics.drawn import drawn_over_time
 from shadowtime.metrics.energy import watts_of
 from shadowtime.report.levels import Level
 from shadowtime.report.page.markup import mark, section
@@ -18,11 +19,9 @@ from shadowtime.report.page.over_time import (
     resource_mark,
     stretches,
 )
-from shadowtime.schedule.runs import runs
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats
     from shadowtime.workload.series import Series
 
@@ -41,7 +40,9 @@ def energy(report: ReportInput, numbers: str) -> str:
     watts = watts_of(report.workload)
     if watts is not None:
         lines = [
-            Line(run.name, mark(i), _drawn(run.schedule, watts, edges) / 1000)
+            Line(
+                run.name, mark(i), Level(*drawn_over_time(run.schedule, watts)).means(edges) / 1000
+            )
             for i, run in enumerate(report.runs)
         ]
         top = max(float(line.values.max()) for line in lines)
@@ -72,13 +73,3 @@ def _curve(one: Series, place: int, edges: Floats, axis: TimeAxis) -> str:
     ticks = [(low + value, f"{low + value:,.6g}") for value, _ in steps]
     line = [Line(name, resource_mark(place), mean)]
     return over_time(line, title=name, name="series", caption=name, axis=axis, ticks=ticks)
-
-
-def _drawn(schedule: Schedule, watts: Floats, edges: Floats) -> Floats:
-    """The mean watts of the running jobs in each interval."""
-    spans = runs(schedule)
-    times = np.concatenate([spans.since, spans.until])
-    change = np.concatenate([watts[spans.row], -watts[spans.row]])
-    instants, place = np.unique(times, return_inverse=True)
-    level = np.cumsum(np.bincount(place, change, len(instants)))
-    return Level(instants, level).means(edges)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.metrics import measure
-from shadowtime.metrics.drawn import peak_drawn
+from shadowtime.metrics.drawn import demand_of, peak_drawn
 from shadowtime.metrics.time_limits import limit_use
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.hperf.machine import WORKLOADS, jobs_of, thesis_cluster
@@ -155,7 +155,7 @@ def measured(schedule: Schedule, jobs: Workload, cluster: Cluster) -> dict[str, 
     """The thesis' measures and the peak of the bandwidth, over its capacity."""
     use = limit_use(schedule, jobs)
     assert use.running + use.extra_requested == int(jobs.request.sum()), "6.4 does not hold"
-    peak = peak_drawn(schedule, jobs) / cluster.total["bandwidth"]
+    peak = peak_drawn(schedule, demand_of(jobs)) / cluster.total["bandwidth"]
     return {**use.as_dict(), "peak": peak, "consumed": use.running + use.extra_used}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics.drawn import drawn_over_time
+from shadowtime.metrics.drawn import demand_of, drawn_over_time
 from shadowtime.study.papers import published
 from shadowtime.study.papers.claims import near
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
@@ -134,7 +134,7 @@ def _figure(found: Findings, name: str, workload: str, other: str, says: str) ->
     grid = np.arange(0, last + STEP, STEP)
     series = []
     for policy, (jobs, schedule) in runs.items():
-        when, demand = drawn_over_time(schedule, jobs)
+        when, demand = drawn_over_time(schedule, demand_of(jobs))
         at = np.searchsorted(when, grid, side="right") - 1
         values = np.where(at >= 0, demand[np.maximum(at, 0)], 0)
         series.append(Series(name=policy, y=tuple(float(v) / 1000 for v in values)))
