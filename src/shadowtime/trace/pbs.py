@@ -107,13 +107,8 @@ def _jobs(
                     raise ValueError("this is no record of PBS accounting")
                 _times(pairs)
             except ValueError as error:
-                if _is_cut(line, pairs):
-                    counts["cut_lines_dropped"] += 1
-                    warn_cut(file, number)
-                    continue
-                if bad_lines == "refuse":
-                    raise InputError(str(error), path=file, line=number, hint=_HINT) from None
-                counts["bad_lines_dropped"] += 1
+                cut = _is_cut(line, pairs)
+                _skip(error, _Ended(file, number, pairs), counts, cut=cut, bad_lines=bad_lines)
                 continue
             counts["requeued_joined"] += match[3] in ended
             ended[match[3]] = _Ended(file, number, pairs)
@@ -130,6 +125,19 @@ class _Ended(NamedTuple):
     path: str | None
     line: int
     pairs: dict[str, str]
+
+
+def _skip(
+    error: ValueError, record: _Ended, counts: dict[str, int], *, cut: bool, bad_lines: BadLines
+) -> None:
+    """Count a record that cannot be read; refuse it if it was not cut off and nothing allows it."""
+    if cut:
+        counts["cut_lines_dropped"] += 1
+        warn_cut(record.path, record.line)
+    elif bad_lines == "refuse":
+        raise InputError(str(error), path=record.path, line=record.line, hint=_HINT) from None
+    else:
+        counts["bad_lines_dropped"] += 1
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -151,7 +159,8 @@ def _trace(
 ) -> RawTrace:  # fmt: skip
     names: dict[str, dict[str, int]] = {kind: {"": 0} for kind in ("user", "group", "queue")}
     rows, lines, memory, ids = [], [], [], []
-    for job, (file, number, pairs) in ended.items():
+    for job, record in ended.items():
+        pairs = record.pairs
         try:
             submit, start, end = _times(pairs)
             procs = processors(pairs)
@@ -160,13 +169,7 @@ def _trace(
             _bounded(run=(end - start, MAX_SPAN), processors=(procs, MAX_PROCS),
                      walltime=(asked, MAX_SPAN), memory=(size, MAX_AMOUNT))  # fmt: skip
         except ValueError as error:
-            if "Exit_status" not in pairs:
-                counts["cut_lines_dropped"] += 1
-                warn_cut(file, number)
-                continue
-            if bad_lines == "refuse":
-                raise InputError(str(error), path=file, line=number, hint=_HINT) from None
-            counts["bad_lines_dropped"] += 1
+            _skip(error, record, counts, cut="Exit_status" not in pairs, bad_lines=bad_lines)
             continue
         numbers = {
             kind: known.setdefault(pairs.get(kind, ""), len(known)) or UNKNOWN
@@ -178,7 +181,7 @@ def _trace(
             "requested_procs": procs, "request": asked, "status": status, **numbers,
         }  # fmt: skip
         rows.append([values[field] for field in FIELDS])
-        lines.append(number)
+        lines.append(record.line)
         memory.append(size)
         ids.append(job)
     if not rows:
