@@ -93,7 +93,6 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-@pytest.mark.filterwarnings("default:.*cut off, and left out")  # a line on stderr
 def test_a_damaged_folder_is_a_sentence_or_a_result(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,7 +84,7 @@ def test_the_verdict_leads_the_page_and_the_folder_keeps_it(
     page = Path("page.html").read_text()
     verdict = page.index('<p class="verdict poor">How far to trust a what-if: mean waits within ')
     assert verdict < page.index("data-metric") and " wins " not in page[: page.index("<script")]
-    assert "Not so close: " in page
+    assert "Larger for " in page
     capsys.readouterr()
     assert run(["report", "out", "-o", "again.html"]) == 0
     assert Path("again.html").read_bytes() == Path("page.html").read_bytes()

@@ -36,7 +36,7 @@ def _decorated(
     kind: type[SomePart], function: Any, memory: int, by: str, columns: Columns = None
 ) -> Any:
     """The part; or, if options were given first, the decorator that creates it."""
-    predicted = tuple((name, predictor(one)) for name, one in (columns or {}).items())
+    predicted = tuple((name, _predictor(one)) for name, one in (columns or {}).items())
 
     def make(written: Callable[..., Any]) -> SomePart:
         return kind(function=written, memory=memory, by=by, columns=predicted)
@@ -44,7 +44,7 @@ def _decorated(
     return make if function is None else make(function)
 
 
-def predictor(given: Any) -> Any:
+def _predictor(given: Any) -> Any:
     """The estimate part that a text such as ``nearest(k=3)`` names; a part is itself."""
     from shadowtime.policy.grammar import parse_call
     from shadowtime.policy.values import part_from

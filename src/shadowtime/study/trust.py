@@ -1,6 +1,6 @@
 """How far a what-if on a log can be trusted: the expected error of its mean waits, and why.
 
-The verdict is a number: within which error mean waits are expected on a further log of the machine
+The verdict is a number: within which error mean waits are expected on another log of the machine
 (:mod:`shadowtime.study.expected_error`), for all jobs and for most groups, with the groups for
 which it is larger. *Causes* look for what a simulation cannot know: they explain why waits differ,
 and what to do about it; those that are a share of the log which the model lacks add to the error.
@@ -206,14 +206,15 @@ class Trust:
         Examples
         --------
         >>> Trust(Expected(error=0.4, by_group=0.4)).meaning
-        'So far off are at most 15 of 100 mean waits of a further log. Use a what-if as a \
+        'At most 15 of 100 mean waits of another log should be further off. Use a what-if as a \
 direction: do not quote its minutes.'
         """
-        said = f"So far off are at most {100 - 100 * LEVEL:.0f} of 100 mean waits of a further log."
+        rest = f"{100 - 100 * LEVEL:.0f} of 100"
+        said = f"At most {rest} mean waits of another log should be further off."
         beyond = self.expected.beyond
         if beyond:
             more = f" and {len(beyond) - NAMED} more" if len(beyond) > NAMED else ""
-            said += f" Not so close: {', '.join(map(str, beyond[:NAMED]))}{more}."
+            said += f" Larger for {', '.join(map(str, beyond[:NAMED]))}{more}."
         if self.expected.error > ROUGH:
             said += " Use a what-if as a direction: do not quote its minutes."
         return said
