@@ -18,7 +18,8 @@ from shadowtime.errors import ClusterError, InputError
 from shadowtime.study.site.doctor import examine
 from shadowtime.trace import read
 from shadowtime.trace.formats import read_raw
-from shadowtime.trace.job_map import read_map, span
+from shadowtime.trace.job_map import read_map
+from shadowtime.trace.job_map_cells import span
 from shadowtime.trace.job_map_guess import proposed_map
 
 BEGIN = datetime(2022, 3, 1, tzinfo=UTC)

@@ -18,16 +18,8 @@ from shadowtime.cluster.node_table import plain_name
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.trace._bytes import map_beside
-from shadowtime.trace.job_map import (
-    NOTHING,
-    NUMBERS,
-    SECONDS,
-    SPANS,
-    TIMES,
-    JobMap,
-    mapped,
-    span,
-)
+from shadowtime.trace.job_map import NUMBERS, SECONDS, SPANS, TIMES, JobMap
+from shadowtime.trace.job_map_cells import is_empty, mapped, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,14 +212,8 @@ def proposed_map(columns: Mapping[str, Sequence[Any]]) -> tuple[str, list[str]]:
 
 def _column(name: str, cells: Sequence[Any]) -> _Column:
     plain, unit = plain_name(name)
-    told = [cell for cell in cells[:1000] if not _nothing(cell)]
+    told = [cell for cell in cells[:1000] if not is_empty(cell)]
     return _Column(name, plain, unit, told)
-
-
-def _nothing(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return cell.strip().lower() in NOTHING
-    return cell is None or cell != cell
 
 
 def _matches(given: list[_Column]) -> dict[str, _Column]:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from shadowtime.cluster.site_folder import zone_of
 from shadowtime.errors import InputError, MissingExtra, UsageError
 from shadowtime.trace._bytes import MAX_SIZE, too_large, warn_cut
-from shadowtime.trace.job_map import MAPS, map_for, mapped
+from shadowtime.trace.job_map import MAPS, map_for
+from shadowtime.trace.job_map_cells import mapped
 from shadowtime.trace.job_map_guess import propose
 from shadowtime.trace.job_table import NEEDED, JobTable, table_of
 
