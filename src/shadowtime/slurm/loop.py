@@ -241,8 +241,6 @@ class Loop:
         state = self.state
         if state.parameters.assoc_limit_stop and state.accounts.enforced:
             return False  # a job over a limit blocks its partition once
-        if state.parameters.bf_min_age_reserve:
-            return False  # a job that gets old enough blocks others, which names another reason
         moves = state.machine.has_gpus and not state.parameters.rules.fresh_weights
         return state.chooser.shortcuts and not state.windows and not moves
 
