@@ -17,13 +17,21 @@ import pytest
 
 from conftest import require
 from live.conftest import put_up_the_gate
-from live.test_slurm_real import completed, finish, loop_over, runner, starts_of, tidied
+from live.test_slurm_real import (
+    at_the_gate,
+    completed,
+    field_of,
+    finish,
+    loop_over,
+    runner,
+    starts_of,
+    tidied,
+)
 from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Start
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.gate import SECOND
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
@@ -80,16 +88,6 @@ def turn(loop: Loop, until: object, seconds: float = 600.0) -> None:
     loop.run(stopped=lambda: until() or time.monotonic() > last)
     listed = loop.port.run(("squeue", "-a", "-o", "%i %T %r %Q %R %n %m %C")).out
     assert until(), f"it did not come to that in time: {loop.kept.aside} {listed}"
-
-
-def at_the_gate(slurm: SlurmCluster, job: str) -> bool:
-    """Whether a job waits, and its begin time is the end of a lease."""
-    begin = field_of(slurm, job, "EligibleTime")
-    return field_of(slurm, job, "State") == "PENDING" and begin.endswith(f":{SECOND}")
-
-
-def field_of(slurm: SlurmCluster, job: str, name: str) -> str:
-    return slurm.run("squeue", "-h", "-t", "all", "-j", job, "-O", f"{name}:40").strip()
 
 
 def done(slurm: SlurmCluster, *jobs: str) -> bool:
@@ -299,7 +297,7 @@ def test_no_job_passes_the_gate(
         let_go = queue.sbatch("--nodes=8", "--exclusive", "--time=1")
         for _ in range(5):  # Slurm may refuse the loop's change too, which then repeats it
             loop.step()
-            if at_the_gate(queue, past):
+            if at_the_gate(queue, past) and not at_the_gate(queue, out):
                 break
         assert at_the_gate(queue, past) and not at_the_gate(queue, out)
         queue.run("scontrol", "update", f"JobId={let_go}", "StartTime=now")
