@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.api.inputs import as_window, require_folder
@@ -32,6 +33,40 @@ if TYPE_CHECKING:
     from shadowtime.study.compare import Engine
     from shadowtime.study.site.replay import SiteReplay
     from shadowtime.study.site.whatif import WhatIf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What is changed on a site."""
+
+    set_: tuple[str, ...] = ()
+    """KEY=VALUE : A setting by Slurm's names: bf_max_job_test=2000, PriorityWeightFairshare=20000,
+    partition.long.MaxTime=3-00:00:00, qos.normal.MaxTRESPU=cpu=512, account.ab.Fairshare=9,
+    user.eva.DefaultQOS=high, 'reservation.R=StartTime=... Duration=60 Nodes=n[1-4]'; repeatable."""
+    add_nodes: tuple[str, ...] = ()
+    """KIND=N : N more nodes like those of a partition, feature, GRES or name; repeatable."""
+    remove_nodes: tuple[str, ...] = ()
+    """NODES : Remove these nodes, such as 'old[01-20]'."""
+    max_limit: str | None = None
+    """SPAN : Cap time limits, such as 2d: higher requests are lowered, and jobs end there."""
+    load: str | None = None
+    """L : Jobs arrive L times as fast (1.2), or offered=0.9."""
+    policy: str | None = None
+    """P : Another policy instead of the site's own."""
+
+    def made(self) -> tuple[Change, ...]:
+        """The changes, in the order in which they are made."""
+        return (
+            *(Change("set", text) for text in self.set_),
+            *(Change("add-nodes", text) for text in self.add_nodes),
+            *(Change("remove-nodes", text) for text in self.remove_nodes),
+            *([Change("max-limit", self.max_limit)] if self.max_limit else []),
+            *([Change("load", self.load)] if self.load else []),
+            *([Change("policy", self.policy)] if self.policy else []),
+        )
+
+
+UNCHANGED = Changes()
 
 
 def replay(
@@ -76,10 +111,20 @@ def whatif(
     load: str | float | None = None,
     options: Mapping[str, str] | None = None,
     price: str | float | Sequence[str | float] = (),
+    cluster: str | None = None,
+    baseline: str = "slurm",
+    phases: int = 6,
+    shake: bool = False,
+    resample: bool = False,
+    feedback: bool = False,
+    quick: bool = False,
+    seed: int = 1,
+    tz: str | None = None,
+    where: str = "",
+    by: str = "",
     resume: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    **how: Any,
 ) -> WhatIf:
     """The effect of changes on a site's waits, compared with its replayed baseline.
 
@@ -87,10 +132,30 @@ def whatif(
     -----
     ``changes`` are those of ``--set``, as ``{"bf_max_job_test": 2000}``; the other arguments are
     those of the options of the same names; ``options`` are alternatives side by side by name, as
-    ``{"more gpus": "--add-nodes gpu=10"}``. ``how`` are fields of
-    :class:`shadowtime.study.site.experiment.Experiment` (phases, shake, resample, seed, tz).
-    With ``resume`` every run is saved in that folder and reused; with ``workers`` or an
-    ``executor`` of ``concurrent.futures`` as well, other processes perform the runs.
+    ``{"more gpus": "--add-nodes gpu=10"}``. With ``resume`` every run is saved in that folder and
+    reused; with ``workers`` or an ``executor`` of ``concurrent.futures`` as well, other processes
+    perform the runs.
+
+    Parameters
+    ----------
+    baseline : P
+        The policy that the site runs.
+    phases : N in 2..100
+        Simulate N runs, with Slurm's passes at different offsets, or for other policies on shaken
+        copies of the log.
+    shake
+        Repeat on shaken copies of the log.
+    resample
+        Repeat on copies with resampled users.
+    feedback
+        Closed loop: users submit their next jobs a think time after the previous ones ended.
+    quick
+        A first answer from three weeks (or days) of low, usual and high load, with a larger
+        uncertainty; without it the whole log refines it.
+    seed
+        Seed of the copies.
+    tz : ZONE
+        Time zone of the folder, such as Europe/Zurich.
 
     Examples
     --------
@@ -100,19 +165,20 @@ def whatif(
     ...
     shadowtime.errors.UsageError: --set: Slurm has no key 'bf_max_job_tst' that is modelled: ...
     """
-    made = changes_from(
-        [f"{key}={value}" for key, value in (changes or {}).items()],
+    made = Changes(
+        set_=tuple(f"{key}={value}" for key, value in (changes or {}).items()),
         add_nodes=_several(add_nodes),
         remove_nodes=_several(remove_nodes),
         max_limit=max_limit,
         policy=policy,
         load=None if load is None else str(load),
-    )
+    ).made()
     prices = (price,) if isinstance(price, str | float | int) else price
     experiment = Experiment(
         site=os.fspath(site), changes=made, prices=tuple(str(one) for one in prices),
         options=tuple(Option.parse(f"{name}: {text}") for name, text in (options or {}).items()),
-        **how,
+        cluster=cluster or "", baseline=baseline, phases=phases, shake=shake, resample=resample,
+        feedback=feedback, quick=quick, seed=seed, tz=tz or "", where=where, by=by,
     )  # fmt: skip
     require_folder(resume, workers, executor)
     if resume is None:
@@ -123,26 +189,6 @@ def whatif(
         study = WhatIfStudy.of(experiment, resume, read_world)
         run_parts(study, study.missing(world), workers=workers, executor=executor)
     return run_experiment(experiment, world=world, engine=kept(simulate, resume), report=_warn)
-
-
-def changes_from(
-    settings: Sequence[str],
-    *,
-    add_nodes: Sequence[str] = (),
-    remove_nodes: Sequence[str] = (),
-    max_limit: str | None = None,
-    policy: str | None = None,
-    load: str | None = None,
-) -> tuple[Any, ...]:
-    """The changes of these options, in the order in which they are made."""
-    return (
-        *(Change("set", text) for text in settings),
-        *(Change("add-nodes", text) for text in add_nodes),
-        *(Change("remove-nodes", text) for text in remove_nodes),
-        *([Change("max-limit", max_limit)] if max_limit else []),
-        *([Change("load", load)] if load else []),
-        *([Change("policy", policy)] if policy else []),
-    )
 
 
 def run_experiment(
@@ -215,8 +261,8 @@ def load_world(
     return SiteWorld(site=site, jobs=jobs, policy=make_policy(policy), zone=zone)
 
 
-def _several(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _warn(sentence: str) -> None:

@@ -35,7 +35,7 @@ COMMANDS = {
     ),
     "replay": Entry("Study", "Compare recorded with simulated starts: can a what-if be trusted?"),
     "whatif": Entry("Study", "Predict how other settings, nodes or limits change a site's waits."),
-    "run": Entry("Study", "Repeat a what-if from its file.", "run_experiment"),
+    "run": Entry("Study", "Repeat a what-if from its file.", "whatif"),
     "rerun": Entry("Prove", "Run a result folder again: is every byte of its tables equal?"),
     "report": Entry("See", "Turn a result folder into a web page, figures or exports."),
     "explain": Entry("See", "Explain why a job started when it did, and not earlier."),

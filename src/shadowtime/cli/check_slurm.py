@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 from shadowtime.slurm.recording.check import check_recording

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.api.site import UNCHANGED, Changes, world_of
 from shadowtime.cli.common.console import note
-from shadowtime.cli.whatif import CHANGES
+from shadowtime.cli.common.outputs import print_json
+from shadowtime.cluster.site_folder import read_text
 from shadowtime.errors import UsageError
+from shadowtime.study.site.deploy import deployment
+from shadowtime.study.site.experiment import Experiment, read_experiment
+
+if TYPE_CHECKING:
+    from shadowtime.types import FileOrFolder
 
 
-@click.command("deploy")
-@click.argument("experiment", type=click.Path())
-@CHANGES
-@click.option("--tz", metavar="ZONE", help="Time zone of the folder, such as Europe/Zurich.")
-@click.option("--print", "printing", is_flag=True, help="Print the changes; nothing is ever run.")
-@options.as_json
-def command(
-    experiment: str,
-    settings: tuple[str, ...],
-    add_nodes: tuple[str, ...],
-    remove_nodes: tuple[str, ...],
-    max_limit: str | None,
-    load: str | None,
-    policy: str | None,
-    tz: str | None,
-    printing: bool,
-    as_json: bool,
+def deploy(
+    experiment: FileOrFolder,
+    *,
+    changes: Changes = UNCHANGED,
+    tz: str | None = None,
+    print_: bool = False,
+    json: bool = False,
 ) -> None:
     """Print what a what-if would change on the cluster, and how to undo it.
 
@@ -38,21 +36,17 @@ def command(
     \b
     shadowtime deploy more.toml --print
     shadowtime deploy site/ --set qos.normal.MaxTRESPU=cpu=512 --print
-    """
-    from shadowtime.api.site import changes_from, world_of
-    from shadowtime.study.site.deploy import deployment
-    from shadowtime.study.site.experiment import Experiment, read_experiment
 
-    if not printing and not as_json:
+    Parameters
+    ----------
+    tz : ZONE
+        Time zone of the folder, such as Europe/Zurich.
+    print_
+        Print the changes; nothing is ever run.
+    """
+    if not print_ and not json:
         raise UsageError("deploy changes nothing by itself: give --print to see what to do")
-    given = changes_from(
-        settings,
-        add_nodes=add_nodes,
-        remove_nodes=remove_nodes,
-        max_limit=max_limit,
-        policy=policy,
-        load=load,
-    )
+    given = changes.made()
     if experiment.endswith(".toml") and os.path.isfile(experiment):
         if given:
             raise UsageError(
@@ -64,24 +58,15 @@ def command(
         chosen = Experiment(site=experiment, changes=given, tz=tz or "")
     if not chosen.changes:
         raise UsageError("nothing is changed: give --set, --remove-nodes or another change")
-    world = world_of(chosen, report=note)
-    made = deployment(world, chosen.changes, files=_files(chosen.site))
-    if as_json:
-        options.print_json(
-            {
-                name: list(getattr(made, name))
-                for name in ("first", "slurm_conf", "commands", "undo", "notes")
-            }
-        )
+    made = deployment(world_of(chosen, report=note), chosen.changes, files=_files(chosen.site))
+    if json:
+        shown = ("first", "slurm_conf", "commands", "undo", "notes")
+        print_json({name: list(getattr(made, name)) for name in shown})
     else:
         click.echo(str(made), nl=False)
 
 
 def _files(site: str) -> dict[str, str]:
     """The site's configuration files by name, slurm.conf first; empty if the folder has none."""
-    from pathlib import Path
-
-    from shadowtime.cluster.site_folder import read_text
-
     paths = sorted(Path(site).glob("*.conf"), key=lambda path: (path.name != "slurm.conf", path))
     return {path.name: read_text(path) for path in paths if path.is_file()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.live import options as live
 from shadowtime.errors import UsageError
 
@@ -62,7 +62,7 @@ def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
     if as_json:
         values = {"job": job, "now": now, "expected": row.eta.expected}
         values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": policy}
-        options.print_json(values | {"within_hour": row.eta.soon, "why": row.why, "age": age})
+        print_json(values | {"within_hour": row.eta.soon, "why": row.why, "age": age})
         return
     of_watch = f", as predicted {span(age)} ago" if last is not None else ""
     print(f"job {job} {_words(row.eta, now)}, under {policy}{of_watch}")
@@ -98,7 +98,7 @@ def _show_request(text: str, *, as_json: bool, **given: Any) -> None:
         ]
         values = {"request": text, "now": now, "expected": eta.expected, "earliest": eta.earliest}
         values |= {"latest": eta.latest, "within_hour": eta.soon, "alternatives": rows}
-        options.print_json(values)
+        print_json(values)
         return
     print(f"a job submitted now {_words(eta, now)}")
     for one in found.alternatives:

@@ -14,11 +14,11 @@ from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import load, print_policy_notes
 from shadowtime.cli.common.job_number import job_number
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
-from shadowtime.cli.replay.run import policy_of
+from shadowtime.cli.replay import policy_of
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.where import Where

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import catalogue, parse_policy

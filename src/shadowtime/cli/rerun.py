@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.options import print_json
-from shadowtime.cli.common.outputs import check_outputs
+from shadowtime.cli.common.outputs import check_outputs, print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import count, plain_table
 from shadowtime.result.rerun import rerun as run_again

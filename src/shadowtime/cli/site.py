@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common import console
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_summary import summarise

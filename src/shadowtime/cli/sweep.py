@@ -18,8 +18,7 @@ from rich.text import Text
 
 from shadowtime.api.sweep import load_log
 from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.options import print_json
-from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, wrote
+from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import count, plain_table

@@ -11,8 +11,7 @@ from shadowtime.api import tune as api
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import load
-from shadowtime.cli.common.options import command_line, print_json
-from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result

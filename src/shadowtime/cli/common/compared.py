@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import findings, options, tables
+from shadowtime.cli.common import findings, tables
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.grouped import group_table
-from shadowtime.cli.common.outputs import wrote
+from shadowtime.cli.common.outputs import print_json, wrote
 from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
@@ -110,7 +110,7 @@ def finish_machines(
             {"given": given, **one.as_dict(groups=rows)}
             for given, one, rows in zip(clusters, found, groups, strict=True)
         ]
-        options.print_json({"machines": machines})
+        print_json({"machines": machines})
         return
     for given, one, rows in zip(clusters, found, groups, strict=True):
         show(Text(f"== {given}", "bold"))

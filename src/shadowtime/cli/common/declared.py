@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 ROOT = Path(shadowtime.__file__).parent
 REQUIRED: Any = object()
 SHORT = {"policy": "-p", "cluster": "-c", "output": "-o", "predictor": "-e"}
+ALIKE = ("series", "gres", "add_nodes", "remove_nodes")
+"""Sequences whose option has their name: each value is a plural, or the word has no other form."""
 INPUTS = ("cluster", "clusters", "policy", "policies")
 """Options that help shows before those of a public function."""
 KINDS: dict[str, Any] = {
@@ -190,15 +192,16 @@ def parameters(
         yield _parameter(source, every.vararg, None, own, kind="arguments")
     names = {one.arg for one in (*first, *every.kwonlyargs)}
     keywords = list(zip(every.kwonlyargs, every.kw_defaults, strict=True))
+    groups = {one.arg: group for one in every.kwonlyargs if (group := _group(source, one))}
+    grouped = {one.name for group in groups.values() for one in group.options}
     inputs = [pair for pair in keywords if every.kwarg and pair[0].arg in INPUTS]
     for one, default in inputs:
         yield _parameter(source, one, default, known, kind="option")
     if every.kwarg is not None:
         public = _public(known[f"**{every.kwarg.arg}"][1])
-        yield from (one for one in public if one.name not in names)
+        yield from (one for one in public if one.name not in names | grouped)
     for one, default in (pair for pair in keywords if pair not in inputs):
-        group = _group(source, one)
-        if group is not None:
+        if group := groups.get(one.arg):
             yield group._replace(options=tuple(x for x in group.options if x.name not in names))
         elif one.arg in known or not described:
             yield _parameter(source, one, default, known, kind="option")
@@ -272,7 +275,7 @@ def option_name(name: str, *, several: bool) -> str:
     ('policy', 'max-size')
     """
     name = name.removesuffix("_")
-    if several and name != "series":  # which has no other singular
+    if several and name not in ALIKE:
         name = re.sub(r"s$", "", re.sub(r"ies$", "y", name))
     return name.replace("_", "-")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -74,16 +73,3 @@ phases = click.option(
     help="Sites: simulate N runs, with Slurm's passes at different offsets, or for other policies "
     "on shaken copies of the log. [default: 6; policies other than slurm: 1]",
 )
-
-
-def print_json(value: object) -> None:
-    """One JSON object on standard output."""
-    from shadowtime.result.write import to_json
-
-    click.echo(to_json(value))
-
-
-def command_line() -> str:
-    """The command line, quoted so that it can be typed again."""
-    words: tuple[str, ...] = click.get_current_context().find_root().obj
-    return shlex.join(words)

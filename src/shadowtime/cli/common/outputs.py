@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
+
+import click
 
 from shadowtime.cli.common.console import note
 from shadowtime.errors import MissingExtra, UsageError
@@ -78,6 +81,19 @@ def wrote(*paths: str | Path | None, figures: str | None = None, count: int = 0)
             note(f"wrote {printable(str(path))}")
     if figures:
         note(f"wrote {count} figures in {printable(figures)}")
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    from shadowtime.result.write import to_json
+
+    click.echo(to_json(value))
+
+
+def command_line() -> str:
+    """The command line, quoted so that it can be typed again."""
+    words: tuple[str, ...] = click.get_current_context().find_root().obj
+    return shlex.join(words)
 
 
 def _special(name: str) -> bool:

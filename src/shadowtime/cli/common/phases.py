@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common import options, tables
+from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def show_phases(runs: Sequence[Run], workload: Workload, as_json: bool) -> None:
     found = ranges(runs)
     first = runs[0]
     if as_json:
-        options.print_json(
+        print_json(
             {
                 "policy": first.name,
                 "parameters": first.parameters,

@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-import click
+from typing import TYPE_CHECKING, Literal
 
 from shadowtime.cli.common.console import errors, note
-from shadowtime.cli.common.declared import fields, source_of
-from shadowtime.cli.common.options import Decorator, all_of, declared
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 
@@ -22,16 +18,6 @@ if TYPE_CHECKING:
     from shadowtime.study.sweep.parts import Study
     from shadowtime.study.sweep.run import Progress
 Spot = Literal["here", "slurm", "condor"]
-
-
-def kept_runs(resume: str) -> Decorator[Any]:
-    """Options of a study that keeps its runs: --resume with this help, --workers, --on, --site."""
-    source = source_of("shadowtime.cli.common.placing")
-    names = {"on": "place", "site": "submission", "workers": "workers"}
-    return all_of(
-        click.option("--resume", metavar="DIR", type=click.Path(file_okay=False), help=resume),
-        *(declared(one, names[one.name]) for one in fields(source, source.names["Placing"])),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.results import results_of
-from shadowtime.cli.common import comparing, findings, options, tables
+from shadowtime.cli.common import comparing, findings, tables
 from shadowtime.cli.common.compared import setting_parts
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.engine import warm
@@ -64,13 +64,13 @@ def compare_all(
     if shake is None:
         shake = 0 if warm.cold(policies, cluster) else shakes
     found = comparing.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
-    results = results_of(found, policies, title="Demo", command=options.command_line())
+    results = results_of(found, policies, title="Demo", command=command_line())
     if folder:
         results.save(folder)
     write_results(results.result, report=report, step=working)
     wrote(folder, report)
     if as_json:
-        options.print_json(results.as_dict())
+        print_json(results.as_dict())
     else:
         _show(found, results.result, doubt="" if shake else ONE_SAMPLE.format(shakes))
 

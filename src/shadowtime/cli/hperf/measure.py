@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 
 LOAD = "x = 0\nfor i in range(3_000_000): x += i * i"
 """A run of about a fifth of a second."""

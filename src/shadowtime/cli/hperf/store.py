@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common import console
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.tables import count
 from shadowtime.cli.hperf.options import DEFAULT, Place
 from shadowtime.errors import InputError, UsageError

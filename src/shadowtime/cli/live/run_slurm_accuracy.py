@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from shadowtime.cli.common import options
 from shadowtime.cli.common.console import show
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import UsageError
 from shadowtime.eta.scores import FEW, accuracy
@@ -34,7 +34,7 @@ def show_accuracy(
     entries = list(read_predictions(path))
     found = accuracy(resolved(entries))
     if as_json:
-        options.print_json({"predictions": str(path), "scores": [asdict(one) for one in found]})
+        print_json({"predictions": str(path), "scores": [asdict(one) for one in found]})
         return
     if not found:
         raise UsageError(f"{path}: none of the {len(entries)} predicted jobs has started yet")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.live import options as live
 
 
@@ -26,6 +26,6 @@ def command(as_json: bool, **given: Any) -> None:
 
     found = look(**given)
     if as_json:
-        options.print_json(found.to_json())
+        print_json(found.to_json())
     else:
         show_status(found)

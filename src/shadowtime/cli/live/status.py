@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.live import options as live
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def status_command(backend: Backend) -> click.Command:
 
         found = look(backend, **given)
         if as_json:
-            options.print_json(found.to_json())
+            print_json(found.to_json())
         else:
             show_status(found)
 

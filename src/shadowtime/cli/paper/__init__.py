@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.options import command_line, print_json
-from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare

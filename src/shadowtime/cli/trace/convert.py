@@ -8,8 +8,7 @@ import click
 
 from shadowtime.api.load import READ, Reading
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.options import print_json
-from shadowtime.cli.common.outputs import check_file
+from shadowtime.cli.common.outputs import check_file, print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import count
 from shadowtime.cluster import Cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shadowtime.cli.common.options import print_json
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 from shadowtime.trace.catalogue import ARCHIVE, FOLDERS, JOBS

@@ -1,4 +1,4 @@
-"""Check a site's folder and print what was repaired, what is missing and how to fill it."""
+"""shadowtime doctor: is a site's folder complete?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from shadowtime.api.load import Reading
-from shadowtime.cli.common import options
+from shadowtime.api.load import READ, Reading
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
+from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
@@ -24,16 +24,26 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from shadowtime.types import FileOrFolder
+
 SHOWN = 8
 """The number of lines or ids of a list that are printed; --json has them all."""
 
 
-def check_folder(*, site: str, as_json: bool, **reading: Any) -> int:
-    """Examine the folder; 1 if it cannot be simulated."""
+def doctor(site: FileOrFolder, *, reading: Reading = READ, json: bool = False) -> int:
+    """Inspect a site's folder: counts, repairs, bursts, outages, what cannot be modelled.
+
+    Missing files are listed with the command that creates them. Exit code: 0 the folder is
+    complete, 1 it is usable but has gaps, 2 it is unusable.
+
+    \b
+    shadowtime doctor site/
+    shadowtime doctor site/ --json | jq .missing
+    """
     with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
-        found = examine(Path(site), today=datetime.now().date(), **Reading(**reading).reader())
-    if as_json:
-        options.print_json(found)
+        found = examine(Path(site), today=datetime.now().date(), **reading.reader())
+    if json:
+        print_json(found)
     else:
         show(*_parts(found))
         _show_missing(found["missing"])

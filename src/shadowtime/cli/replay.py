@@ -1,17 +1,18 @@
-"""Replay a log, write the comparison with the recorded starts and print it."""
+"""shadowtime replay: recorded starts compared with simulated ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
 
-from shadowtime.cli.common import options, tables
+from shadowtime.api.load import CLEAN, Cleaning
+from shadowtime.cli.common import tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
-from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
-from shadowtime.cli.common.outputs import check_outputs, wrote
+from shadowtime.cli.common.inputs import load, must_score_some
+from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import numbers_table
@@ -27,7 +28,7 @@ from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.report.terminal import sparkline
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
-from shadowtime.study.replay import replay
+from shadowtime.study.replay import replay as replay_log
 from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from shadowtime.study.agreement import WaitRow
     from shadowtime.study.replay import Replay
+    from shadowtime.types import File, FileOrFolder, Folder
 
 HEADINGS = {
     "size": "by processors",
@@ -48,37 +50,59 @@ HEADINGS = {
 """Users are too many for a terminal: they are in the JSON object."""
 
 
-def replay_log(
+def replay(
+    log: FileOrFolder,
     *,
-    log: str,
-    cluster: str | None,
-    policy: str | None,
-    phases: int | None,
-    release: Any,
-    window: str | None,
-    where: str,
-    by: str,
-    folder: str | None,
-    as_json: bool,
-    report: str | None,
-    figures: str | None,
-    **cleaning: Any,
+    cluster: str | None = None,
+    policy: str | None = None,
+    phases: int | None = None,
+    release: Literal["submit", "eligible"] = "submit",
+    cleaning: Cleaning = CLEAN,
+    window: str | None = None,
+    where: str = "",
+    by: str = "",
+    output: Folder | None = None,
+    json: bool = False,
+    report: File | None = None,
+    figures: Folder | None = None,
 ) -> None:
-    """Replay a log; a site is left to :mod:`shadowtime.cli.replay.site`."""
+    """Simulate LOG under the policy that its machine ran, and compare with the recorded starts.
+
+    Reports how far a what-if on this log can be trusted, and what limits the trust. A site's folder
+    is replayed several times under Slurm's own scheduler with the site's settings, because no log
+    records when passes ran. Prints mean waits by partition, account, QOS and size, with the range
+    of one run.
+
+    \b
+    shadowtime replay site/
+    shadowtime replay log.swf.gz --policy easy
+    shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
+
+    Parameters
+    ----------
+    policy : P
+        The policy that the machine ran, as for simulate. [default on a site: slurm, with the site's
+        own settings]
+    phases : N in 2..100
+        Sites: simulate N runs, with Slurm's passes at different offsets, or for other policies on
+        shaken copies of the log. [default: 6; policies other than slurm: 1]
+    release
+        When jobs arrive: at submission, or when they became eligible according to the log.
+    """
     scored = Window.parse(window or "all")
     given = parse_policy(policy) if policy else None
     jobs_where = Where.parse(where)
-    check_outputs(folder=folder, report=report, figures=figures)
-    workload, machine = load(log, cluster, Cleaning(**cleaning))
+    check_outputs(folder=output, report=report, figures=figures)
+    workload, machine = load(log, cluster, cleaning)
     must_score_some(scored, workload)
     chosen = given or policy_of(machine)
     if machine.shape == "site":
-        from shadowtime.cli.replay.site import replay_a_site
+        from shadowtime.cli.replay_site import replay_a_site
 
-        outputs = {"folder": folder, "report": report, "figures": figures}
+        outputs = {"folder": output, "report": report, "figures": figures}
         replay_a_site(
             workload, machine, chosen, scored,
-            phases=phases, as_json=as_json, where=where, by=by, **outputs,
+            phases=phases, as_json=json, where=where, by=by, **outputs,
         )  # fmt: skip
         return
     if phases is not None:
@@ -91,12 +115,12 @@ def replay_log(
     content = as_object(result, scored, replay=found.as_dict())
     if jobs_where:
         content["where"] = str(jobs_where)
-    if folder:
-        write_folder(content, result, folder)
+    if output:
+        write_folder(content, result, output)
     pages = write_results(result, report=report, figures=figures, step=working)
-    wrote(folder, report, figures=figures, count=len(pages) - bool(report))
-    if as_json:
-        options.print_json(content)
+    wrote(output, report, figures=figures, count=len(pages) - bool(report))
+    if json:
+        print_json(content)
     else:
         _show(found, str(jobs_where))
 
@@ -111,7 +135,7 @@ def policy_of(machine: Any) -> Any:
 def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
     engine = prepare([policy], machine, jobs=len(workload))
     with working("simulating"), compile_notice("the engine", "up to a minute"):
-        return replay(workload, machine, policy, engine=engine, **how)
+        return replay_log(workload, machine, policy, engine=engine, **how)
 
 
 def _as_report(found: Replay) -> ReportInput:
@@ -134,7 +158,7 @@ def _as_report(found: Replay) -> ReportInput:
         ),
         window=found.window,
         versions=versions(),
-        command=options.command_line(),
+        command=command_line(),
         trust=found.trust,
         replay=True,
     )

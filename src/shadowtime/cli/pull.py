@@ -1,4 +1,4 @@
-"""Fetch a site's folder with Slurm's commands."""
+"""Fetch a site's folder from a cluster."""
 
 from __future__ import annotations
 
@@ -31,29 +31,62 @@ from shadowtime.trace.site_commands import (
 
 if TYPE_CHECKING:
     from shadowtime.live.slurm.pull import Pulled
+    from shadowtime.types import Folder
 
+COMMANDS = {"Commands": ("slurm",)}
 PATIENCE = 600.0
 """Seconds until a command counts as hung; a busy slurmdbd may take minutes for a day."""
 
 
-def pull_site(
+def slurm(
     *,
-    since: str | None,
-    until: str | None,
-    folder: str,
-    only_print: bool,
-    source: str | None,
-    anonymise: bool,
-    key: str | None,
+    since: str | None = None,
+    until: str | None = None,
+    output: Folder,
+    print_: bool = False,
+    from_: Folder | None = None,
+    anonymise: bool = False,
+    key: str | None = None,
 ) -> None:
-    """Run the commands, or print them, and write the folder."""
+    """Fetch everything that a simulation needs from a Slurm with accounting, day by day.
+
+    Runs sacct for one day at a time, scontrol show, sacctmgr show and sshare; nothing is changed on
+    the cluster. If interrupted or run again, it resumes: days already fetched are skipped, except
+    the current day.
+
+    \b
+    shadowtime pull slurm --since 2026-05-01 -o site/
+    shadowtime pull slurm --since 2026-05-01 -o site/ --print > pull.sh
+    shadowtime pull slurm --from raw/ -o shared/ --anonymise
+    shadowtime doctor site/
+
+    Parameters
+    ----------
+    since : DAY
+        First day of the log, such as 2026-05-01.
+    until : DAY
+        Last day. [default: today]
+    output : DIR
+        The site's folder; files of an earlier pull are kept.
+    print_
+        Print the commands to run elsewhere; do nothing.
+    from_ : DIR
+        Read the output of the printed commands from this folder instead of running them.
+    anonymise
+        Replace users, accounts, job names and reservations with keyed hashes; omit free text.
+    key : FILE
+        The key of the hashes, created if missing; keep it secret, and keep it for later pulls.
+        [default: ~/.config/shadowtime/anonymise.key]
+    """
     today = datetime.now().date()
     if key and not anonymise:
         raise UsageError("--key is the key of --anonymise: give both")
-    if source and not since:
-        found = sorted(path.stem for path in (Path(source) / DAYS).glob("*.psv"))
+    if from_ and not Path(from_).is_dir():
+        raise UsageError(f"--from {from_}: there is no such folder")
+    if from_ and not since:
+        found = sorted(path.stem for path in (Path(from_) / DAYS).glob("*.psv"))
         if not found:
-            raise UsageError(f"{source} has no days in {DAYS}/: run the commands of --print there")
+            raise UsageError(f"{from_} has no days in {DAYS}/: run the commands of --print there")
         since, until = found[0], until or found[-1]
     if not since:
         raise UsageError("give the first day of the log, such as --since 2026-05-01")
@@ -62,8 +95,8 @@ def pull_site(
     last = min(last, today)
     if first > last:
         raise UsageError(f"--since {first} is after {last}")
-    if only_print:
-        if source or anonymise:
+    if print_:
+        if from_ or anonymise:
             raise UsageError("--print only prints: use --from and --anonymise when its files exist")
         click.echo(f"mkdir -p {DAYS}")
         for one in (*site_commands(first), *map(conf_command, CONFIGURATION)):
@@ -72,11 +105,11 @@ def pull_site(
             click.echo(day_command(day, today=today, delimiter=drawn_delimiter()).line)
         note(
             "run these commands in an empty folder there, then here: "
-            f"shadowtime pull slurm --from THAT -o {folder}"
+            f"shadowtime pull slurm --from THAT -o {output}"
         )
         return
-    check_outputs(folder=folder)
-    _pull(Path(folder), first, last, today, source=source, anonymise=anonymise, key=key)
+    check_outputs(folder=output)
+    _pull(Path(output), first, last, today, source=from_, anonymise=anonymise, key=key)
 
 
 def _pull(

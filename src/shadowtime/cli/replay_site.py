@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
-from shadowtime.cli.common import options, tables
+from shadowtime.cli.common import tables
 from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
 from shadowtime.cli.common.inputs import print_policy_notes
-from shadowtime.cli.common.outputs import wrote
+from shadowtime.cli.common.outputs import command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import numbers_table
@@ -85,7 +85,7 @@ def replay_a_site(
     pages = write_results(result, report=report, figures=figures, step=working)
     wrote(folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
-        options.print_json(content)
+        print_json(content)
     else:
         _show(found)
 
@@ -107,7 +107,7 @@ def _as_report(found: SiteReplay) -> ReportInput:
         runs=(recorded, simulated),
         window=found.window,
         versions=versions(),
-        command=options.command_line(),
+        command=command_line(),
         trust=found.trust,
         replay=True,
         replayed={

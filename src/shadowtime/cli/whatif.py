@@ -1,4 +1,4 @@
-"""Run a what-if, write it and print it."""
+"""shadowtime whatif and run: how changes would affect a site's waits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.api.site import changes_from, read_world, run_experiment, world_of
-from shadowtime.cli.common import options, tables
+from shadowtime.api.site import UNCHANGED, Changes, read_world, run_experiment, world_of
+from shadowtime.cli.common import tables
 from shadowtime.cli.common.compiling import compile_notice
-from shadowtime.cli.common.console import note, output, show
+from shadowtime.cli.common.console import note, show
+from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.findings import left_out, trust_sentences
-from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
-from shadowtime.cli.common.placing import Placing, Spot
+from shadowtime.cli.common.outputs import check_file, check_outputs, print_json, wrote
+from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
-from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
-from shadowtime.cli.whatif.beside import STYLE, beside, unaffected
+from shadowtime.cli.replay_site import HEADINGS, SHOWN, group_label
+from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import parse_by
@@ -32,7 +33,6 @@ from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.parts import WhatIfStudy
-from shadowtime.study.site.trials import PHASES
 from shadowtime.study.sweep.kept import kept
 from shadowtime.study.unstarted import why_never
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from shadowtime.metrics.intervals import Interval
     from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
+    from shadowtime.types import File, FileOrFolder, Folder
 
 WIDE = 140
 """Columns of a terminal that has room for ranges; the JSON object always has them."""
@@ -50,83 +51,99 @@ NAMED = 6
 """Groups that a sentence about gain and loss names."""
 
 
-def run_whatif(
+def whatif(
+    source: FileOrFolder,
     *,
-    site: str,
-    cluster: str | None,
-    settings: tuple[str, ...],
-    add_nodes: tuple[str, ...],
-    remove_nodes: tuple[str, ...],
-    max_limit: str | None,
-    load: str | None,
-    policy: str | None,
-    options: tuple[str, ...],
-    prices: tuple[str, ...],
-    baseline: str,
-    phases: int | None,
-    shake: bool,
-    resample: bool,
-    feedback: bool,
-    quick: bool,
-    seed: int,
-    tz: str | None,
-    where: str,
-    by: str,
-    **outputs: Any,
+    cluster: str | None = None,
+    changes: Changes = UNCHANGED,
+    options: tuple[str, ...] | None = None,
+    price: tuple[str, ...] = (),
+    placing: Placing = HERE,
+    output: Folder | None = None,
+    report: File | None = None,
+    save: File | None = None,
+    json: bool = False,
+    **study: Any,
 ) -> None:
-    """Build the experiment from the options and carry it out."""
-    made = changes_from(
-        settings,
-        add_nodes=add_nodes,
-        remove_nodes=remove_nodes,
-        max_limit=max_limit,
-        policy=policy,
-        load=load,
-    )
+    """Predict the waits on SITE with other settings, nodes, limits, load or policy.
+
+    Simulates each change alone and all together, and compares with the replayed baseline: mean
+    waits by partition, account, QOS and size, the paired difference with its 95 % interval, which
+    groups gain and which pay, or "no clear effect". With --option alternatives stand side by side.
+
+    \b
+    shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
+    shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
+    shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html --resume runs
+    shadowtime whatif site/ --option 'more: --add-nodes gpu=10' --option 'less: --load 0.9'
+    shadowtime whatif site/ --max-limit 2d --resume runs --on slurm --site blocks=8
+
+    Parameters
+    ----------
+    source : SITE
+    options : 'NAME: CHANGES'
+        An alternative with any of the changes above, as 'more gpus: --add-nodes gpu=10'; several
+        are compared side by side.
+    price : P
+        With --option: the price of a node-hour, as 0.4, or gpu=2.5 for the nodes of a partition or
+        with a feature; repeatable.
+    save : FILE.toml
+        Save the experiment; `shadowtime run FILE.toml` repeats it.
+    **study
+        Options of :func:`shadowtime.whatif`.
+    """
+    resume, tz = study.pop("resume"), study.pop("tz")
+    where, by = str(Where.parse(study.pop("where"))), study.pop("by")
     experiment = Experiment(
-        site=site,
-        changes=made,
-        options=tuple(Option.parse(text) for text in options),
-        prices=prices,
-        cluster=cluster or "",
-        baseline=baseline,
-        phases=phases or PHASES,
-        shake=shake,
-        resample=resample,
-        feedback=feedback,
-        quick=quick,
-        seed=seed,
-        tz=tz or "",
-        where=str(Where.parse(where)),
-        by=",".join(parse_by(by)) if by else "",
-    )
-    carry_out(experiment, **outputs)
+        site=source, changes=changes.made(), options=tuple(map(Option.parse, options or ())),
+        prices=price, cluster=cluster or "", tz=tz or "", where=where,
+        by=",".join(parse_by(by)) if by else "", **study,
+    )  # fmt: skip
+    carry_out(
+        experiment, output=output, json=json, report=report, resume=resume, placing=placing,
+        save=save,
+    )  # fmt: skip
 
 
-def run_file(*, experiment: str, **outputs: Any) -> None:
-    """Carry out the experiment in a file."""
-    check_outputs(folder=outputs["folder"], report=outputs["report"], kept=outputs["resume"])
-    carry_out(read_experiment(experiment), **outputs)
+def run(
+    experiment: File,
+    *,
+    output: Folder | None = None,
+    report: File | None = None,
+    resume: Folder | None = None,
+    placing: Placing = HERE,
+    json: bool = False,
+) -> None:
+    """Run the what-if in EXPERIMENT.toml.
+
+    The same file, site and version give the same bytes.
+
+    \b
+    shadowtime run more.toml
+    shadowtime run more.toml --report more.html --resume runs
+    """
+    check_outputs(folder=output, report=report, kept=resume)
+    carry_out(
+        read_experiment(experiment), output=output, json=json, report=report, resume=resume,
+        placing=placing,
+    )  # fmt: skip
 
 
 def carry_out(
     experiment: Experiment,
     *,
-    folder: str | None,
-    as_json: bool,
+    output: str | None,
+    json: bool,
     report: str | None,
     resume: str | None,
-    workers: int | None,
-    place: Spot,
-    submission: tuple[str, ...],
+    placing: Placing,
     save: str | None = None,
 ) -> None:
     """Run an experiment, print it, and write the requested files."""
-    placing = Placing(on=place, site=submission, workers=workers)
     if not experiment.changes and not experiment.options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     placing.check(resume)
-    check_outputs(folder=folder, report=report, kept=resume)
+    check_outputs(folder=output, report=report, kept=resume)
     if save:
         check_file("--save", save)
     with working(f"reading {experiment.site}"):
@@ -154,14 +171,14 @@ def carry_out(
     content = as_content(found, experiment)
     if save:
         write_result(Path(save), experiment.to_toml(Path(save).resolve().parent))
-    if folder:
-        write_what_if(found, experiment, content, folder)
+    if output:
+        write_what_if(found, experiment, content, output)
     if report:
         page = _as_report(found, for_folder=True)
         write_results(page, report=report, step=working)
-    wrote(save, folder, report)
-    if as_json:
-        options.print_json(content)
+    wrote(save, output, report)
+    if json:
+        print_json(content)
     else:
         show_what_if(found)
 
@@ -292,7 +309,7 @@ def _alone(found: WhatIf) -> Table:
 
 
 def _groups(arm: Arm) -> Table:
-    wide = output().width >= WIDE
+    wide = terminal().width >= WIDE
     between = ["range of one run"] if wide else []
     table = numbers_table(
         "mean waits", "jobs", "baseline", "changed", *between, "difference ± 95 %", "effect"

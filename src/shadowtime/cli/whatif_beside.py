@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
+from shadowtime.cli.replay_site import HEADINGS, SHOWN, group_label
 from shadowtime.report.numbers import number, span
 from shadowtime.report.page.whatif import more_of, name_of, share_of
 
