@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shadowtime.cli.live.run_status import show_status
+from shadowtime.cli.live.status import show_status
 from shadowtime.live.eta import Eta
 from shadowtime.live.status import Row, Status
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.board.collector import Collector, Wanted
 from shadowtime.board.estimator import Estimator
@@ -14,54 +15,79 @@ from shadowtime.board.page import pages, snapshot
 from shadowtime.board.server import Serving, run_server
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.errors import UsageError
-from shadowtime.live.slurm.drive import Where
 from shadowtime.policy import parse_policy
 from shadowtime.private import write_result
 
+if TYPE_CHECKING:
+    from shadowtime.live.slurm.drive import Where
+    from shadowtime.types import File
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publishing:
+    """Where the board is shown, to whom, and what of it."""
+
+    port: int = 8080
+    """in 0..65535 : The port to serve on; 0: a free one, which is printed."""
+    host: str = "127.0.0.1"
+    """ADDRESS : The address to serve on. Beyond loopback, a proxy should ask who is there."""
+    allow_host: tuple[str, ...] = ()
+    """NAME : A further name by which browsers call the board, such as that of a proxy."""
+    frame_ancestors: str = ""
+    """SOURCES : Sites that may show /embed in a frame, such as 'https://portal.example.org'."""
+    hide: tuple[Literal["names", "users", "nothing"], ...] = ()
+    """Not shown to anybody: names of jobs, users with accounts. [default: what the cluster keeps
+    private; 'nothing' shows all that this user may see]"""
+    every: float = 2.0
+    """SECONDS >= 0.5 : The time between two polls, which all browsers share."""
+    snapshot: File | None = None
+    """OUT.html : Write the board as one HTML file and end; no server is needed to read it."""
+
+    def __post_init__(self) -> None:
+        if "nothing" in self.hide and len(self.hide) > 1:
+            raise UsageError("--hide nothing hides nothing: leave it out, or name what to hide")
+        if any(char in self.frame_ancestors for char in ";,\r\n"):
+            raise UsageError(
+                "--frame-ancestors: separate sources by blanks, as in 'https://a https://b'"
+            )
+
+
+PUBLISHED = Publishing()
+
 
 def run_board(
-    system: str,
+    how: Publishing,
     *,
-    port: int,
-    host: str,
-    allow_host: tuple[str, ...],
-    frame_ancestors: str,
-    hide: tuple[str, ...],
-    every: float,
-    snapshot: str | None,
+    where: Where | None = None,
     policy: str | None = None,
-    partition: str = "",
     state_file: str | None = None,
-    timeout: float = 20.0,
-    no_estimates: bool = False,
+    estimates: bool = True,
     pool: str = "",
     schedd: str = "",
 ) -> None:
-    """Write a snapshot, or serve until interrupted."""
-    if "nothing" in hide and len(hide) > 1:
-        raise UsageError("--hide nothing hides nothing: leave it out, or name what to hide")
-    if any(char in frame_ancestors for char in ";,\r\n"):
-        raise UsageError(
-            "--frame-ancestors: separate sources by blanks, as in 'https://a https://b'"
-        )
+    """Write a snapshot of a Slurm (``where``) or an HTCondor, or serve until interrupted."""
     if policy is not None:
         refuse_on_site(parse_policy(policy))
     wanted = Wanted(
-        system=system,
-        where=Where(partition=partition, timeout=timeout) if system == "slurm" else None,
+        system="slurm" if where else "condor",
+        where=where,
         pool=pool,
         schedd=schedd,
-        every=every,
-        hide=frozenset(hide) - {"nothing"} if hide else None,
-        estimates=not no_estimates,
+        every=how.every,
+        hide=frozenset(how.hide) - {"nothing"} if how.hide else None,
+        estimates=estimates,
         state_file=state_file,
         shadow=policy or "",
     )
-    if snapshot is not None:
-        write_snapshot(wanted, Path(snapshot))
+    if how.snapshot is not None:
+        write_snapshot(wanted, Path(how.snapshot))
         return
-    serving = Serving(host=host, port=port, names=allow_host, frame_ancestors=frame_ancestors)
-    serve(serving, wanted)
+    serve(
+        Serving(
+            host=how.host, port=how.port, names=how.allow_host, frame_ancestors=how.frame_ancestors
+        ),
+        wanted,
+    )
 
 
 def write_snapshot(wanted: Wanted, path: Path) -> None:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.live import options as live
+from shadowtime.cli.live.slurm_status import NOW, Poll
 from shadowtime.errors import UsageError
+from shadowtime.report.numbers import span
 
 if TYPE_CHECKING:
     from shadowtime.live.eta import Eta
     from shadowtime.live.status import Row
 
 
-@click.command("eta")
-@click.argument("job", required=False)
-@click.option(
-    "--request",
-    metavar="OPTIONS",
-    help="Instead of a job: options of sbatch, such as '-N4 -t 6:00:00 -p gpu', as if submitted "
-    "now; alternatives that start earlier are listed.",
-)
-@live.poll_of_slurm
-def command(job: str | None, request: str | None, as_json: bool, **given: Any) -> None:
+def eta(
+    job: str | None = None, *, request: str | None = None, poll: Poll = NOW, json: bool = False
+) -> None:
     """When the waiting JOB of a Slurm cluster will start: the median and a range of 80 %.
 
     If no loop runs, Slurm's own passes are simulated from the live state many times. Run times are
@@ -38,28 +30,31 @@ def command(job: str | None, request: str | None, as_json: bool, **given: Any) -
     shadowtime eta 1234
     shadowtime eta 1234 --policy conservative
     shadowtime eta --request '-N 4 -t 6:00:00 -p gpu'
+
+    Parameters
+    ----------
+    request : OPTIONS
+        Instead of a job: options of sbatch, such as '-N4 -t 6:00:00 -p gpu', as if submitted now;
+        alternatives that start earlier are listed.
     """
     if (job is None) == (request is None):
         raise UsageError("name a waiting job, or describe one with --request '-N 4 -t 1:00:00'")
     if request is not None:
-        _show_request(request, as_json=as_json, **given)
+        _show_request(request, poll, json=json)
     else:
         assert job is not None
-        _show_job(job, as_json=as_json, **given)
+        _show_job(job, poll, json=json)
 
 
-def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
-    from shadowtime.cli.live.run_slurm_status import last_start
-    from shadowtime.report.numbers import span
-
-    last = last_start(job, **given)
+def _show_job(job: str, poll: Poll, *, json: bool) -> None:
+    last = poll.last_start(job)
     if last is not None:
         now, made, row = last
         policy, age = "slurm", now - made
     else:
-        made, row, policy = _predicted(job, **given)
+        made, row, policy = _predicted(job, poll)
         now, age = made, 0
-    if as_json:
+    if json:
         values = {"job": job, "now": now, "expected": row.eta.expected}
         values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": policy}
         print_json(values | {"within_hour": row.eta.soon, "why": row.why, "age": age})
@@ -70,11 +65,9 @@ def _show_job(job: str, *, as_json: bool, **given: Any) -> None:
         print(f"it waits because {row.why}")
 
 
-def _predicted(job: str, **given: Any) -> tuple[int, Row, str]:
+def _predicted(job: str, poll: Poll) -> tuple[int, Row, str]:
     """A job's start from a poll of now, when that was, and under which policy."""
-    from shadowtime.cli.live.run_slurm_status import look
-
-    found = look(**given)
+    found = poll.look()
     row = next((row for row in found.waiting if row.job == job), None)
     if row is None:
         if job in found.ineligible and found.policy == "slurm":
@@ -86,12 +79,9 @@ def _predicted(job: str, **given: Any) -> tuple[int, Row, str]:
     return found.now, row, found.policy
 
 
-def _show_request(text: str, *, as_json: bool, **given: Any) -> None:
-    from shadowtime.cli.live.run_slurm_status import ask
-    from shadowtime.report.numbers import span
-
-    now, eta, found = ask(text, **given)
-    if as_json:
+def _show_request(text: str, poll: Poll, *, json: bool) -> None:
+    now, eta, found = poll.ask(text)
+    if json:
         rows = [
             {"change": one.change, "expected": round(now + one.expected), "saved": one.saved}
             for one in found.alternatives
@@ -108,8 +98,6 @@ def _show_request(text: str, *, as_json: bool, **given: Any) -> None:
 
 
 def _words(eta: Eta, now: int) -> str:
-    from shadowtime.report.numbers import span
-
     expected, low, high = (max(0, at - now) for at in (eta.expected, eta.earliest, eta.latest))
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(eta.expected))
     words = f"is expected to start in {span(expected)} ({when}), "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.live.loop import Loop
     from shadowtime.live.operation import Operation
     from shadowtime.live.port import Port
+    from shadowtime.types import File
 
     Kind = Literal["text", "span", "seconds", "flag"]
 
@@ -51,7 +52,10 @@ class Option:
 
 
 class Command(NamedTuple):
-    """A further command of a backend: its summary, and its click command as module:name."""
+    """A further command of a backend: its summary, and its click command as module:name.
+
+    In a file of ours ``name`` is a function, from which the command is made.
+    """
 
     help: str
     path: str
@@ -64,13 +68,19 @@ class Wanted:
     policy: Any
     operation: Operation
     act: bool = False
+    """Act. Without it: decide and print, change nothing."""
     shape: Shape | None = None
     """How the policy sees the machine; None: the backend chooses."""
-    state_file: str | None = None
-    record: str | None = None
+    state_file: File | None = None
     until_idle: bool = False
+    """Exit when no job waits or runs."""
     once: bool = False
+    """Exit after one poll."""
+    record: File | None = None
+    """FILE : Append every pass: the snapshot, the memory and the decisions."""
     every: float = 0.5
+    """SECONDS >= 0.05 : How often it is polled while things happen; less often while they do
+    not."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The values of the backend's own options, by :attr:`Option.key`."""
 

@@ -22,19 +22,27 @@ if TYPE_CHECKING:
 
     from shadowtime.live.log import LogFormat
     from shadowtime.live.loop import Loop, Step
+    from shadowtime.types import File, Seconds
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """How a loop runs: its log, metrics and duration, and the limits of a user's policy."""
 
-    length: int | None = None
-    log_file: str | None = None
+    length: Seconds | None = None
+    """SPAN : Exit after this time, such as 90s, 5m, 1h; in shadow mode with a summary."""
+    log_file: File | None = None
+    """FILE : Append to FILE, which may be rotated at any time. [default: standard output]"""
     log_format: LogFormat = "text"
+    """Readable lines, or one JSON object per line."""
     metrics_port: int | None = None
-    metrics_file: str | None = None
+    """PORT in 1..65535 : Prometheus metrics on http://127.0.0.1:PORT/metrics."""
+    metrics_file: File | None = None
+    """FILE : The same in FILE, replaced at every poll, for node_exporter."""
     pass_limit: float = 5.0
+    """SECONDS > 0 : How long a pass of a policy from a Python file may take."""
     fallback: str = "easy"
+    """P : The catalogue policy for passes in which a policy from a Python file fails."""
 
     def own_code(self, policy: Any, text: str) -> OwnCode | None:
         """How a policy from a Python file is run; None for one of the catalogue."""

@@ -16,7 +16,8 @@ section Parameters of the docstring holds how the value is called, its bounds, a
 
 Bounds are ``>= 0``, ``> 0`` and ``in 1..9``; ``$NAME`` is a variable of the environment to read,
 ``--other`` a second name. A value that is called ``M,...`` is several values with commas. A
-parameter without an entry has that of :data:`~shadowtime.cli.common.shared.SHARED`.
+parameter without an entry has that of :data:`~shadowtime.cli.common.shared.SHARED` or of the live
+backends.
 
 A parameter that is a dataclass stands for those of its fields that the function does not have
 itself; their docstrings are ``N >= 0 : Also run N copies``. ``**name``, described as "Options of
@@ -41,7 +42,7 @@ from shadowtime.cli.common.amounts import Commas, Range, Size, Span
 from shadowtime.cli.common.shared import SHARED, policy_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(shadowtime.__file__).parent
 REQUIRED: Any = object()
@@ -166,6 +167,21 @@ def shared() -> dict[str, tuple[str, str]]:
     return entries(cleandoc(SHARED) + "\n")
 
 
+@cache
+def of_backends() -> dict[str, tuple[str, str]]:
+    """The entries of options that Slurm's and HTCondor's live backends declare."""
+    found = {"shape": ("", source_of("shadowtime.live.slurm.backend").constant("SHAPE_HELP", ""))}
+    for backend in ("slurm", "condor"):
+        source = source_of(f"shadowtime.live.{backend}.backend")
+        for node in source.names.values():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Option":
+                said = {one.arg: source.value(one.value) for one in node.keywords}
+                least = " >= 0.1" if said.get("kind") == "seconds" else ""
+                about = f"{said.get('metavar', 'NAME')}{least}"
+                found[said["name"].lstrip("-")] = (about, said["help"])
+    return found
+
+
 def sections(node: ast.AST) -> tuple[str, dict[str, tuple[str, str]]]:
     """The text of a docstring before its first section, and the entries of its parameters."""
     text = ast.get_docstring(node) or ""  # type: ignore[arg-type]
@@ -216,7 +232,7 @@ def _parameter(
     kind: str,
 ) -> Parameter:
     value = REQUIRED if default is None else source.value(default)
-    about, help = known.get(node.arg, ("", ""))
+    about, help = known.get(node.arg) or of_backends().get(node.arg, ("", ""))
     return Parameter(node.arg, kind, _type(source, node.annotation), value, about, help)
 
 
@@ -255,9 +271,13 @@ def fields(source: Source, node: ast.AST) -> Iterator[Parameter]:
     for one, after in zip(node.body, [*node.body[1:], None], strict=True):
         if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
             continue
+        if isinstance(one.value, ast.Call):  # field(default_factory=...): no value of an option
+            continue
         said = after.value if isinstance(after, ast.Expr) else None
         text = " ".join(str(said.value).split()) if isinstance(said, ast.Constant) else ""
         about, _, help = text.rpartition(" : ")
+        if not text:
+            about, help = {**of_backends(), **shared()}.get(one.target.id, ("", ""))
         value = REQUIRED if one.value is None else source.value(one.value)
         kind = _type(source, one.annotation)
         yield Parameter(one.target.id, "option", kind, value, about, help)
@@ -283,7 +303,7 @@ def option_name(name: str, *, several: bool) -> str:
 def as_click(one: Parameter) -> click.Parameter:
     """The argument or the option of a parameter."""
     text = one.type.removesuffix(" | None")
-    items = re.fullmatch(r"(?:tuple|Sequence)\[([\w |]+)(?:, \.\.\.)?\]", text)
+    items = re.fullmatch(r"(?:tuple|Sequence)\[(Literal\[[^]]*\]|[\w |]+)(?:, \.\.\.)?\]", text)
     about, bounds = _taken(one.about, BOUNDS)
     about, variable = _taken(about, re.compile(r"\$(\w+)"))
     about, other = _taken(about, re.compile(r"(--[\w-]+)"))
@@ -332,10 +352,10 @@ def _kind(text: str, bounds: re.Match[str] | None) -> Any:
     if bounds is None:
         return KINDS.get(text, click.STRING) or click.STRING
     range_of: Any = click.IntRange if text == "int" else click.FloatRange
-    number: Callable[[str], float] = int if text == "int" else float
     if bounds[3]:
-        return range_of(number(bounds[3]), number(bounds[4]))
-    return range_of(min=number(bounds[2]), min_open=bounds[1] == ">")
+        return range_of(int(bounds[3]), int(bounds[4]))
+    least = float(bounds[2]) if "." in bounds[2] else int(bounds[2])
+    return range_of(min=least, min_open=bounds[1] == ">")
 
 
 class FunctionCommand(click.Command):

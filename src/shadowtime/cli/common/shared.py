@@ -40,6 +40,8 @@ resume : DIR
     Ctrl-C, and another change simulates only what it affects.
 schedule : OUT.csv
     Write the schedule, a row per job (.csv or .parquet).
+state : FILE
+    The loop's state file. [default: in $STATE_DIRECTORY or ~/.local/state/shadowtime]
 where : COND
     Only these jobs count (all are simulated): partition=gpu,user!=root, procs>=64, gpus>0,
     qos=a|b.

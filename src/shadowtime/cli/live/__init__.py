@@ -6,22 +6,32 @@ A command for every backend is made from its entry in the registry.
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from importlib import import_module
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shadowtime.cli.common.declared import (
+    FunctionCommand,
+    Parameter,
+    as_click,
+    fields,
+    shared,
+    source_of,
+)
 from shadowtime.cli.common.lazy import Entry, LazyGroup, refuse_repeats
-from shadowtime.cli.common.options import all_of
-from shadowtime.cli.live import options as live
 from shadowtime.live.backend import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.live.backend import Backend
+    from shadowtime.live.backend import Backend, Option
 
+KINDS = {"text": "str", "span": "Seconds", "seconds": "float", "flag": "bool"}
+"""The types of what a backend's options take."""
+NAMES = {"length": "for_", "log_file": "log"}
+"""Options of a loop whose fields are called otherwise."""
 CHECK = Entry("Proof", "Repeat recorded decisions and compare.")
 
 
@@ -78,14 +88,12 @@ class BackendGroup(LazyGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.backend.commands:
             module, _, name = self.backend.commands[cmd_name].path.partition(":")
+            if module.startswith("shadowtime."):
+                return refuse_repeats(FunctionCommand(module, name))
             found = getattr(import_module(module), name)
             assert isinstance(found, click.Command)
             return refuse_repeats(found)
-        if cmd_name != "status":
-            return None
-        from shadowtime.cli.live.status import status_command
-
-        return refuse_repeats(status_command(self.backend))
+        return refuse_repeats(status_command(self.backend)) if cmd_name == "status" else None
 
 
 def command_of(backend: Backend) -> click.Command:
@@ -95,40 +103,86 @@ def command_of(backend: Backend) -> click.Command:
         if click.get_current_context().invoked_subcommand is None:
             run_backend(backend, **given)
 
-    all_options = all_of(
-        live.policy_of_loop,
-        live.act,
-        *map(live.of_backend, backend.options),
-        live.shape_of(backend.shapes, backend.shape_help),
-        live.state,
-        click.option("--until-idle", is_flag=True, help="Exit when no job waits or runs."),
-        click.option("--once", is_flag=True, help="Exit after one poll."),
-        click.option(
-            "--record",
-            metavar="FILE",
-            type=click.Path(dir_okay=False),
-            help="Append every pass: the snapshot, the memory and the decisions.",
-        ),
-        click.option(
-            "--every",
-            type=click.FloatRange(min=0.05),
-            default=backend.every,
-            show_default=True,
-            metavar="SECONDS",
-            help=f"How often {backend.title} is polled while things happen; less often while they "
-            "do not.",
-        ),
-        live.operation,
-    )
-    made: click.Command = click.group(
+    loop, operation = _fields("live.backend", "Wanted"), _fields("live.operation", "Operation")
+    every = loop["every"]._replace(default=backend.every)
+    made = BackendGroup(
         backend.name,
-        cls=BackendGroup,
         backend=backend,
         help=backend.help,
         invoke_without_command=True,
+        callback=callback,
         context_settings={"max_content_width": 100},
-    )(all_options(callback))
+    )
+    made.params = [
+        _policy("required for a loop"),
+        _option(loop["act"], "apply"),
+        *map(_own, backend.options),
+        *_seen(backend),
+        *(as_click(loop[name]) for name in ("until_idle", "once", "record")),
+        as_click(every._replace(help=every.help.replace("it is", f"{backend.title} is"))),
+        *(_option(one, NAMES.get(one.name, one.name)) for one in operation.values()),
+    ]
     return made
+
+
+def status_command(backend: Backend) -> click.Command:
+    """The command ``status`` of a backend without its own."""
+
+    def callback(**given: Any) -> None:
+        from shadowtime.cli.live.status import look, show_status
+
+        json = given.pop("json")
+        show_status(look(backend, **given), json=json)
+
+    asked = [_own(option) for option in backend.options if not option.prints]
+    json = Parameter("json", "option", "bool", False, *shared()["json"])
+    help = f"""The live state: what is in use, the waiting jobs, the predicted start of each.
+
+    \b
+    shadowtime live {backend.name} status
+    shadowtime live {backend.name} status --policy {backend.example} --json
+    """
+    policy = _policy("default: the loop's own, from its state file")
+    params = [policy, *asked, *_seen(backend), as_click(json)]
+    return click.Command("status", params=params, callback=callback, help=cleandoc(help))
+
+
+def _fields(module: str, name: str) -> dict[str, Parameter]:
+    """The fields of a dataclass by name."""
+    source = source_of(f"shadowtime.{module}")
+    return {one.name: one for one in fields(source, source.names[name])}
+
+
+def _option(one: Parameter, name: str) -> click.Parameter:
+    """The option ``name`` of a field that is called otherwise."""
+    made = as_click(one._replace(name=name))
+    made.name = one.name
+    return made
+
+
+def _policy(otherwise: str) -> click.Parameter:
+    """The policy, and what happens if none is named."""
+    help = f"A name with or without parameters, as in a simulation. [{otherwise}]"
+    return as_click(Parameter("policy", "option", "str", None, "P", help))
+
+
+def _own(option: Option) -> click.Parameter:
+    """An option that a backend declares."""
+    kind, about = KINDS[option.kind], option.metavar
+    if option.kind == "seconds":
+        about += " >= 0.1"
+    kind = f"tuple[{kind}, ...]" if option.multiple else kind
+    about = "" if option.kind == "flag" else about
+    one = Parameter(option.key, "option", kind, option.default, about, option.help)
+    return as_click(one)
+
+
+def _seen(backend: Backend) -> list[click.Parameter]:
+    """How the policy sees the machine, and where the loop keeps its state."""
+    shapes = f"Literal{list(backend.shapes)}"
+    shape = Parameter("shape", "option", shapes, None, "", backend.shape_help)
+    state = Parameter("state_file", "option", "File", None, *shared()["state"])
+    return [as_click(shape), _option(state, "state")]
 
 
 def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
@@ -158,7 +212,7 @@ def wanted(backend: Backend, policy: str, given: Mapping[str, Any]) -> Wanted:
     from shadowtime.policy import parse_policy
 
     own = {option.key for option in backend.options}
-    operating = {one.name for one in fields(Operation)}
+    operating = set(_fields("live.operation", "Operation"))
     operation = Operation(**{name: given[name] for name in operating & given.keys()})
     for option, name in (("--log", operation.log_file), ("--metrics-file", operation.metrics_file)):
         if name is not None:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
-import click
-
 from shadowtime.cli.common.console import note
-from shadowtime.cli.live.options import of_backend
-from shadowtime.live.condor.backend import POOL, SCHEDD, client_of, schedd_names
+from shadowtime.live.condor.backend import client_of, schedd_names
+from shadowtime.live.condor.release import give_back, plan_release, queue_of
+from shadowtime.live.lock import one_loop
 from shadowtime.printable import printable
 
 
-@click.command("release")
-@click.option("--print", "show_only", is_flag=True, help="Only print the commands for HTCondor.")
-@of_backend(POOL)
-@of_backend(SCHEDD)
-def command(show_only: bool, pool: str, schedd: str) -> int:
+def release(*, print_: bool = False, pool: str = "", schedd: str = "") -> int:
     """Return every job at the gate to the negotiator, with its user's own request.
 
     Stop the loop first. Jobs that are submitted later are still held at the gate: to stop that,
@@ -27,17 +22,19 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
     \b
     shadowtime live condor release --print
     shadowtime live condor release --schedd all
-    """
-    from shadowtime.live.condor.release import give_back, plan_release, queue_of
-    from shadowtime.live.lock import one_loop
 
+    Parameters
+    ----------
+    print_
+        Only print the commands for HTCondor.
+    """
     client = client_of(pool, schedd_names(schedd), tell=note)
     with contextlib.ExitStack() as stack:
-        if not show_only:
+        if not print_:
             for one in client.schedds():
                 stack.enter_context(one_loop(f"schedd {one}"))
         plan = plan_release(queue_of(client))
-        if show_only:
+        if print_:
             for line in plan.commands():
                 print(printable(line))
             return 0

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import pwd
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
-from shadowtime.cli.common.amounts import Span
-from shadowtime.cli.live import options as live
+from shadowtime.cli.common.slurm_folder import slurm_folder
+from shadowtime.cluster.slurm import parse_slurm_conf
+from shadowtime.errors import UsageError
+from shadowtime.live.slurm import setup as gate_files
 from shadowtime.live.slurm.gate import LEASE
+from shadowtime.live.slurm.unit import unit_text
+
+if TYPE_CHECKING:
+    from shadowtime.types import Folder, Seconds
 
 
-@click.command("setup")
-@click.option(
-    "--print", "--dry-run", "show_only", is_flag=True, help="Print every change, make none."
-)
-@click.option("--unit", is_flag=True, help="Print a systemd unit for the loop, change nothing.")
-@click.option("--undo", "undo_it", is_flag=True, help="Undo all changes.")
-@click.option(
-    "--slurm-conf-dir",
-    "folder",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="The folder of slurm.conf. [default: that of $SLURM_CONF, else /etc/slurm]",
-)
-@live.partition
-@click.option(
-    "--master",
-    metavar="UID",
-    type=int,
-    multiple=True,
-    help="A user id that may release jobs besides root and SlurmUser.",
-)
-@click.option(
-    "--lease",
-    metavar="TIME",
-    type=Span(),
-    default=LEASE,
-    help="If no loop runs for this time, Slurm schedules the jobs by itself. [default: 15m]",
-)
-def command(**given: Any) -> None:
+def setup(
+    *,
+    print_: bool = False,
+    unit: bool = False,
+    undo: bool = False,
+    slurm_conf_dir: Folder | None = None,
+    partition: str = "",
+    master: tuple[int, ...] = (),
+    lease: Seconds = LEASE,
+) -> None:
     """Let every job of the partitions wait at a gate until the loop releases it.
 
     The gate is a lease: if no loop runs for a while (--lease), Slurm schedules the jobs by itself.
@@ -52,7 +40,75 @@ def command(**given: Any) -> None:
     shadowtime live slurm setup
     shadowtime live slurm setup --unit
     shadowtime live slurm setup --undo
-    """
-    from shadowtime.cli.live.run_slurm_setup import print_setup
 
-    print_setup(**given)
+    Parameters
+    ----------
+    print_ : --dry-run
+        Print every change, make none.
+    unit
+        Print a systemd unit for the loop, change nothing.
+    undo
+        Undo all changes.
+    slurm_conf_dir : DIR
+        The folder of slurm.conf. [default: that of $SLURM_CONF, else /etc/slurm]
+    master : UID
+        A user id that may release jobs besides root and SlurmUser.
+    lease : TIME
+        If no loop runs for this time, Slurm schedules the jobs by itself. [default: 15m]
+    """
+    if unit:
+        print(unit_text(), end="")
+        return
+    where = slurm_folder(slurm_conf_dir or "", conf_lost=undo)
+    if undo:
+        changes = gate_files.plan_undo(where)
+    else:
+        names, default = _partitions(where, partition)
+        masters = sorted({0, *_slurm_user(where), *master})
+        changes = gate_files.plan_setup(
+            where, partitions=names, default=default, masters=masters, lease=lease
+        )
+    for change in changes:
+        print(change.diff(), end="")
+    if print_:
+        return
+    if undo:
+        gate_files.undo(changes, where)
+    else:
+        gate_files.carry_out(changes, where)
+    print(f"{len(changes)} files changed in {where}; restart slurmctld to apply the changes")
+    if undo:
+        print("jobs still at the gate: Slurm starts them when their leases end, or at once after")
+        print("`shadowtime live slurm release`")
+    else:
+        print(
+            "Slurm schedules the jobs that wait now until the loop runs with --apply, which brings "
+            "them to the gate"
+        )
+
+
+def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
+    """The partitions' names, and whether they include the default one, from slurm.conf."""
+    path = Path(str(folder)) / "slurm.conf"
+    known = parse_slurm_conf(
+        path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
+    ).options["partitions"]
+    default = next((name for name, record in known.items() if record["default"]), "")
+    names = [name.strip() for name in wanted.split(",") if name.strip()] or [default]
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise UsageError(f"{path} has no partition {name or '(default)'}: it has {there}")
+    return list(dict.fromkeys(names)), default in names
+
+
+def _slurm_user(folder: object) -> set[int]:
+    """The user id of SlurmUser, if slurm.conf names one that this machine knows."""
+    text = (Path(str(folder)) / "slurm.conf").read_text()
+    found = re.search(r"^\s*SlurmUser\s*=\s*([^\s(#]+)", text, re.IGNORECASE | re.MULTILINE)
+    if found is None:
+        return set()
+    try:
+        return {int(found[1])} if found[1].isdigit() else {pwd.getpwnam(found[1]).pw_uid}
+    except KeyError:
+        return set()

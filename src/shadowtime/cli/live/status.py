@@ -2,43 +2,113 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from rich.text import Text
 
-from shadowtime.cli.common import options
+from shadowtime.cli.common.compiling import compile_notice
+from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.live import options as live
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.errors import UsageError
+from shadowtime.live.backend import Wanted
+from shadowtime.live.heartbeat import heartbeat_of, read_beat
+from shadowtime.live.operation import Operation, ineligible_jobs, state_path
+from shadowtime.live.port import trust_in
+from shadowtime.live.status import status_of
+from shadowtime.live.store import StateFile
+from shadowtime.policy import parse_policy
+from shadowtime.report.numbers import span
 
 if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
+    from shadowtime.live.status import Status
+    from shadowtime.live.store import LoopState
 
 
-def status_command(backend: Backend) -> click.Command:
-    """The command for a backend without its own."""
+def look(
+    backend: Backend, *, policy: str | None, shape: Any, state_file: str | None, **given: Any
+) -> Status:
+    """One poll of a scheduler with the loop's memory; changes nothing."""
+    chosen: Any = parse_policy(policy or backend.example)
+    asked = Wanted(policy=chosen, operation=Operation(), shape=shape, options=given)
+    port, target = backend.connect(asked, tell=note)
+    path = Path(state_file) if state_file else state_path(target.state_name)
+    kept = StateFile(path, tell=note).load()
+    if policy is None:
+        if not kept.policy:
+            raise UsageError(
+                f"there is no state file of a loop at {path}: name a policy, such as --policy "
+                f"{backend.example}"
+            )
+        chosen = parse_policy(kept.policy)
+    return poll(port, chosen, kept, path, shape=target.shape)
 
-    def callback(*, as_json: bool, **given: Any) -> None:
-        from shadowtime.cli.live.run_status import look, show_status
 
-        found = look(backend, **given)
-        if as_json:
-            print_json(found.to_json())
-        else:
-            show_status(found)
+def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> Status:
+    """The state of a port under a policy; ``kept`` is what the loop's state file contains."""
+    recall = getattr(port, "recall", None)
+    if recall is not None:
+        recall(kept.port)
+    state = port.snapshot()
+    with compile_notice("the policy's pass", "half a minute"):
+        return status_of(
+            policy,
+            state,
+            kept,
+            shape=shape,
+            ineligible=ineligible_jobs(port),
+            beat=read_beat(heartbeat_of(path)),
+            trust=trust_in(port),
+        )
 
-    asked = [option for option in backend.options if not option.prints]
-    all_options = options.all_of(
-        live.policy,
-        *map(live.of_backend, asked),
-        live.shape_of(backend.shapes, backend.shape_help),
-        live.state,
-        options.as_json,
-    )
-    help = f"""The live state: what is in use, the waiting jobs, the predicted start of each.
 
-    \b
-    shadowtime live {backend.name} status
-    shadowtime live {backend.name} status --policy {backend.example} --json
-    """
-    made: click.Command = click.command("status", help=help)(all_options(callback))
-    return made
+def show_status(found: Status, *, json: bool = False) -> None:
+    """Print a status as a table, or as one JSON object."""
+    if json:
+        print_json(found.to_json())
+        return
+    used, procs = found.used
+    head = Text(f"{found.policy}: {used} of {procs} processors on {found.hosts} nodes in use, ")
+    head.append(f"{found.running} running, {len(found.waiting)} waiting")
+    table = numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
+    for row in found.waiting[:50]:
+        table.add_row(
+            row.job,
+            row.user,
+            str(row.procs),
+            span(found.now - row.since),
+            span(max(0, row.eta.expected - found.now)),
+            span(max(0, row.eta.earliest - found.now)),
+            span(max(0, row.eta.latest - found.now)),
+        )
+    parts: list[Any] = [head, Text(_life(found))]
+    missed = found.counters.get("decided_by_fallback", 0)
+    if missed:
+        parts.append(Text(f"the fallback decided {missed} passes in which the policy failed"))
+    for what, age in found.trust.stale.items():
+        parts.append(
+            Text(f"the {what} was last read {span(age)} ago: later answers were unreadable")
+        )
+    if found.waiting:
+        parts.append(table)
+    if len(found.waiting) > 50:
+        parts.append(Text(f"... and {len(found.waiting) - 50} more"))
+    verb = "has no predicted start" if found.policy == "slurm" else "is skipped"
+    parts += [Text(f"{job} {verb}: {why}") for job, why in found.ineligible.items()]
+    show(*parts)
+
+
+def _life(found: Status) -> str:
+    """When the loop last polled and what it is waiting for."""
+    if found.policy == "slurm":
+        return "no loop runs: these are the starts that Slurm's own scheduler would make"
+    if found.beat is None:
+        return "there is no heartbeat of a loop beside this state file"
+    ago = span(max(0, found.now - round(found.beat.looked)))
+    life = f"the loop last polled {ago} ago, waiting for {found.beat.waiting_for}"
+    if 0 < found.beat.understood < found.beat.looked:
+        since = span(max(0, found.now - round(found.beat.understood)))
+        life += f"; it last understood an answer {since} ago"
+    return life

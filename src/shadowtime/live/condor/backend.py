@@ -145,7 +145,7 @@ CONDOR = Backend(
     example="ibb",
     commands={
         "release": Command(
-            "Return the queue to HTCondor.", "shadowtime.cli.live.condor_release:command"
+            "Return the queue to HTCondor.", "shadowtime.cli.live.condor_release:release"
         ),
     },
 )

@@ -109,7 +109,7 @@ def predict(wanted: Wanted) -> bool:
 
 
 def _command(name: str, help: str) -> Command:
-    return Command(help, f"shadowtime.cli.live.slurm_{name}:command")
+    return Command(help, f"shadowtime.cli.live.slurm_{name}:{name}")
 
 
 SLURM = Backend(
