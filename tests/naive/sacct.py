@@ -167,7 +167,9 @@ def _values(
     ):  # fmt: skip
         if value > most:
             raise ValueError(f"the job's {name} is {value}, beyond {most}")
-    request_, _ = _request({**_NOTHING, **row}, parse_line(row.get("submitline", "")))
+    shown = get("jobid").strip() or get("jobidraw").strip()
+    line = parse_line(get("submitline"), parse_job_id(shown).component)
+    request_, _ = _request({**_NOTHING, **row}, line)
     priority = fields.parse_count(get("priority"), "Priority")
     counts["request_unlimited"] += times * boundless
     counts["local_times_as_utc"] += times * ("-" in get("submit"))

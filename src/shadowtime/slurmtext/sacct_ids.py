@@ -46,7 +46,8 @@ class Ids:
     """What the ids of rows say, by row.
 
     ``number`` is JobIDRaw; without that column that of JobID, and -1 for tasks of arrays, which
-    share one. ``array`` and ``task`` are -1 outside arrays. ``label`` is the number of the id's
+    share one. ``array`` and ``task`` are -1 outside arrays, ``part`` (the component) outside
+    heterogeneous jobs. ``label`` is the number of the id's
     text among :class:`Labels`; steps have none.
     """
 
@@ -55,6 +56,7 @@ class Ids:
     array: Ints
     task: Ints
     throttle: Ints
+    part: Ints
     step: AnyArray
     blocks: dict[int, JobId]
     """Rows that stand for several tasks of an array."""
@@ -133,6 +135,7 @@ class SacctIds:
             array=array,
             task=task,
             throttle=throttle,
+            part=component,
             step=steps,
             blocks={},
         )
@@ -155,6 +158,7 @@ class SacctIds:
             ids.number[row] = other.number + max(other.component, 0)
         ids.array[row] = other.number if other.task >= 0 or other.tasks else UNKNOWN
         ids.task[row], ids.throttle[row] = other.task, other.throttle
+        ids.part[row] = other.component
         ids.step[row] = bool(job.step or other.step)
         if job.tasks or other.tasks:
             ids.blocks[row] = job if job.tasks else other
@@ -163,8 +167,9 @@ class SacctIds:
 
 def ids_at(ids: Ids, at: Ints, split: Mapping[int, list[int]], labels: Labels) -> Ids:
     """The ids of the rows ``at``; a row that stands for several tasks is there once for each."""
-    label, number, array, task, throttle = (
-        column[at] for column in (ids.label, ids.number, ids.array, ids.task, ids.throttle)
+    label, number, array, task, throttle, part = (
+        column[at]
+        for column in (ids.label, ids.number, ids.array, ids.task, ids.throttle, ids.part)
     )
     for row in split:
         block = ids.blocks[row]
@@ -176,4 +181,4 @@ def ids_at(ids: Ids, at: Ints, split: Mapping[int, list[int]], labels: Labels) -
             number[place] = block.number if one == tasks[-1] else UNKNOWN
             array[place], task[place], throttle[place] = block.number, one, block.throttle
             place += 1
-    return Ids(label, number, array, task, throttle, ids.step[at], {})
+    return Ids(label, number, array, task, throttle, part, ids.step[at], {})

@@ -73,16 +73,35 @@ _DEPENDENCY = re.compile(r"(after\w*)((?::\d+(?:_\d+)?(?:\+\d+)?)+)", re.IGNOREC
 
 
 @lru_cache(maxsize=1 << 14)
-def parse_line(line: str) -> Mapping[str, str]:
+def parse_line(line: str, part: int = -1) -> Mapping[str, str]:
     """Options by their long names, up to the script; flags are "".
 
     Options of no meaning here are kept too. sacct's SubmitLine has the words as the shell left
-    them, without quotes: a line that no shell would take is cut at its blanks.
+    them, without quotes: a line that no shell would take is cut at its blanks. Of a heterogeneous
+    job (``sbatch -n 1 : -n 8 job.sh``) those of one ``part``, counted from 0, which are none
+    where the script tells its parts; -1 is a job of which no more than the line is known.
 
     Examples
     --------
     >>> dict(parse_line("sbatch -N2-4 -n 8 --gres=gpu:1 --exclusive -p a,b job.sh -N 9"))
     {'nodes': '2-4', 'ntasks': '8', 'gres': 'gpu:1', 'exclusive': '', 'partition': 'a,b'}
+    >>> dict(parse_line("sbatch -n 1 : -n 8 job.sh", 1))
+    {'ntasks': '8', 'heterogeneous job': ''}
+    """
+    parts = parse_parts(line)
+    found = dict(parts[max(part, 0)]) if part < len(parts) else {}
+    if part >= 0 or len(parts) > 1:
+        found["heterogeneous job"] = ""
+    return found
+
+
+def parse_parts(line: str) -> list[dict[str, str]]:
+    """Options by their long names, of each part of a heterogeneous job; of any other job one.
+
+    Examples
+    --------
+    >>> parse_parts("sbatch -n 1 -H : -n 8 job.sh : -n 9")
+    [{'ntasks': '1', 'hold': ''}, {'ntasks': '8'}]
     """
     words = line.split()
     if "'" in line or '"' in line or "\\" in line:
@@ -90,6 +109,16 @@ def parse_line(line: str) -> Mapping[str, str]:
             words = shlex.split(line)
     if words and not words[0].startswith("-"):
         words = words[1:]  # the command, wherever it lies
+    found, rest = _parse_words(words)
+    parts = [found]
+    while rest[:1] == [":"]:
+        found, rest = _parse_words(rest[1:])
+        parts.append(found)
+    return parts
+
+
+def _parse_words(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Options by their long names, and what follows them."""
     found: dict[str, str] = {}
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
@@ -113,9 +142,7 @@ def parse_line(line: str) -> Mapping[str, str]:
                 found[_SHORT[letter]] = value
                 break
             found[_SHORT_FLAGS.get(letter, letter)] = ""
-    if words[at : at + 1] == [":"]:
-        found["heterogeneous job"] = ""  # further components follow
-    return found
+    return found, words[at:]
 
 
 def not_modelled(options: Mapping[str, str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from shadowtime.private import open_plain
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.sacct_export import fields_of, rewritten
 from shadowtime.slurmtext.sacct_rows import BETWEEN
-from shadowtime.slurmtext.sbatch import deciding, parse_line
+from shadowtime.slurmtext.sbatch import deciding, parse_parts
 
 _KEPT = {"", "root", "(null)", "all", "none", "n/a"}
 _NAMES = {"user", "account", "parentname", "jobname", "reservation"}
@@ -148,12 +148,15 @@ def _job_field(column: str, value: str, names: Names) -> str:
     """Why a job waited is one of Slurm's own words; of submissions the options that decide stay."""
     if column == "submitline":
         words = {"account": names.person, "qos": names.qos, "reservation": names.word}
-        kept = [
-            f"--{name}={words.get(name, str)(given)}" if given else f"--{name}"
-            for name, given in deciding(parse_line(value))
-            if name != "uid"
-        ]
-        return " ".join(["sbatch", *kept]) if kept else ""
+        kept = " : ".join(
+            " ".join(
+                f"--{name}={words.get(name, str)(given)}" if given else f"--{name}"
+                for name, given in deciding(options)
+                if name != "uid"
+            )
+            for options in parse_parts(value)
+        )
+        return f"sbatch {kept}" if kept else ""
     return value if column == "reason" else _field(column, value, names)
 
 

@@ -280,7 +280,7 @@ class SacctJobs:
         start = self.clock.stamps(get("start"), not_before=submit)
         end = self.clock.stamps(get("end"), not_before=np.maximum(start, submit))
         until = np.where(start >= 0, start, end)  # one that never started waited until its end
-        found = self.asked.find(get.together(self.asked.read), get)
+        found = self.asked.find(get.together(self.asked.read), get, ids.part)
         procs, wanted, nodes, memory, gpus = self.asked.amounts[:, found]
         request = self._limit(get)
         unlimited = request == times.UNLIMITED

@@ -94,14 +94,19 @@ class SacctRequests:
         """For each known one what :func:`_of_options` tells."""
         self.rows = 0
 
-    def find(self, spans: Sequence[Texts], get: Callable[[str], Texts]) -> Ints:
+    def find(self, spans: Sequence[Texts], get: Callable[[str], Texts], part: Ints) -> Ints:
         """The place in ``each`` of what every row says in the columns ``read``, which ``spans``
-        are, neighbours as one, and in its SubmitLine."""
+        are, neighbours as one, and in its SubmitLine; ``part`` is which one of a heterogeneous
+        job it is."""
 
         def texts(rows: Ints) -> Iterable[tuple[str, ...]]:
             return zip(*(get(name)[rows] for name in self.read), strict=True)
 
-        pairs = (self.known.column(spans, texts) << 32) + self.line.column(get("submitline"))
+        typed = get("submitline")
+        lines = self.line.column(typed)
+        for row in np.flatnonzero(part >= 0).tolist():
+            lines[row] = self._line(typed[row], int(part[row]))
+        pairs = (self.known.column(spans, texts) << 32) + lines
         different, first, where = np.unique(pairs, return_index=True, return_inverse=True)
         places = np.empty(len(different), np.int64)
         for at in np.argsort(first).tolist():  # as they turn up
@@ -132,8 +137,8 @@ class SacctRequests:
         self.said.append((row, got or asked, (procs, wanted, nodes, memory, gpus)))
         return len(self.said) - 1
 
-    def _line(self, text: str) -> int:
-        options = sbatch.deciding(parse_line(text))
+    def _line(self, text: str, part: int = UNKNOWN) -> int:
+        options = sbatch.deciding(parse_line(text, part))
         if options not in self.options:
             self.options[options] = len(self.options)
             self.option_sets.append(dict(options))

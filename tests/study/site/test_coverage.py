@@ -101,6 +101,27 @@ def test_kinds_of_jobs_and_flags_that_are_not_modelled(tmp_path: Path) -> None:
     assert found == {"heterogeneous job": len(range(0, len(jobs), 10)), "QOS flag NoReserve": 24}
 
 
+def test_parts_of_heterogeneous_jobs_count_without_a_submission(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their ids tell: doctor, replay, whatif and check slurm name them, with the same jobs."""
+    folder = strip(recording_path("A"), tmp_path / "A", submit_line=False)
+    head, *rows = [line.split(BETWEEN) for line in (folder / "jobs.psv").read_text().splitlines()]
+    for number, row in enumerate(rows[:8]):
+        row[head.index("JobID")] = f"{rows[number // 2 * 2][0]}+{number % 2}"
+    (folder / "jobs.psv").write_text("".join(f"{BETWEEN.join(row)}\n" for row in (head, *rows)))
+    shutil.copyfile(recording_path("A") / "slurmctld.log.gz", folder / "slurmctld.log.gz")
+    for words in (
+        ("doctor",), ("replay", "--phases", "2"), ("check", "slurm", "--every", "1000"),
+        ("whatif", "--set", "bf_interval=9", "--phases", "2"),
+    ):  # fmt: skip
+        at = 2 if words[0] == "check" else 1
+        run([*words[:at], str(folder), *words[at:], "--json"])
+        found = json.loads(capsys.readouterr().out)
+        (one,) = found.get(words[0], found)["not_modelled"]
+        assert (one["what"], one["jobs"]) == ("heterogeneous job", 8)
+
+
 def test_lines_of_the_log_that_are_not_read_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

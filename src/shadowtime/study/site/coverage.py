@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 PER_SETTING = 0.05
-"""What a setting of the whole site adds to the expected error: its effect on this log is in the
-measured difference, and what it does to another log is not known."""
+"""What a setting of the whole site adds to the expected error. Assumed, not calibrated: its effect
+on this log is in the measured difference, and what it does to another log is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

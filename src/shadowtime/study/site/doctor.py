@@ -55,7 +55,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     found["missing"] = list(_missing(folder, today))
     try:
         site, workload = read_site(folder, **reading)
-        beyond = [*unexpressed(site, workload), *_heterogeneous(folder)]
+        beyond = unexpressed(site, workload)
     except ShadowtimeError as error:
         return {**found, "problem": str(error)}
     lost = len({job for one in beyond if not one.runs for job in one.jobs})
@@ -206,19 +206,6 @@ def _changes(site: Site, workload: Workload) -> list[dict[str, Any]]:
         for (begin, end, kind, reason), nodes in sorted(same.items())
         if begin <= last and end >= first
     ]
-
-
-def _heterogeneous(folder: Path) -> list[Unexpressed]:
-    """Components of heterogeneous jobs, which start together in Slurm and alone here."""
-    path = folder / "jobs.psv"
-    if not path.is_file():
-        return []
-    part = re.compile(rb"(\d{1,15})[|\x1f]\d{1,15}\+\d{1,6}[|\x1f]")
-    with path.open("rb") as lines:  # a year's are too many to hold
-        found = (part.match(line) for line in lines if b"+" in line)
-        ids = {int(one[1]) for one in found if one is not None}
-    reason = "is part of a heterogeneous job: its parts start apart from each other"
-    return [Unexpressed(reason=reason, runs=True, jobs=tuple(sorted(ids)))] if ids else []
 
 
 def _submissions_note(folder: Path) -> list[str]:
