@@ -11,6 +11,7 @@ import pytest
 from conftest import recording_path
 from shadowtime.cluster.site import Site
 from shadowtime.errors import ClusterError, InputError, ShadowtimeError, UsageError
+from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import is_site_folder, read_site, read_site_alone
 from shadowtime.workload import Workload
 
@@ -95,6 +96,25 @@ def test_whole_nodes_are_inferred(name: str) -> None:
     # --cpus-per-gpu fills a node of P3 once; accounting does not keep that option.
     assert len(wrong) == (1 if name == "P3" else 0)
     assert len(rows) > 100
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        *(("22.05", name) for name in ("H", "I2", "J", "K", "N", "O", "P1", "P3", "T")),
+        *(("24.11", name) for name in ("H", "K", "L2", "N", "O", "P3", "Q")),
+        *(("26.05", name) for name in ("arrays", "feat", "mem", "params", "sock", "threads")),
+    ],
+)
+def test_submit_lines_say_all_that_submissions_do(version: str, name: str, tmp_path: Path) -> None:
+    """What a site can export has the requests of the recording, job by job."""
+    folder = recording_path(name, version)
+    known = read_site(folder)[1].requests
+    found = read_site(strip(folder, tmp_path / name))[1].requests
+    assert known is not None and found is not None
+    assert [found[job] for job in range(len(found))] == [known[job] for job in range(len(known))]
+    for column in found.COLUMNS:
+        assert getattr(found, column).tolist() == getattr(known, column).tolist(), column
 
 
 @pytest.mark.parametrize("name", [n for n in EVERY if n in "H I I2 J K L1 L2 M1 M2 N O P1 P3 T"])

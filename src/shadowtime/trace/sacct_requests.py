@@ -203,6 +203,7 @@ class SacctRequests:
             index=self.number[found],
             dependencies=tuple(self.dependencies),
             inferred=dict(inferred),
+            memory_said=np.array([_says_memory(one.options) for one in self.each], bool)[found],
             **columns,
         )
 
@@ -251,11 +252,17 @@ def _request(row: Mapping[str, str], options: Mapping[str, str]) -> tuple[Reques
     )
     if options:
         submitted = sbatch.apply_options(options, request)
+        if _says_memory(options):
+            rules = [rule for rule in rules if not rule.startswith("memory_")]
         if submitted != request:
             rules.append("options_from_line")
         beyond = sbatch.not_modelled(options)
         request = replace(submitted, beyond=beyond) if beyond else submitted
     return request, tuple(rules)
+
+
+def _says_memory(options: Mapping[str, str]) -> bool:
+    return "mem" in options or "mem-per-cpu" in options
 
 
 def _licences(text: str) -> tuple[tuple[str, int], ...]:

@@ -3,11 +3,13 @@
 Each is a named rule; the jobs it touched are counted in ``Requests.inferred``.
 
 ``exclusive``
-    more cpus than asked for, and all of the nodes the job ran on.
+    more cpus than asked for, and all of the nodes the job ran on; not where --cpus-per-gpu is known
+    to have asked for them.
 ``memory_not_counted``
     where jobs do not use memory up, what accounting shows as asked for is the node's size.
 ``memory_default``
-    as much as the partition gives to a job that does not ask: taken as not asked for.
+    as much as the partition gives to a job that does not ask: taken as not asked for, unless the
+    submission names it.
 ``released_when_eligible``
     the job was eligible later than submitted: a begin time, a dependency or a hold.
 ``dependencies_as_eligible``
@@ -59,7 +61,7 @@ def fit_to_site(
     if release == "eligible":
         asked = _eligible(asked, workload, counts)
     counts = {name: count for name, count in counts.items() if count or name == "exclusive"}
-    return site, workload.replace(requests=replace(asked, inferred=counts))
+    return site, workload.replace(requests=replace(asked, inferred=counts, memory_said=None))
 
 
 def _hosts(workload: Workload) -> list[tuple[str, ...]]:
@@ -94,7 +96,8 @@ def _whole_nodes(
     exclusive = (procs == whole[places]) & (wanted > 0) & (rounded < procs)
     if known is not None:
         exclusive &= ~known
-    exclusive &= np.array([not one.exclusive for one in asked.distinct])[asked.index]
+    open_ = np.array([not (one.exclusive or one.cpus_per_gpu) for one in asked.distinct], bool)
+    exclusive &= open_[asked.index]
     counts["exclusive"] = int(exclusive.sum())
     return _changed(asked, exclusive, lambda one: replace(one, exclusive=True))
 
@@ -122,8 +125,9 @@ def _default_memory(
         )
 
     had = np.array([usual(one) for one in asked.distinct])[asked.index]
-    if known is not None:
-        had &= ~known
+    for said in (known, asked.memory_said):
+        if said is not None:
+            had &= ~said
     counts["memory_default"] = int(had.sum())
     return _changed(asked, had, lambda one: replace(one, memory=None, memory_per="node"))
 

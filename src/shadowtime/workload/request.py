@@ -124,6 +124,8 @@ class Requests:
     dependencies: tuple[Dependency, ...] = field(default=())
     inferred: Mapping[str, int] = field(default_factory=dict)
     """Jobs touched by each rule that inferred what the log does not say."""
+    memory_said: AnyArray | None = None
+    """Which jobs named their memory; None where nothing tells it, or all is inferred."""
 
     COLUMNS = (
         "begin",
@@ -186,4 +188,5 @@ class Requests:
                 replace(one, job=place[one.job]) for one in self.dependencies if one.job in place
             )
         columns = {name: getattr(self, name)[at] for name in self.COLUMNS}
-        return replace(self, index=self.index[at], dependencies=kept, **columns)
+        said = None if self.memory_said is None else self.memory_said[at]
+        return replace(self, index=self.index[at], dependencies=kept, memory_said=said, **columns)
