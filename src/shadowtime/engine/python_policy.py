@@ -13,6 +13,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.run_tables import as_schedule, with_more_room
+from shadowtime.engine.watch import reading
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy.estimate import Estimate
     from shadowtime.policy.place import Place
     from shadowtime.schedule import Schedule
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
-def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedule:
+def simulate_object(
+    workload: Workload, cluster: Cluster, policy: Any, *, watch: Watch | None = None
+) -> Schedule:
     """Run a workload through an object with ``decide(snapshot)``."""
     known = known_at_submission(estimate_of(policy), workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
@@ -64,18 +68,19 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
     observer = Observer(cluster, jobs_of(workload, state))
     name = name_of(policy)
     sizes = Sizes(workload, world)
-    while True:
-        code = steps.go_to_pass(state, world)
-        if code == ROOM_NEEDED:
-            state = with_more_room(state)
-            continue
-        if code != PASS_DUE:
-            break
-        if not known.safe:
-            steps.update_expected(state)
-        decisions = ask_policy(policy, observer.snapshot(state))
-        carry_out(state, decisions, index, name, OnHosts(state, sizes))
-        steps.finish_pass(state, world)
+    with reading(watch, workload, state.reg):
+        while True:
+            code = steps.go_to_pass(state, world)
+            if code == ROOM_NEEDED:
+                state = with_more_room(state)
+                continue
+            if code != PASS_DUE:
+                break
+            if not known.safe:
+                steps.update_expected(state)
+            decisions = ask_policy(policy, observer.snapshot(state))
+            carry_out(state, decisions, index, name, OnHosts(state, sizes))
+            steps.finish_pass(state, world)
     if (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
         raise PolicyError(f"{name} never starts job {stuck}: nothing is left to wait for")

@@ -17,6 +17,7 @@ from shadowtime.engine.run_tables import (
     seen_by_instants,
     with_more_room,
 )
+from shadowtime.engine.watch import reading
 from shadowtime.engine.work import keep_work
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
@@ -29,19 +30,27 @@ from shadowtime.kernel.state import build
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 
-def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) -> Schedule:
+def simulate(
+    workload: Workload,
+    cluster: Cluster | Site,
+    policy: Policy | Any,
+    *,
+    watch: Watch | None = None,
+) -> Schedule:
     """Run a workload through a policy on a machine.
 
     Rules
     -----
     Every job must fit on the machine (``workload.clean.fit`` drops or rejects those that do not).
     ``policy`` is a Policy, any object with ``decide`` (engine/python_policy.py): slower, same
-    result; or a whole scheduler with ``simulate`` (shadowtime.slurm.policy).
+    result; or a whole scheduler with ``simulate`` (shadowtime.slurm.policy). ``watch`` sees how
+    far the run is, and has the checkpoint to continue from (engine/watch.py).
 
     Examples
     --------
@@ -53,28 +62,29 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     [0, 9, 2]
     """
     if hasattr(policy, "simulate"):  # a whole scheduler, such as Slurm's own
-        return policy.simulate(workload, cluster)  # type: ignore[no-any-return]
+        seen = {} if watch is None else {"watch": watch}
+        return policy.simulate(workload, cluster, **seen)  # type: ignore[no-any-return]
     if not isinstance(cluster, Cluster):  # a site, whose types most runs do not need
         from shadowtime.engine.site import simulate_site
 
-        return simulate_site(workload, cluster, policy)
+        return simulate_site(workload, cluster, policy, watch=watch)
     if cluster.shape == "nodes":
         from shadowtime.engine.nodes import simulate_nodes
 
         if not hasattr(policy, "decide"):
             refuse_functions_on_nodes(policy)
-        return simulate_nodes(workload, cluster, policy)
+        return simulate_nodes(workload, cluster, policy, watch=watch)
     own_code = hasattr(policy, "decide")
     by_usage = not own_code and policy.order.by_usage
     if cluster.shape == "pool" and not own_code and (by_usage or leaves_the_queue(workload)):
         from shadowtime.engine.site.pool import simulate_as_site
 
-        return simulate_as_site(workload, cluster, policy)
+        return simulate_as_site(workload, cluster, policy, watch=watch)
     refuse_unfit(workload, cluster)
     if hasattr(policy, "decide"):
         from shadowtime.engine.python_policy import simulate_object
 
-        return simulate_object(workload, cluster, policy)
+        return simulate_object(workload, cluster, policy, watch=watch)
     known = known_at_submission(policy.estimate, workload)
     state, world = build(
         workload, cluster, estimate=known.estimate, learner=known.learner, compiled=True
@@ -92,8 +102,9 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     loop = plan(policy, cluster, len(workload), own)
     from shadowtime.engine.events import DONE, ROOM_NEEDED
 
-    while (code := loop(state, world)) == ROOM_NEEDED:
-        state = with_more_room(state)
+    with reading(watch, workload, state.reg):
+        while (code := loop(state, world)) == ROOM_NEEDED:
+            state = with_more_room(state)
     if code != DONE:
         from shadowtime.engine.failures import raise_failure
 

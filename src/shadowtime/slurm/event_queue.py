@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shadowtime.types import Ints
 
 
 class Event(NamedTuple):
@@ -42,15 +47,16 @@ class EventQueue:
 
     def __init__(self) -> None:
         self._heap: list[Event] = []
-        self._number = 0
+        self.number = 0
+        """Events so far: each has its own number."""
 
     def __bool__(self) -> bool:
         return bool(self._heap)
 
     def at(self, time: float, kind: str, what: Any = None) -> None:
         """Schedule an event."""
-        self._number += 1
-        heapq.heappush(self._heap, Event(time, RANKS[kind], self._number, kind, what))
+        self.number += 1
+        heapq.heappush(self._heap, Event(time, RANKS[kind], self.number, kind, what))
 
     @property
     def next_time(self) -> float:
@@ -66,3 +72,15 @@ class EventQueue:
         """True if nothing is left but what repeats for ever: one event of each such kind."""
         few = len(self._heap) <= len(PERIODIC)
         return few and all(event.kind in PERIODIC for event in self._heap)
+
+    def since(self, number: int) -> tuple[Ints, list[Event]]:
+        """Events that are left: the numbers of those up to ``number``, and the later ones."""
+        early = [event.number for event in self._heap if event.number <= number]
+        return np.array(early, np.int64), [one for one in self._heap if one.number > number]
+
+    def restore(self, early: Ints, later: list[Event], number: int) -> None:
+        """What :meth:`since` told, in a queue that still has all of the early ones."""
+        left = set(early.tolist())
+        self._heap = [event for event in self._heap if event.number in left] + later
+        heapq.heapify(self._heap)
+        self.number = number

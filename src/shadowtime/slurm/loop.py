@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import re
 from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +21,13 @@ from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import RunPriorities
+from shadowtime.slurm.saved import restore, saved
 from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import Dependencies, submissions
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.watch import Watched
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.outcome import Allocation, Outcome
     from shadowtime.slurm.parameters import Parameters
@@ -54,7 +56,9 @@ class Loop:
         shortcuts: bool,
         compiled: bool,
         opening: int,
+        watched: Watched | None = None,
     ) -> None:
+        self.watched = watched
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
         plain = state_of(site)
         self.state = SlurmState.of(
@@ -74,6 +78,8 @@ class Loop:
         self.waiting: dict[int, Job] = {}
         self.rows: dict[tuple[int, int | None], int] = {}
         """(record, task) to row."""
+        self.over = 0
+        """Jobs that have ended."""
         self.row_of: dict[int, int] = {}
         """Running record to row."""
         self.ready: dict[int, float] = {}
@@ -101,7 +107,31 @@ class Loop:
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
 
     def run(self) -> SlurmRun:
-        """From the first submission to the last end."""
+        """From the first submission, or a checkpoint, to the last end."""
+        self._open()
+        watched = self.watched
+        if watched is not None and (raw := watched.found()) is not None:
+            restore(self, raw)
+        times = self.times
+        while self.events or not times.idle or (self.waiting and self.running):
+            if self._over():
+                break
+            main = times.main
+            if watched is not None and watched.due:
+                now = min(self.events.next_time, main, times.next_backfill) - self.opening
+                watched.look(now, self.over, partial(saved, self))
+            if self.events.next_time <= min(main, times.next_backfill):
+                event = self.events.pop()
+                times.quiet_until = 0
+                getattr(self, f"_on_{event.kind}")(event.time, event.what)
+            elif main <= times.next_backfill:
+                self._main(main)
+            else:
+                self._backfill(times.next_backfill)
+        return self.out
+
+    def _open(self) -> None:
+        """What is known before the first event: submissions, cancellations, changes of nodes."""
         machine = self.state.machine
         made = submissions(self.workload, self.requests, self.site, machine, self.phase)
         self.rows = made.rows
@@ -120,20 +150,8 @@ class Loop:
             self.events.at(first, "tick")
             if self.state.accounts.bounds_minutes:
                 self.events.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
-        times = self.times
-        while self.events or not times.idle or (self.waiting and self.running):
-            if self._over():
-                break
-            main = times.main
-            if self.events.next_time <= min(main, times.next_backfill):
-                event = self.events.pop()
-                times.quiet_until = 0
-                getattr(self, f"_on_{event.kind}")(event.time, event.what)
-            elif main <= times.next_backfill:
-                self._main(main)
-            else:
-                self._backfill(times.next_backfill)
-        return self.out
+        self.opened, self.first_rows = self.events.number, len(self.rows)
+        self.asks = list({id(job.ask): job.ask for _, job in made.arrivals}.values())
 
     def _over(self) -> bool:
         """Only ticks and passes are left, and nothing runs: jobs that wait will never start."""
@@ -345,6 +363,7 @@ class Loop:
         row = self.row_of.pop(record)
         del self.ends[record]
         self.out.end[row] = math.floor(time)
+        self.over += 1
         state.release(job)
         state.completing |= job.nodes
         if state.preemption.gang:
@@ -370,7 +389,7 @@ class Loop:
         """
         nodes, at_once = what
         self.leaving.remove(nodes)
-        self.state.completing = functools.reduce(operator.or_, self.leaving, 0)
+        self.state.completing = reduce(operator.or_, self.leaving, 0)
         if at_once:
             self.times.work_at_once(time)
         else:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.slurm.latency import Latency
     from shadowtime.slurm.outcome import SlurmRun
     from shadowtime.workload import Workload
@@ -160,7 +161,14 @@ class SlurmPolicy:
             early=early if parameters.rules.whole_seconds else None,
         )
 
-    def simulate(self, workload: Workload, cluster: Cluster | Site, *, runs: int = 1) -> Schedule:
+    def simulate(
+        self,
+        workload: Workload,
+        cluster: Cluster | Site,
+        *,
+        runs: int = 1,
+        watch: Watch | None = None,
+    ) -> Schedule:
         """One run of ``runs`` that the caller makes; jobs that never start have start -1."""
         site = cluster if isinstance(cluster, Site) else site_of(cluster)
         parameters = self.parameters_on(site.config)
@@ -171,6 +179,7 @@ class SlurmPolicy:
             phase=self.measured_on(workload, site).phase_on(parameters),
             parameters=parameters,
             runs=runs,
+            watch=watch,
         )
         return self._schedule(workload, site, run)
 

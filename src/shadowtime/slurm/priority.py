@@ -64,6 +64,10 @@ class Multifactor:
         self._terms: dict[tuple[int, str, str, bool], tuple[Ask, tuple[float, ...]]] = {}
         """By the ask itself, partition and QOS: logs hold many jobs and few requests."""
 
+    def __getstate__(self) -> dict[str, object]:
+        """For checkpoints: requests are other objects in another process."""
+        return {**vars(self), "_terms": {}}
+
     @property
     def last(self) -> float | None:
         """The last tick."""

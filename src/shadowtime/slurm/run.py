@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.sources import source_digest
 from shadowtime.slurm.board import pays_to_compile
 from shadowtime.slurm.loop import Loop
 from shadowtime.slurm.parameters import Parameters
@@ -15,6 +17,7 @@ from shadowtime.slurm.phase import Phase
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.watch import Watch
     from shadowtime.slurm.outcome import SlurmRun
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
@@ -33,6 +36,7 @@ def run_slurm(
     shortcuts: bool = True,
     compiled: bool | None = None,
     runs: int = 1,
+    watch: Watch | None = None,
 ) -> SlurmRun:
     """One run of a workload under Slurm's own scheduler on a site.
 
@@ -45,14 +49,18 @@ def run_slurm(
     to those since the first submission. ``shortcuts`` False runs every pass in full, for tests of
     the shortcuts. ``compiled`` False runs the passes uncompiled; by default they are in short logs,
     where compiling would take longer. ``runs``: how many such runs the caller makes. The result of
-    a run depends on none of these.
+    a run depends on none of these. ``watch`` sees how far it is, and has the checkpoint that it
+    continues from.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
     if ahead:
         workload, requests = _later(workload, requests, ahead)
     fast = pays_to_compile(runs * len(workload)) if compiled is None else compiled
-    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, fast, ahead)
+    watched = None
+    if watch is not None:
+        watched = watch.of(len(workload), epoch=workload.epoch, code=source_digest(Path(__file__)))
+    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, fast, ahead, watched)
     return loop.run().moved(-ahead)
 
 

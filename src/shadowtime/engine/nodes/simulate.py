@@ -21,6 +21,7 @@ from shadowtime.engine.nodes.run_tables import (
     table_for,
 )
 from shadowtime.engine.nodes.running_table import Table, numbered
+from shadowtime.engine.watch import reading
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.registers import NEVER, SLIPPED, VOLATILE
@@ -29,13 +30,16 @@ from shadowtime.policy.policy import Policy
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import place
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 
-def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Schedule:
+def simulate_nodes(
+    workload: Workload, cluster: Cluster, policy: Policy, *, watch: Watch | None = None
+) -> Schedule:
     """Run a workload through a policy on nodes (spec: algorithms 4).
 
     Examples
@@ -53,7 +57,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     if isinstance(policy, Policy) and policy.place.fills:
         from shadowtime.engine.nodes.slurm.simulate import simulate_slurm
 
-        return simulate_slurm(workload, cluster, policy)
+        return simulate_slurm(workload, cluster, policy, watch=watch)
     chosen = parameters(policy) if isinstance(policy, Policy) else {}
     if not chosen:
         raise PolicyError("policies written in Python see pools, not nodes")
@@ -76,7 +80,8 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     if table.par[nf.BACKFILL] == nf.LEAST_PENALTY:
         table.job[:, nf.LIKE] = alike(table, learned=known.learner != FIXED)
     rates = rates_for(workload, law, shape=(nodes, cores))
-    loop_of(policy, table)(state, world, rates)
+    with reading(watch, workload, state.reg):
+        loop_of(policy, table)(state, world, rates)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,

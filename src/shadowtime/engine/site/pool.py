@@ -10,12 +10,15 @@ from shadowtime.workload.request import Gres, Request, Requests
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 
-def simulate_as_site(workload: Workload, pool: Cluster, policy: Policy) -> Schedule:
+def simulate_as_site(
+    workload: Workload, pool: Cluster, policy: Policy, *, watch: Watch | None = None
+) -> Schedule:
     """Run jobs that may leave the queue unstarted on a pool: the same starts as a pool's passes.
 
     Examples
@@ -43,5 +46,6 @@ def simulate_as_site(workload: Workload, pool: Cluster, policy: Policy) -> Sched
         memory = amounts.pop("memory", 0) or None
         gres = tuple(Gres(name=name, count=count) for name, count in amounts.items() if count)
         each.append(Request(tasks=row[0], max_nodes=1, memory=memory, gres=gres))
-    made = simulate_site(workload.replace(requests=Requests.of_jobs(each)), site, policy)
+    asking = workload.replace(requests=Requests.of_jobs(each))
+    made = simulate_site(asking, site, policy, watch=watch)
     return made.replace(place=None)

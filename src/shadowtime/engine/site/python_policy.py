@@ -13,6 +13,7 @@ from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jo
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.plan import own_on, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
+from shadowtime.engine.watch import reading
 from shadowtime.policy.snapshot import ask_policy, name_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.site.tables import Ground
+    from shadowtime.engine.watch import Watch
     from shadowtime.kernel.state import State, World
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
@@ -50,7 +52,9 @@ class OnSite:
         self.stopped[row] = -1
 
 
-def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
+def simulate_object(
+    workload: Workload, site: Site, policy: Any, *, watch: Watch | None = None
+) -> Schedule:
     """Run a workload through an object with ``decide(snapshot)`` on a site.
 
     Rules
@@ -81,18 +85,19 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
     state, world, ground, events = made.state, made.world, made.ground, made.events
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
     observer = Observer(site.as_nodes(), jobs_of(workload, state))
-    while True:
-        code = steps.go_to_pass(state, world, ground, events)
-        if code == ROOM_NEEDED:
-            state, ground = with_more_room(state, ground)
-            continue
-        if code != PASS_DUE:
-            break
-        if made.volatile:
-            steps.update_expected(state, ground)
-        seen = observer.snapshot(state, fits=fits_of(state, ground))
-        carry_out(state, ask_policy(policy, seen), index, name, OnSite(state, world, ground))
-        steps.finish_pass(state, world, ground, events)
+    with reading(watch, workload, state.reg):
+        while True:
+            code = steps.go_to_pass(state, world, ground, events)
+            if code == ROOM_NEEDED:
+                state, ground = with_more_room(state, ground)
+                continue
+            if code != PASS_DUE:
+                break
+            if made.volatile:
+                steps.update_expected(state, ground)
+            seen = observer.snapshot(state, fits=fits_of(state, ground))
+            carry_out(state, ask_policy(policy, seen), index, name, OnSite(state, world, ground))
+            steps.finish_pass(state, world, ground, events)
     refuse_failed(parts, state, own, workload)
     claims = tuple(getattr(policy, "claims", ()))
     return as_site_schedule(

@@ -8,15 +8,19 @@ from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
+from shadowtime.engine.watch import reading
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 
-def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Schedule:
+def simulate_site(
+    workload: Workload, site: Site, policy: Policy | Any, *, watch: Watch | None = None
+) -> Schedule:
     """Run a workload through a policy on a site.
 
     Examples
@@ -33,14 +37,14 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
     if hasattr(policy, "decide"):
         from shadowtime.engine.site.python_policy import simulate_object
 
-        return simulate_object(workload, site, policy)
+        return simulate_object(workload, site, policy, watch=watch)
     from shadowtime.engine.site.claims import site_claims
 
     if policy.reserve.sunny:
         from shadowtime.engine.site.venture import run_venture
 
         own = own_on(policy, site, workload)
-        made, state, ground = run_venture(workload, site, policy, rule_of(policy), own)
+        made, state, ground = run_venture(workload, site, policy, rule_of(policy), own, watch)
         refuse_failed(policy, state, own, workload)
     else:
         chosen = prepare(policy, site, workload)
@@ -62,7 +66,8 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
         if policy.order.by_usage:
             from shadowtime.engine.site.by_priority import run_by_priority
 
-            state, ground, counted = run_by_priority(workload, site, policy, chosen, made)
+            with reading(watch, workload, state.reg):
+                state, ground, counted = run_by_priority(workload, site, policy, chosen, made)
             claims = site_claims(policy, workload, site)
             schedule = as_site_schedule(
                 workload, site, policy.name, claims, state, made.world, ground, made.asks,
@@ -70,8 +75,9 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
             )  # fmt: skip
             return schedule.replace(counters={**schedule.counters, **counted})
         arguments = chosen.arguments(ground)
-        while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
-            state, ground = with_more_room(state, ground)
+        with reading(watch, workload, state.reg):
+            while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
+                state, ground = with_more_room(state, ground)
         refuse_failed(policy, state, chosen.own, workload)
     claims = site_claims(policy, workload, site)
     return as_site_schedule(

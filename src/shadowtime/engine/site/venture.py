@@ -16,6 +16,7 @@ from shadowtime.engine.site import steps
 from shadowtime.engine.site.general_parts import make_general
 from shadowtime.engine.site.run_tables import prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
+from shadowtime.engine.watch import reading
 from shadowtime.engine.work import keep_work
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
     from shadowtime.engine.site.run_tables import PreparedRun
     from shadowtime.engine.site.tables import Ground
+    from shadowtime.engine.watch import Watch
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
     from shadowtime.types import AnyArray, Ints
@@ -59,21 +61,26 @@ class Venture:
 
 
 def run_venture(
-    workload: Workload, site: Site, policy: Policy, rule: int, own: Own
+    workload: Workload, site: Site, policy: Policy, rule: int, own: Own, watch: Watch | None = None
 ) -> tuple[PreparedRun, State, Ground]:
     """Run a workload; returns what it worked on, and the tables as they are at the end."""
     made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0, own=own)
+    keep_work(made.state, policy)
+    with reading(watch, workload, made.state.reg):
+        return made, *_run_to_the_end(made, policy, own, len(workload))
+
+
+def _run_to_the_end(made: PreparedRun, policy: Policy, own: Own, jobs: int) -> tuple[State, Ground]:
     state, ground = made.state, made.ground
-    keep_work(state, policy)
     parts = Venture.of(policy)
-    frame = make_general(n=len(workload), depth=0, own=own)
+    frame = make_general(n=jobs, depth=0, own=own)
     while True:
         code = steps.go_to_pass(state, made.world, ground, made.events)
         if code == ROOM_NEEDED:
             state, ground = with_more_room(state, ground)
             continue
         if code != PASS_DUE:
-            return made, state, ground
+            return state, ground
         if own.bits >> ESTIMATE:
             steps.report_news(state, frame, own.pointer)
         if made.volatile:
@@ -82,7 +89,7 @@ def run_venture(
         if own.bits & 1 << LEARN_START:
             steps.report_starts(state, frame, own.pointer)
         if state.reg[FAILED] >= 0:
-            return made, state, ground
+            return state, ground
         steps.finish_pass(state, made.world, ground, made.events)
 
 

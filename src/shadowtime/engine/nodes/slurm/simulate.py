@@ -21,6 +21,7 @@ from shadowtime.engine.nodes.run_tables import (
     table_for,
 )
 from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.engine.watch import reading
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
@@ -41,7 +43,9 @@ GRAIN = 1000
 """Counted bandwidth is in thousandths of a MB/s, so that measured means are whole numbers."""
 
 
-def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Schedule:
+def simulate_slurm(
+    workload: Workload, cluster: Cluster, policy: Policy, *, watch: Watch | None = None
+) -> Schedule:
     """Run a workload through Slurm's scheduler on nodes.
 
     Rules
@@ -80,9 +84,10 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     )
     rates = rates_for(workload, law, shape=(nodes, cores))
     availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
-    while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
-        more = bk.rows(2 * availability.when.shape[1], nodes, cores)
-        availability = availability._replace(**more)
+    with reading(watch, workload, state.reg):
+        while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
+            more = bk.rows(2 * availability.when.shape[1], nodes, cores)
+            availability = availability._replace(**more)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,

@@ -1,0 +1,114 @@
+"""A run that is killed and continues from its checkpoint ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import examples
+from shadowtime.cluster.site import Outage, Site
+from shadowtime.engine.watch import Seen, Watch
+from shadowtime.slurm.outcome import SlurmRun
+from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.run import run_slurm
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Dependency, Requests
+from slurm.test_shortcuts import runs
+
+KINDS = ("after", "afterany", "afterok", "afternotok", "singleton")
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+class Reports:
+    """Counts the reports of a run; saves it at one of them, and ends it soon after."""
+
+    def __init__(self, save_at: int = -1, *, later: int = 1) -> None:
+        self.count, self.save_at, self.end_at = 0, save_at, save_at + later
+        self.now = 0.0
+
+    def show(self, run: object, seen: Seen) -> None:
+        """How far the run is."""
+        assert 0 <= seen.share <= 1
+        self.count += 1
+        if 0 < self.save_at < self.end_at == self.count:
+            raise Killed
+
+    def clock(self) -> float:
+        """A quarter of a second at a time; the minute is over when the run is to be saved."""
+        due = self.count == self.save_at and self.now < 1e9
+        self.now += 1e9 if due else 0.25
+        return self.now
+
+    def watch(self, checkpoint: Path | None) -> Watch:
+        """What sees the run."""
+        return Watch(show=self.show, checkpoint=checkpoint, clock=self.clock, saved_every=1e8)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
+    """Those of the shortcuts, with cancellations, dependencies, an outage, fair-share and gangs."""
+    site, jobs, asked = draw(runs())
+    count = len(jobs)
+    cancel = [draw(st.sampled_from([-1, -1, 50, 300])) for _ in range(count)]
+    cancel = [max(int(when), one) if one >= 0 else -1
+              for when, one in zip(jobs.submit, cancel, strict=True)]  # fmt: skip
+    waits = tuple(
+        Dependency(job=row, kind=draw(st.sampled_from(KINDS)), on=(int(jobs.job_id[row - 1]),))
+        for row in range(1, count)
+        if draw(st.integers(0, 4)) == 0 and asked.array[row] < 0
+    )
+    mode = draw(st.sampled_from(["REQUEUE", "CANCEL", "SUSPEND,GANG"]))
+    if mode == "SUSPEND,GANG":
+        site = site.replace(
+            config=dict(site.config) | {"PreemptType": "preempt/partition_prio"},
+        )
+    elif site.config["PreemptType"] == "preempt/none":
+        mode = "OFF"
+    site = site.replace(
+        config=dict(site.config) | {"PreemptMode": mode, "PriorityWeightFairshare": "900"},
+        outages=(Outage(node=site.nodes[-1].name, begin=100, end=400),),
+    )
+    return site, jobs, replace(asked, cancel_at=np.array(cancel), dependencies=waits)
+
+
+def columns(run: SlurmRun) -> dict[str, Any]:
+    """All of a run that can be compared."""
+    found = {name: getattr(run, name) for name in run.__slots__}
+    found["holding"] = {row: tuple(held) for row, held in run.holding.items()}
+    return found
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(worlds(), st.integers(0, 10_000), st.integers(1, 9), st.booleans())
+def test_a_killed_run_continues_from_its_checkpoint(
+    case: tuple[Site, Workload, Requests], moment: int, later: int, twice: bool
+) -> None:
+    """Starts, ends, nodes, cores, passes, preemptions and reasons, whenever it was killed."""
+    site, jobs, asked = case
+    how: dict[str, Any] = {"phase": Phase(tick=0.3), "compiled": False}
+    reports = Reports()
+    whole = columns(run_slurm(jobs, site, asked, watch=reports.watch(None), **how))
+    assert whole == columns(run_slurm(jobs, site, asked, **how))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "key.checkpoint"
+        done = 0
+        for _ in range(2 if twice else 1):
+            left = reports.count - done
+            kill = Reports(1 + moment % max(1, left - 1), later=later)
+            with contextlib.suppress(Killed):  # it may be over before
+                run_slurm(jobs, site, asked, watch=kill.watch(file), **how)
+            done += kill.save_at - 1
+            moment //= 3
+        rest = Reports()
+        assert columns(run_slurm(jobs, site, asked, watch=rest.watch(file), **how)) == whole
+        assert rest.count == reports.count - done
