@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import re
 import time
 
 import pytest
+from rich.console import Console
 
+from shadowtime.cli.common import progress
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.progress import working
+from shadowtime.engine.watch import Watch
 
 
 def test_quick_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,3 +97,37 @@ def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones(
             console.print(side_by_side(runs, console))
         assert "…" not in captured.get() and len(captured.get().splitlines()) == 2
         assert len(side_by_side(runs, console).columns) == columns
+
+
+def test_lines_tell_how_far_runs_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Elsewhere than on a terminal: at most every ten seconds, with date, share and time left."""
+    seconds = iter(range(0, 10_000))
+    patience = time.monotonic() + 30
+    printed = ""
+    with working("simulating", steps=2, patience=0, clock=seconds.__next__) as advance:
+        while "..." not in printed and time.monotonic() < patience:
+            time.sleep(0.01)
+            printed += capsys.readouterr().err
+        watch = Watch(show=advance.see, clock=seconds.__next__)
+        run = watch.of(100, epoch=1_700_000_000)
+        for over in range(100):
+            run.look(over * 86_400, over)
+        advance()
+    lines = (printed + capsys.readouterr().err).splitlines()
+    assert lines[0] == "simulating ..."
+    assert 10 < len(lines) < 50
+    assert re.fullmatch(r"simulating: 0 of 2, \d+% at 2023-11-\d\d, about \d.* left", lines[2])
+
+
+def test_a_terminal_shows_the_simulated_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, which is rewritten and disappears."""
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr(progress, "errors", lambda: terminal)
+    with working("simulating", steps=1, patience=0) as advance:
+        run = Watch(show=advance.see).of(4, epoch=None)
+        patience = time.monotonic() + 30
+        assert isinstance(terminal.file, io.StringIO)
+        while "50% at day 3" not in terminal.file.getvalue() and time.monotonic() < patience:
+            run.look(2 * 86_400, 2)
+            time.sleep(0.01)
+    assert "50% at day 3" in terminal.file.getvalue()

@@ -65,6 +65,7 @@ def replay(
     json: bool = False,
     report: File | None = None,
     figures: Folder | None = None,
+    resume: Folder | None = None,
 ) -> None:
     """Simulate LOG under the policy that its machine ran, and compare with the recorded starts.
 
@@ -88,11 +89,14 @@ def replay(
         shaken copies of the log. [default: 6; policies other than slurm: 1]
     release
         When jobs arrive: at submission, or when they became eligible according to the log.
+    resume : DIR
+        Save every run in DIR, and the one in progress every minute: after Ctrl-C the same command
+        continues.
     """
     scored = Window.parse(window or "all")
     given = parse_policy(policy) if policy else None
     jobs_where = Where.parse(where)
-    check_outputs(folder=output, report=report, figures=figures)
+    check_outputs(folder=output, report=report, figures=figures, kept=resume)
     workload, machine = load(log, cluster, cleaning)
     must_score_some(scored, workload)
     chosen = given or policy_of(machine)
@@ -102,13 +106,13 @@ def replay(
         outputs = {"folder": output, "report": report, "figures": figures}
         replay_a_site(
             workload, machine, chosen, scored,
-            phases=phases, as_json=json, where=where, by=by, **outputs,
+            phases=phases, as_json=json, where=where, by=by, resume=resume, **outputs,
         )  # fmt: skip
         return
     if phases is not None:
         raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
     found = _run(
-        workload, machine, chosen, window=scored, release=release,
+        workload, machine, chosen, resume, window=scored, release=release,
         where=jobs_where, by=parse_by(by) if by else (),
     )  # fmt: skip
     result = _as_report(found)
@@ -132,10 +136,10 @@ def policy_of(machine: Any) -> Any:
     return parse_policy("slurm")
 
 
-def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
-    engine = prepare([policy], machine, jobs=len(workload))
-    with working("simulating"), compile_notice("the engine", "up to a minute"):
-        return replay_log(workload, machine, policy, engine=engine, **how)
+def _run(workload: Any, machine: Any, policy: Any, resume: str | None, **how: Any) -> Replay:
+    engine = prepare([policy], machine, jobs=len(workload), resume=resume)
+    with working("simulating") as advance, compile_notice("the engine", "up to a minute"):
+        return replay_log(workload, machine, policy, engine=advance.watched(engine), **how)
 
 
 def _as_report(found: Replay) -> ReportInput:

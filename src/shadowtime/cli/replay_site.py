@@ -58,13 +58,14 @@ def replay_a_site(
     folder: str | None,
     report: str | None,
     figures: str | None,
+    resume: str | None = None,
 ) -> None:
     """Run, write and print."""
     # Two runs of a policy without phases are equal; copies only on request.
     usual = PHASES if hasattr(policy, "phase") else 1
     repeats = Repeats(phases=phases or usual)
     print_policy_notes([policy], machine, workload)
-    engine = prepare([policy], machine, jobs=len(workload) * repeats.count)
+    engine = prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
     with (
         working("simulating", steps=repeats.count) as advance,
         compile_notice("the engine", "up to a minute"),
@@ -74,7 +75,7 @@ def replay_a_site(
             cast("Site", machine), policy, repeats=repeats, window=window,
             by=parse_by(by) if by else BY,
             where=Where.parse(where),
-            engine=engine,
+            engine=advance.watched(engine),
             advance=lambda: advance("simulating"),
         )  # fmt: skip
     result = _as_report(found)

@@ -42,6 +42,7 @@ def simulate(
     report: File | None = None,
     figures: Folder | None = None,
     phases: int | None = None,
+    resume: Folder | None = None,
 ) -> None:
     """Replay the job log TRACE under one policy and measure the schedule.
 
@@ -62,6 +63,9 @@ def simulate(
     phases : N in 2..100
         slurm only: simulate N runs with the passes at different offsets, and print means and
         ranges.
+    resume : DIR
+        Save the run in DIR when it is over, and every minute before: after Ctrl-C the same command
+        continues.
     """
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
@@ -75,15 +79,17 @@ def simulate(
             "--by and --phases do not go together: use shadowtime replay for "
             "groups over several runs"
         )
-    check_outputs(schedule=schedule, folder=output, report=report, figures=figures)
+    check_outputs(schedule=schedule, folder=output, report=report, figures=figures, kept=resume)
     workload, machine = load(trace, cluster, cleaning, demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine, workload)
     if phases:
-        runs = run_policies(workload, machine, chosen.offsets(phases), scored, where=counted)
+        runs = run_policies(
+            workload, machine, chosen.offsets(phases), scored, where=counted, resume=resume
+        )
         show_phases(runs, workload, json)
         return
-    [run] = run_policies(workload, machine, [chosen], scored, where=counted)
+    [run] = run_policies(workload, machine, [chosen], scored, where=counted, resume=resume)
     rows = run.groups(by) if by else []
     if schedule:
         run.write(schedule)

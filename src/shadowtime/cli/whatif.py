@@ -33,7 +33,6 @@ from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.parts import WhatIfStudy
-from shadowtime.study.sweep.kept import kept
 from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:
@@ -154,18 +153,16 @@ def carry_out(
     steps = arms * experiment.repeats_on(world.jobs).count
     policies = [world.policy, *(apply_all(world, chosen).policy for chosen in sets)]
     machine: Any = world.site
-    engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
-    if resume:
-        if placing.elsewhere:
-            study = WhatIfStudy.of(experiment, resume, read_world)
-            placing.run_parts(study, study.missing(world), resume)
-        engine = kept(engine, resume)
+    engine = prepare(policies, machine, jobs=len(world.jobs) * steps, resume=resume)
+    if resume and placing.elsewhere:
+        study = WhatIfStudy.of(experiment, resume, read_world)
+        placing.run_parts(study, study.missing(world), resume)
     with (
         working("simulating", steps=steps) as advance,
         compile_notice("the engine", "up to a minute"),
     ):
         found = run_experiment(
-            experiment, world=world, engine=engine, report=note,
+            experiment, world=world, engine=advance.watched(engine), report=note,
             advance=lambda: advance("simulating"),
         )  # fmt: skip
     content = as_content(found, experiment)

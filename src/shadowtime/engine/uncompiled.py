@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
@@ -39,11 +40,13 @@ def simulate_uncompiled(
     policy: Policy | Any,
     *,
     report: Callable[[str], None] = warn,
+    watch: Watch | None = None,
 ) -> Schedule:
     """Like :func:`shadowtime.engine.simulate`, hundreds of times slower, ready at once.
 
     A policy that cannot be handed to another process (a function of a user's own file) is run
-    here, compiled; so is a run that breaks there. ``report`` gets the reason.
+    here, compiled; so is a run that breaks there. ``report`` gets the reason. A run in the other
+    process is too short to be watched.
 
     Examples
     --------
@@ -63,7 +66,7 @@ def simulate_uncompiled(
         task = packed((workload, cluster, policy))
     except (pickle.PicklingError, AttributeError, TypeError):
         report(f"{name} exists in this process only, so it is compiled")
-        return simulate(workload, cluster, policy)
+        return simulate(workload, cluster, policy, watch=watch)
     child = None
     try:
         child = Child((*PYTHON, CODE), task, env={"NUMBA_DISABLE_JIT": "1"})
@@ -72,7 +75,7 @@ def simulate_uncompiled(
         if child is not None and child.process.returncode == -signal.SIGINT:
             raise KeyboardInterrupt from None  # of a thread, which gets no Ctrl-C itself
         report(f"{name} could not be run without compiling ({failure}), so it is compiled")
-        return simulate(workload, cluster, policy)
+        return simulate(workload, cluster, policy, watch=watch)
     finally:
         if child is not None:
             child.end()

@@ -28,6 +28,8 @@ SAVED_EVERY = 60.0
 """Seconds of work that a killed process loses at most, beside what writing takes."""
 SEEN_EVERY = 0.25
 """Seconds between two reports."""
+CHECKPOINT = ".checkpoint"
+"""How the names of their files end."""
 MAGIC = b"shadowtime checkpoint 1"
 
 

@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.metrics import ClassRow
     from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.study.trust import Trust
@@ -40,8 +41,14 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 """Called after each run, from any thread."""
 
-Engine = Callable[["Workload", "Cluster", Any], "Schedule"]
-"""The function that performs a run."""
+
+class Engine(Protocol):
+    """The function that performs a run; ``watch`` sees how far it is."""
+
+    def __call__(
+        self, workload: Workload, cluster: Cluster, policy: Any, /, *, watch: Watch | None = None
+    ) -> Schedule: ...
+
 
 Known = Callable[[int, Load, int], "Mapping[str, float]"]
 """The numbers of a policy (by its place) at a load on a copy (from 1), run elsewhere before."""
@@ -95,7 +102,7 @@ def compare(
         raise UsageError(f"{workload.name} contains no job to compare policies on")
     if len(set(map(str, loads))) != len(loads) or not loads:
         raise UsageError("give each load once")
-    if engine is simulate:
+    if engine is simulate or (isinstance(engine, partial) and engine.func is simulate):
         warm(policies, cluster, cores=threads or cores())
         _load_passes(policies, workload, cluster)
 

@@ -32,11 +32,8 @@ def run_comparison(
     """
     loads = len(options.get("loads", (None,)))
     inputs = loads * (1 + options.get("shake", 0) + options.get("resample", 0))
-    engine = prepare(policies, cluster, jobs=inputs * len(workload), small=small)
-    if kept_in is not None:
-        from shadowtime.study.sweep.kept import kept
-
-        engine = kept(engine, kept_in)
+    jobs = inputs * len(workload)
+    engine = prepare(policies, cluster, jobs=jobs, small=small, resume=kept_in)
     if options.get("known") is not None:
         inputs = loads
     with (
@@ -48,6 +45,6 @@ def run_comparison(
             cluster,
             policies,
             progress=lambda name: advance("simulating"),
-            engine=engine,
+            engine=advance.watched(engine),
             **options,
         )

@@ -5,37 +5,46 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Protocol
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from shadowtime.cli.common.console import errors, note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
     from rich.progress import Progress
 
+    from shadowtime.engine.watch import Seen
+    from shadowtime.study.compare import Engine
+
 PATIENCE = 2.0
 """Seconds of silence before work is announced."""
-
-
-class Advance(Protocol):
-    """Report that one more step is done, and what is next."""
-
-    def __call__(self, now_doing: str = "") -> None: ...
+EVERY = 10.0
+"""Seconds between two lines where output is not a terminal."""
+RESUMED = 0.05
+"""A run whose first report is beyond this share began before this process did."""
 
 
 @contextlib.contextmanager
 def working(
-    what: str, *, steps: int | None = None, patience: float = PATIENCE, quiet: bool = False
-) -> Iterator[Advance]:
+    what: str,
+    *,
+    steps: int | None = None,
+    patience: float = PATIENCE,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[State]:
     """Show ``what`` while the block runs, with a bar where the number of steps is known.
 
     Nothing is shown before ``patience`` seconds. On a terminal the line moves and disappears at the
     end; elsewhere it is printed once, so that a log shows what took so long (not if ``quiet``: the
-    caller has printed it).
+    caller has printed it), and every ten seconds how far the runs are that are watched.
     """
-    state = State(what, steps)
+    state = State(what, steps, clock)
 
     def announce() -> None:
         console = errors()
@@ -43,12 +52,13 @@ def working(
             state.show(console)
         elif not quiet:
             note(f"{what} ...")
+            state.announced = clock()
 
     timer = threading.Timer(patience, announce)
     timer.daemon = True
     timer.start()
     try:
-        yield state.advance
+        yield state
     finally:
         timer.cancel()
         timer.join()
@@ -57,49 +67,118 @@ def working(
 
 
 class State:
-    """Progress of the work; the moving line is created only when it is shown."""
+    """Progress of the work; the moving line is created only when it is shown.
 
-    def __init__(self, what: str, steps: int | None) -> None:
+    Called, it reports that one more step is done, and what is next.
+    """
+
+    def __init__(self, what: str, steps: int | None, clock: Callable[[], float]) -> None:
         self.what, self.now_doing, self.steps, self.done = what, what, steps, 0
         self.line: Progress | None = None
-        self.begun = time.monotonic()
+        self.clock = clock
+        self.begun = clock()
+        self.announced: float | None = None
+        """When a line was last printed, where output is not a terminal."""
         self.lock = threading.Lock()
+        self.runs: WeakKeyDictionary[object, Seen] = WeakKeyDictionary()
+        """The runs under way that are watched."""
+        self.first: tuple[float, float] | None = None
+        """Share and time of the first report: a resumed run does not begin at 0."""
 
-    def advance(self, now_doing: str = "") -> None:
-        """One more step is done."""
+    def __call__(self, now_doing: str = "") -> None:
         with self.lock:
             self.done += 1
             self.now_doing = now_doing or self.what
-            if self.line is not None:
-                task = self.line.task_ids[0]
-                self.line.update(task, completed=self.done, description=self.now_doing)
+            self._move()
+
+    def watched(self, engine: Engine) -> Engine:
+        """The same engine, whose runs report how far they are."""
+        from shadowtime.engine.watch import Watch
+
+        return partial(engine, watch=Watch(show=self.see, clock=self.clock))
+
+    def see(self, run: object, seen: Seen) -> None:
+        """A run reports how far it is; from any thread."""
+        with self.lock:
+            known = run in self.runs
+            self.runs[run] = seen
+            if self.first is None:
+                self.first = self.share, self.clock()
+            elif not known and seen.share > RESUMED:
+                self.first = self.first[0] + seen.share / (self.steps or 1), self.first[1]
+            self._move()
+            due = self.announced is not None and self.clock() - self.announced >= EVERY
+            if due:
+                self.announced = self.clock()
+                text = f"{self.now_doing}: {self.far}"
+        if due:
+            note(text)
+
+    @property
+    def share(self) -> float:
+        """The share of all runs that is done."""
+        return (self.done + sum(one.share for one in self.runs.values())) / (self.steps or 1)
+
+    @property
+    def far(self) -> str:
+        """How far the work is: runs, share, the simulated date of the last run, the time left."""
+        share = self.share
+        first, since = self.first or (0.0, self.begun)
+        words = [f"{self.done} of {self.steps}"] if (self.steps or 1) > 1 else []
+        if self.runs:
+            last = min(self.runs.values(), key=lambda one: one.share)
+            words.append(f"{share:.0%} at {when(last)}")
+        made, spent = share - first, self.clock() - since
+        if made > 0 and self.steps:
+            from shadowtime.report.numbers import span
+
+            words.append(f"about {span(round(spent / made * (1 - share)))} left")
+        return ", ".join(words)
+
+    def _move(self) -> None:
+        if self.line is not None:
+            done = self.share * self.steps if self.steps else self.done
+            self.line.update(
+                self.line.task_ids[0], completed=done, description=self.now_doing, far=self.far
+            )
 
     def show(self, console: Console) -> None:
         """Begin to show it, with the time since the beginning of the work."""
         made = self.made(console)
         with self.lock:
-            task = made.add_task(self.what, total=self.steps)
+            made.add_task(self.what, total=self.steps, far="")
             made.tasks[0].start_time = self.begun
-            if self.done:
-                made.update(task, completed=self.done, description=self.now_doing)
             made.start()
             self.line = made
+            self._move()
 
     def made(self, console: Console) -> Progress:
-        """The line: a bar and the time that is left where the number of steps is known."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+        """The line: a bar where the number of steps is known, the time, and how far it is."""
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
-        from rich.progress import TimeRemainingColumn as Remaining
 
-        columns = [SpinnerColumn(), TextColumn("{task.description}")]
-        bar = [BarColumn(bar_width=30), MofNCompleteColumn()] if self.steps else []
-        left = [TextColumn("left"), Remaining()] if self.steps else []
+        bar = [BarColumn(bar_width=30)] if self.steps else []
         return Progress(
-            *columns,
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
             *bar,
             Elapsed(),
-            *left,
+            TextColumn("{task.fields[far]}"),
             console=console,
             transient=True,
-            get_time=time.monotonic,
+            get_time=self.clock,
         )
+
+
+def when(seen: Seen) -> str:
+    """The simulated date; the day where the log does not know its own.
+
+    Examples
+    --------
+    >>> from shadowtime.engine.watch import Seen
+    >>> when(Seen(now=86_400, share=0.1, epoch=1_700_000_000)), when(Seen(now=86_400, share=0.1))
+    ('2023-11-15', 'day 2')
+    """
+    if seen.epoch is None:
+        return f"day {int(seen.now // 86_400) + 1:,}"
+    return f"{datetime.fromtimestamp(seen.epoch + seen.now, UTC):%Y-%m-%d}"

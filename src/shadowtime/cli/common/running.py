@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from shadowtime.api.run import Run
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
     from shadowtime.schedule import Schedule
@@ -38,12 +39,24 @@ MOST_KEPT = 100
 ENGINE = Path(simulate.__code__.co_filename)
 
 
-def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:
+def prepare(
+    policies: Sequence[Any],
+    cluster: Cluster,
+    *,
+    jobs: int,
+    small: int = SMALL,
+    resume: str | None = None,
+) -> Engine:
     """What to simulate ``jobs`` jobs with; compiles on all cores if needed, and reports it.
 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
-    quicker, and the schedules are the same. Their schedules are kept (:func:`run_once`).
+    quicker, and the schedules are the same. Their schedules are kept (:func:`run_once`). With
+    ``resume`` all runs are kept in that folder, and reused from it.
     """
+    if resume is not None:
+        from shadowtime.study.sweep.kept import kept
+
+        return kept(prepare(policies, cluster, jobs=jobs, small=small), resume)
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:
         return partial(run_once, partial(simulate_uncompiled, report=note))
@@ -58,7 +71,15 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
     return simulate
 
 
-def run_once(engine: Engine, jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
+def run_once(
+    engine: Engine,
+    jobs: Workload,
+    cluster: Cluster,
+    policy: Any,
+    /,
+    *,
+    watch: Watch | None = None,
+) -> Schedule:
     """A run whose schedule is kept in the user's cache: the same run again is read from there.
 
     A run without compiling takes seconds, every time. Runs of other sources of the engine have
@@ -69,14 +90,14 @@ def run_once(engine: Engine, jobs: Workload, cluster: Cluster, policy: Any) -> S
     from shadowtime.study.sweep import kept
 
     if not isinstance(policy, Policy) or policy.written:
-        return engine(jobs, cluster, policy)
+        return engine(jobs, cluster, policy, watch=watch)
     place = user_cache("runs")
     with kept.ONE_AT_A_TIME:
         path = kept.path_of(place / source_digest(ENGINE), jobs, cluster, policy)
         if path.exists():
             with suppress(InputError):  # damaged: the run is repeated
                 return kept.read_kept(path).replace(job_id=jobs.job_id)
-    made = engine(jobs, cluster, policy)
+    made = engine(jobs, cluster, policy, watch=watch)
     with suppress(OSError, ShadowtimeError):
         path.parent.mkdir(parents=True, exist_ok=True)
         kept.write_kept(made, path)
@@ -93,15 +114,16 @@ def run_policies(
     window: Window,
     *,
     where: Where | None = None,
+    resume: str | None = None,
 ) -> tuple[Run, ...]:
     """Simulate and measure each policy in turn; ``where`` selects the jobs that count."""
-    engine = prepare(policies, cluster, jobs=len(workload))
+    engine = prepare(policies, cluster, jobs=len(workload), resume=resume)
     runs = []
-    steps = len(policies) if len(policies) > 1 else None
     with (
-        working("simulating", steps=steps) as advance,
+        working("simulating", steps=len(policies)) as advance,
         compile_notice("the engine", "up to a minute"),
     ):
+        engine = advance.watched(engine)
         for policy in policies:
             run = run_policy(workload, cluster, policy, window=window, where=where, engine=engine)
             run.metrics  # noqa: B018 - measured here, where progress is shown

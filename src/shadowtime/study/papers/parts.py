@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.semantics import SEMANTICS
+from shadowtime.engine.values import Values
 from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.sources import PACKAGE
 from shadowtime.private import result_file
@@ -35,16 +36,6 @@ if TYPE_CHECKING:
 
 
 FOLDER = "tasks"
-ARRAYS = {"_reconstruct", "scalar", "_frombuffer", "ndarray", "dtype"}
-PLAIN = {
-    ("builtins", "set"),
-    ("builtins", "frozenset"),
-    ("builtins", "complex"),
-    ("builtins", "slice"),
-    ("builtins", "range"),
-    ("collections", "OrderedDict"),
-    ("fractions", "Fraction"),
-}
 
 
 def kept(
@@ -109,21 +100,10 @@ def read_result(path: Path) -> Any:
     {'wait': (1.5, 2)}
     """
     try:
-        return _Values(io.BytesIO(path.read_bytes())).load()
+        return Values(io.BytesIO(path.read_bytes())).load()
     except Exception as error:  # a damaged pickle raises nearly anything
         why = str(error) or type(error).__name__
         raise InputError(f"cannot be read ({why})", path=str(path), hint="Delete it.") from None
-
-
-class _Values(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in PLAIN or (module.split(".")[0] == "numpy" and name in ARRAYS):
-            return super().find_class(module, name)
-        if module.startswith("shadowtime."):
-            found = super().find_class(module, name)
-            if isinstance(found, type):
-                return found
-        raise pickle.UnpicklingError(f"{module}.{name} is not a value of a task")
 
 
 def names() -> list[str]:

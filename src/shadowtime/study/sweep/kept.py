@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import threading
 import zipfile
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine.semantics import SEMANTICS
+from shadowtime.engine.watch import CHECKPOINT, Watch
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import result_file
 from shadowtime.schedule import Attempts, Schedule
@@ -43,7 +44,9 @@ COLUMNS = tuple(one.name for one in fields(Schedule) if one.name not in (*WORDS,
 def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
     """The same engine, which reuses the folder's schedules and saves new ones.
 
-    Files are written atomically: Ctrl-C and kill -9 lose only the run in progress.
+    Files are written atomically: Ctrl-C and kill -9 lose at most the last minute of the run in
+    progress, which continues from its checkpoint (engine/watch.py), or repeats it where the engine
+    writes none.
 
     Examples
     --------
@@ -65,13 +68,17 @@ def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
     except OSError as error:
         raise UsageError(f"cannot create the folder {root}: {error.strerror}") from None
 
-    def run(jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
+    def run(
+        jobs: Workload, cluster: Cluster, policy: Any, /, *, watch: Watch | None = None
+    ) -> Schedule:
         with ONE_AT_A_TIME:
             path = path_of(folder, jobs, cluster, policy)
             if path.exists():
                 return read_kept(path)
-        made = engine(jobs, cluster, policy)
+        checkpoint = path.with_suffix(CHECKPOINT)
+        made = engine(jobs, cluster, policy, watch=replace(watch or Watch(), checkpoint=checkpoint))
         write_kept(made, path)
+        checkpoint.unlink(missing_ok=True)
         return made
 
     return run

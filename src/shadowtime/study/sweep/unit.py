@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
+from shadowtime.engine.watch import CHECKPOINT, Watch
 from shadowtime.errors import ShadowtimeError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.unstarted import NAMES as NEVER_STARTED
@@ -111,7 +112,9 @@ def run_unit(unit: Unit, *, clock: Callable[[], float] = time.monotonic) -> Done
                 looked = now
                 if os.path.exists(unit.stop):
                     return Done(ran=ran, failed=failed, stopped=True)
-            row = run_case(case, unit.load)
+            checkpoint = Path(unit.folder, "checkpoints", f"{case.key}{CHECKPOINT}")
+            row = run_case(case, unit.load, Watch(checkpoint=checkpoint))
+            checkpoint.unlink(missing_ok=True)
             rows.append(row)
             ran += 1
             failed += "error" in row
@@ -123,12 +126,12 @@ def run_unit(unit: Unit, *, clock: Callable[[], float] = time.monotonic) -> Done
     return Done(ran=ran, failed=failed)
 
 
-def run_case(case: Case, load: Loader) -> dict[str, Any]:
+def run_case(case: Case, load: Loader, watch: Watch | None = None) -> dict[str, Any]:
     """One run as a row: its metrics, or the reason why there are none."""
     try:
         jobs, cluster = _INPUTS.of(case, load)
         policy = _INPUTS.policy(case)
-        schedule = simulate(jobs, cluster, policy)
+        schedule = simulate(jobs, cluster, policy, watch=watch)
         found = measure(schedule, jobs, cluster, window=case.window)
         more = _beyond(case, schedule, jobs, cluster, policy)
     except ShadowtimeError as error:
