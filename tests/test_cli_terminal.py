@@ -116,7 +116,8 @@ def test_lines_tell_how_far_runs_are(capsys: pytest.CaptureFixture[str]) -> None
     lines = (printed + capsys.readouterr().err).splitlines()
     assert lines[0] == "simulating ..."
     assert 10 < len(lines) < 50
-    assert re.fullmatch(r"simulating: 0 of 2, \d+% at 2023-11-\d\d, about \d.* left", lines[2])
+    expected = r"simulating: 0 of 2, \d+% at 2023-11-\d\d 22:13, about \d.* left"
+    assert re.fullmatch(expected, lines[2])
 
 
 def test_a_terminal_shows_the_simulated_date(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
+from shadowtime.api.load import load
 from shadowtime.cluster.site import Outage, Site
-from shadowtime.engine.watch import Seen, Watch
+from shadowtime.engine.watch import Seen, Watch, read_checkpoint, write_checkpoint
+from shadowtime.errors import InputError
+from shadowtime.policy import parse_policy
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.run import run_slurm
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Requests
+from slurm.test_run import FOLDER
 from slurm.test_shortcuts import runs
 
 KINDS = ("after", "afterany", "afterok", "afternotok", "singleton")
@@ -112,3 +117,39 @@ def test_a_killed_run_continues_from_its_checkpoint(
         rest = Reports()
         assert columns(run_slurm(jobs, site, asked, watch=rest.watch(file), **how)) == whole
         assert rest.count == reports.count - done
+
+
+@pytest.mark.parametrize("name", ["A", "I", "N", "O"])
+def test_a_recorded_site_continues(name: str, tmp_path: Path) -> None:
+    """A replay of a real site, killed at a third and again later: the whole schedule is equal."""
+    folder = FOLDER / name
+    if not folder.is_dir():
+        pytest.skip(f"there is no recording {name} here")
+    jobs, site = load(str(folder), report=lambda text: None)
+    policy = parse_policy("slurm")
+    reports = Reports()
+    whole = policy.simulate(jobs, site, watch=reports.watch(None))
+    file = tmp_path / "key.checkpoint"
+    for save_at in (reports.count // 3, reports.count // 3 + 7):
+        with pytest.raises(Killed):
+            policy.simulate(jobs, site, watch=Reports(save_at, later=20).watch(file))
+    again = policy.simulate(jobs, site, watch=Reports().watch(file))
+    for one in fields(again):
+        mine, theirs = getattr(again, one.name), getattr(whole, one.name)
+        if one.name == "attempts":
+            assert all(map(np.array_equal, vars(mine).values(), vars(theirs).values()))
+        else:
+            assert np.array_equal(mine, theirs), one.name
+
+
+@pytest.mark.parametrize(("damage", "told"), [(b"x", "damaged"), (None, "not a checkpoint")])
+def test_a_file_that_is_no_checkpoint_is_refused(
+    damage: bytes | None, told: str, tmp_path: Path
+) -> None:
+    """One sentence with the file and what to do."""
+    file = tmp_path / "key.checkpoint"
+    write_checkpoint(file, b"state", code="1")
+    assert read_checkpoint(file, code="1") == b"state"
+    file.write_bytes(file.read_bytes() + damage if damage else b"something else")
+    with pytest.raises(InputError, match=told):
+        read_checkpoint(file, code="1")

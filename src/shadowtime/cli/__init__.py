@@ -18,7 +18,7 @@ import click
 
 import shadowtime
 from shadowtime.cli.common.hints import about_missing_options
-from shadowtime.cli.common.interrupt import answer_interrupts
+from shadowtime.cli.common.interrupt import answer_interrupts, interrupted
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
@@ -126,7 +126,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _print("interrupted", 130)
+        return _print(interrupted(arguments), 130)
     except BrokenPipeError:
         return 141
     except click.exceptions.NoArgsIsHelpError as asked:

@@ -32,15 +32,29 @@ def answer_interrupts(arguments: Sequence[str]) -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+    threading.Thread(target=_watch, args=(reader, interrupted(arguments)), daemon=True).start()
 
 
-def _watch(reader: int) -> None:
+def interrupted(arguments: Sequence[str]) -> str:
+    """What is printed after Ctrl-C.
+
+    Examples
+    --------
+    >>> interrupted(["replay", "site"]), interrupted(["replay", "site", "--resume", "runs"])
+    ('interrupted', 'interrupted: what is done is kept, the same command continues')
+    """
+    kept = any(one == "--resume" or one.startswith("--resume=") for one in arguments)
+    return (
+        "interrupted: what is done is kept, the same command continues" if kept else "interrupted"
+    )
+
+
+def _watch(reader: int, words: str) -> None:
     while True:
         if signal.SIGINT in os.read(reader, 64):
             break
     threading.Event().wait(GRACE)
     if sys.stderr.isatty():
         os.write(2, SHOW_CURSOR.encode())
-    os.write(2, b"shadowtime: interrupted\n")
+    os.write(2, f"shadowtime: {words}\n".encode())
     os._exit(130)

@@ -177,8 +177,8 @@ def when(seen: Seen) -> str:
     --------
     >>> from shadowtime.engine.watch import Seen
     >>> when(Seen(now=86_400, share=0.1, epoch=1_700_000_000)), when(Seen(now=86_400, share=0.1))
-    ('2023-11-15', 'day 2')
+    ('2023-11-15 22:13', 'day 2')
     """
     if seen.epoch is None:
         return f"day {int(seen.now // 86_400) + 1:,}"
-    return f"{datetime.fromtimestamp(seen.epoch + seen.now, UTC):%Y-%m-%d}"
+    return f"{datetime.fromtimestamp(seen.epoch + seen.now, UTC):%Y-%m-%d %H:%M}"

@@ -54,8 +54,10 @@ def prepare(
     ``resume`` all runs are kept in that folder, and reused from it.
     """
     if resume is not None:
-        from shadowtime.study.sweep.kept import kept
+        from shadowtime.study.sweep.kept import kept, runs_in
 
+        there = runs_in(resume)
+        note(f"{resume}: {there}" if there else f"{resume}: nothing to resume, all runs begin")
         return kept(prepare(policies, cluster, jobs=jobs, small=small), resume)
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:

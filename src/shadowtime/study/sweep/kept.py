@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import zipfile
+from collections import Counter
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,20 @@ def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
         return made
 
     return run
+
+
+def runs_in(folder: str | os.PathLike[str]) -> str:
+    """What a folder has of runs, in words; empty where it has none.
+
+    Examples
+    --------
+    >>> runs_in("no such folder")
+    ''
+    """
+    counts = Counter(one.suffix for one in (Path(folder) / FOLDER).glob("*.*"))
+    words = {".npz": "finished", CHECKPOINT: "to be continued"}
+    found = [f"{counts[end]:,} {word}" for end, word in words.items() if counts[end]]
+    return f"runs found: {', '.join(found)}" if found else ""
 
 
 def path_of(folder: str | os.PathLike[str], jobs: Workload, cluster: Cluster, policy: Any) -> Path:
