@@ -80,6 +80,10 @@ class Loop:
         """(record, task) to row."""
         self.over = 0
         """Jobs that have ended."""
+        self.begun: set[int] = set()
+        """Rows of jobs that have started and are not in ``over_in``."""
+        self.over_in: list[bytes] = []
+        """Jobs that are over, as checkpoints packed them (saved.py)."""
         self.row_of: dict[int, int] = {}
         """Running record to row."""
         self.ready: dict[int, float] = {}
@@ -333,6 +337,8 @@ class Loop:
         row = self.rows[one.job, one.task]
         record = one.record
         self.row_of[record] = row
+        if self.watched is not None:
+            self.begun.add(row)
         now = math.floor(time)
         if kind == "main" and self.phase.is_early(row):
             # time() shows the second before, in which nothing else may have allowed the start.

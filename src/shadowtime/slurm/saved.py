@@ -3,6 +3,8 @@
 Saved is all that a loop holds except what its constructor makes of the inputs: those are named, and
 the loop that continues has its own. Caches are left out; a pass that lacks them decides the same.
 Of the events only those are saved that the run itself has added, and which of the others are left.
+Jobs that are over do not change any more: each checkpoint packs those that have ended since the
+last one, so that it takes no longer late in a year than early.
 """
 
 from __future__ import annotations
@@ -12,13 +14,19 @@ import itertools
 import pickle
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shadowtime.engine.values import Values
 from shadowtime.slurm.running import Running
 
 if TYPE_CHECKING:
     from shadowtime.slurm.loop import Loop
+    from shadowtime.slurm.outcome import SlurmRun
 
-REBUILT = ("workload", "site", "requests", "phase", "longer", "watched", "rows", "events", "asks")
+REBUILT = (
+    "workload", "site", "requests", "phase", "longer", "watched", "asks", "rows", "events", "out",
+    "over_in",
+)  # fmt: skip
 """What a new loop has already, or gets back piece by piece."""
 
 
@@ -26,22 +34,32 @@ def saved(loop: Loop) -> bytes:
     """The state of a loop between two events."""
     left, added = loop.events.since(loop.opened)
     more = len(loop.rows) - loop.first_rows
+    out = loop.out
+    names = {id(value): name for name, value in named(loop).items()}
+    ended = [row for row in loop.begun if out.end[row] >= 0]
+    loop.over_in.append(_packed(_rows(out, ended), names))
+    loop.begun.difference_update(ended)
     state = {name: value for name, value in vars(loop).items() if name not in REBUILT}
     state |= {
+        "open": _rows(out, sorted(loop.begun)),
+        "counts": (out.preemptions, out.passes, out.lost, out.paused),
         "left": left,
         "added": added,
         "number": loop.events.number,
         "more_rows": list(itertools.islice(reversed(loop.rows.items()), more)),
     }
-    names = {id(value): name for name, value in named(loop).items()}
-    file = io.BytesIO()
-    _Pickler(file, names).dump(state)
-    return file.getvalue()
+    return pickle.dumps([_packed(state, names), *loop.over_in], protocol=5)
 
 
 def restore(loop: Loop, raw: bytes) -> None:
     """Continue from a saved state, on a loop that is ready for its first event."""
-    state = _Unpickler(io.BytesIO(raw), named(loop)).load()
+    known, out = named(loop), loop.out
+    packed, *loop.over_in = Values(io.BytesIO(raw)).load()
+    state = _Unpickler(io.BytesIO(packed), known).load()
+    out.preemptions, out.passes, out.lost, out.paused = state.pop("counts")
+    for one in loop.over_in:
+        _put_back(out, _Unpickler(io.BytesIO(one), known).load())
+    _put_back(out, state.pop("open"))
     loop.events.restore(state.pop("left"), state.pop("added"), state.pop("number"))
     loop.rows.update(state.pop("more_rows")[::-1])
     vars(loop).update(state)
@@ -50,6 +68,31 @@ def restore(loop: Loop, raw: bytes) -> None:
         queue.rows[:] = -1  # rows of arrays that are written anew
         for record in queue:
             record.row = -1
+
+
+def _rows(out: SlurmRun, rows: list[int]) -> tuple[Any, ...]:
+    """All that is known about some jobs, by column."""
+    columns = [[column[row] for row in rows] for column in (out.start, out.end)]
+    numbers = [np.array(column, np.int64) for column in (rows, *columns)]
+    nodes, words = [out.nodes[row] for row in rows], [out.scheduler[row] for row in rows]
+    waited = {row: out.waited_for[row] for row in rows if row in out.waited_for}
+    return (*numbers, nodes, words, {row: out.holding[row] for row in rows}, waited)
+
+
+def _put_back(out: SlurmRun, found: tuple[Any, ...]) -> None:
+    """What :func:`_rows` told."""
+    rows, start, end, nodes, words, holding, waited = found
+    every = zip(rows.tolist(), start.tolist(), end.tolist(), nodes, words, strict=True)
+    for row, *values in every:
+        out.start[row], out.end[row], out.nodes[row], out.scheduler[row] = values
+    out.holding |= holding
+    out.waited_for |= waited
+
+
+def _packed(value: Any, names: dict[int, str]) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, names).dump(value)
+    return file.getvalue()
 
 
 def named(loop: Loop) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def test_another_input_is_another_run(tmp_path: Path) -> None:
     """Jobs, machine, policy and its phase are in the key; the engine is called for each once."""
     calls = []
 
-    def engine(jobs, cluster, policy):
+    def engine(jobs, cluster, policy, *, watch=None):
         calls.append(1)
         return simulate(jobs, cluster, policy)
 
