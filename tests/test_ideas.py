@@ -56,6 +56,10 @@ TESTED = {
         "engine/test_columns.py",
         "test_each_slot",
     ),
+    "a power cap, or licences, that change by the hour, with the guarantees of every policy": (
+        "engine/test_bounds.py",
+        "test_starts_equal_the_reference",
+    ),
     "orders, tests and plans by the price or carbon of energy, now and ahead": (
         "engine/test_series.py",
         "test_each_slot",

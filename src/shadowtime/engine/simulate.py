@@ -27,6 +27,7 @@ from shadowtime.kernel.registers import (
     VOLATILE,
 )
 from shadowtime.kernel.state import build
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -61,6 +62,12 @@ def simulate(
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    bounds = bounds_of(workload, {})
+    if bounds and (hasattr(policy, "simulate") or cluster.shape not in ("pool", "site")):
+        raise PolicyError(
+            f"the series {next(iter(bounds))} bounds what is in use by time, which policies made "
+            "of parts know on pools and sites: leave it out, or rename it to have it read only"
+        )
     if hasattr(policy, "simulate"):  # a whole scheduler, such as Slurm's own
         seen = {} if watch is None else {"watch": watch}
         return policy.simulate(workload, cluster, **seen)  # type: ignore[no-any-return]
@@ -76,7 +83,10 @@ def simulate(
         return simulate_nodes(workload, cluster, policy, watch=watch)
     own_code = hasattr(policy, "decide")
     by_usage = not own_code and policy.order.by_usage
-    if cluster.shape == "pool" and not own_code and (by_usage or leaves_the_queue(workload)):
+    as_site = by_usage or leaves_the_queue(workload) or bool(bounds)
+    if bounds and own_code:
+        raise PolicyError("a policy in Python on a pool does not know bounds that change by time")
+    if cluster.shape == "pool" and not own_code and as_site:
         from shadowtime.engine.site.pool import simulate_as_site
 
         return simulate_as_site(workload, cluster, policy, watch=watch)

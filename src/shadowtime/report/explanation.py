@@ -12,6 +12,7 @@ from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -123,7 +124,7 @@ def explain(
         promises=_promises(schedule, row, until),
         lines=(),
         otherwise=otherwise,
-        in_the_way=() if site is None else _in_the_way(workload, site, schedule, row),
+        in_the_way=_in_the_way(workload, cluster, schedule, row),
         standings=() if site is None else _standings(workload, site, schedule, row),
         **facts,
     )
@@ -132,11 +133,21 @@ def explain(
 
 
 def _in_the_way(
-    workload: Workload, site: Site, schedule: Schedule, row: int
+    workload: Workload, cluster: Cluster | Site | None, schedule: Schedule, row: int
 ) -> tuple[Obstacle, ...]:
+    """On a site, and on a pool with bounds that change by time, which is one node then."""
     from shadowtime.study.obstacles import obstacles
 
-    return obstacles(workload, site, schedule, row)
+    if cluster is not None and cluster.shape == "pool" and bounds_of(workload, {}):
+        from shadowtime.workload.pool_site import pool_as_site
+
+        workload, cluster = pool_as_site(workload, cast("Cluster", cluster))
+        node = cluster.nodes[0].name
+        places = [f"{node}:{procs}" for procs in workload.demand[:, 0].tolist()]
+        schedule = schedule.replace(place=np.array(places, object))
+    if cluster is None or cluster.shape != "site":
+        return ()
+    return obstacles(workload, cast("Site", cluster), schedule, row)
 
 
 def _standings(

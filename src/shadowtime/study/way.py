@@ -20,6 +20,7 @@ from shadowtime.schedule.site_places import compressed
 from shadowtime.study.cause import Cause, every_wait, wide_jobs
 from shadowtime.study.obstacle import Bounds, Obstacle
 from shadowtime.study.occupied import Occupied
+from shadowtime.workload.bounds import bounds_of, with_bounds
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Way:
     """The jobs' waits, and one of them: ``of`` a row."""
 
     def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
+        self.series = bounds_of(workload, site.amounts)
+        site = with_bounds(site, workload)
         self.workload, self.site, self.schedule = workload, site, schedule
         self.requests = requests_of(workload, site)
         self.slurm = is_slurm(schedule)
@@ -121,6 +124,8 @@ class Way:
         times |= set(self.runs.since.tolist()) | set(self.runs.until.tolist())
         for out in self.site.outages:
             times |= {self.case.clock(out.begin), self.case.clock(out.end)}
+        for bound in self.series.values():
+            times |= {*bound.time.tolist(), *(bound.time - self.limit).tolist()}
         for one in self.site.reservations:
             begin, end = self.case.clock(one.begin), self.case.clock(one.end)
             known = begin if one.known_at is None else self.case.clock(one.known_at)
@@ -133,7 +138,7 @@ class Way:
         if held is not None:
             return replace(held, since=now, until=until)
         running = self._running(now)
-        common = self._throttled(running) or self._amount(running)
+        common = self._throttled(running) or self._amount(running, now)
         if common is not None:
             return replace(common, since=now, until=until, jobs=self._ids(common.jobs, until))
         best: Obstacle | None = None
@@ -212,18 +217,32 @@ class Way:
             return None
         return Obstacle(kind="throttle", since=0, until=0, bound=most, used=len(same), jobs=same)
 
-    def _amount(self, running: list[int]) -> Obstacle | None:
-        """Of what is counted over the whole site too little is free."""
+    def _amount(self, running: list[int], now: int) -> Obstacle | None:
+        """Of what is counted over the whole site too little is free, now or before it would end."""
         for name, count in amounts_taken(self.request.amounts, self.site.amounts):
-            holders = {one: dict(self.requests[one].amounts).get(name, 0) for one in running}
-            used, bound = sum(holders.values()), self.site.amounts.get(name, 0)
-            if used + count > bound:
-                kind, jobs = kind_of(name), tuple(one for one, held in holders.items() if held)
-                return Obstacle(
-                    kind=kind.name, since=0, until=0, name=kind.own(name), bound=bound, used=used,
-                    asked=count, jobs=jobs,
-                )  # fmt: skip
+            for at, bound in self._bounds_ahead(name, now):
+                still = [one for one in running if at == now or self._expected_end(one) > at]
+                holders = {one: dict(self.requests[one].amounts).get(name, 0) for one in still}
+                used = sum(holders.values())
+                if used + count > bound:
+                    kind, jobs = kind_of(name), tuple(one for one, held in holders.items() if held)
+                    return Obstacle(
+                        kind=kind.name, since=0, until=0, name=kind.own(name), bound=bound,
+                        used=used, asked=count, jobs=jobs,
+                    )  # fmt: skip
         return None
+
+    def _bounds_ahead(self, name: str, now: int) -> list[tuple[int, int]]:
+        """The bound of an amount now, and from each change on during the job's limit."""
+        series = self.series.get(name)
+        if series is None:
+            return [(now, self.site.amounts.get(name, 0))]
+        changes = series.time[(series.time > now) & (series.time < now + self.limit)]
+        instants = [now, *changes.tolist()]
+        return list(zip(instants, series.at(instants).astype(int).tolist(), strict=True))
+
+    def _expected_end(self, row: int) -> int:
+        return int(self.schedule.start[row] + max(1, self.workload.request[row]))
 
     def _more_than_all(self) -> Obstacle | None:
         """Of a job that no partition accepts: it takes more than the site has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.site import Node, Site
+from shadowtime.cluster.site import Site
 from shadowtime.policy.policy import Policy
 from shadowtime.verify import balance, parts, pool, select
 from shadowtime.verify.expected import Attempt, Expected, Followed
@@ -14,7 +14,8 @@ from shadowtime.verify.on_site import follow_site
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.pv_easy import pv_easy
 from shadowtime.verify.world import NEVER, Job, World
-from shadowtime.workload.request import Gres, Request, Requests
+from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.pool_site import pool_as_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +52,8 @@ def follow(
     if machine.shape == "nodes":
         raise NotFollowedError("jobs slow each other down on nodes that share bandwidth")
     leaving = workload.extra.get("cancel_at")
-    if leaving is not None and bool((leaving >= 0).any()):
-        asked, site = as_site(workload, machine)
+    if (leaving is not None and bool((leaving >= 0).any())) or bounds_of(workload, {}):
+        asked, site = pool_as_site(workload, machine)
         return follow_site(asked, site, policy, until, places=False)
     if policy.order.by_event:
         raise NotFollowedError(f"order={policy.order} has no second implementation")
@@ -207,16 +208,3 @@ def classes_of(part: ByClass, workload: Workload, cluster: Cluster) -> Partition
         part.times,
         part.reservations,
     )
-
-
-def as_site(workload: Workload, cluster: Cluster) -> tuple[Workload, Site]:
-    """A pool whose jobs may leave the queue, as a site of one node."""
-    node = Node(name=cluster.name or "pool", amounts=cluster.hosts[0].capacity)
-    site = Site(nodes=(node,), resources=("cpus", *cluster.resources[1:]), name=cluster.name)
-    each = []
-    for job in jobs_of(workload, cluster):
-        amounts = dict(zip(cluster.resources[1:], job.need[1:], strict=True))
-        memory = amounts.pop("memory", 0) or None
-        gres = tuple(Gres(name=name, count=count) for name, count in amounts.items() if count)
-        each.append(Request(tasks=job.need[0], max_nodes=1, memory=memory, gres=gres))
-    return workload.replace(requests=Requests.of_jobs(each)), site

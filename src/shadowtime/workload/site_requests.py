@@ -60,13 +60,9 @@ def default_requests(workload: Workload, site: Site) -> Requests:
             taken = zip(counted, values[1 + len(have) :], strict=True)
             distinct.append(replace(plain, amounts=tuple(one for one in taken if one[1])))
         index[row] = made[values]
-    columns_of = Requests.of_jobs([distinct[0]] * len(workload)) if distinct else None
-    if columns_of is None:
-        return Requests.of_jobs([])
+    asked = by_kind(distinct, index)
     cancel = workload.extra.get("cancel_at")
-    if cancel is not None:
-        columns_of = replace(columns_of, cancel_at=np.asarray(cancel, np.int64))
-    return replace(columns_of, distinct=tuple(distinct), index=index)
+    return asked if cancel is None else replace(asked, cancel_at=np.asarray(cancel, np.int64))
 
 
 def column_of(workload: Workload, name: str) -> Ints | None:
@@ -78,6 +74,12 @@ def column_of(workload: Workload, name: str) -> Ints | None:
     if name in workload.resources:
         return workload.demand[:, workload.resources.index(name)]
     return workload.extra.get(name)
+
+
+def by_kind(distinct: list[Request], index: Ints) -> Requests:
+    """Requests of jobs by the place of each one's kind."""
+    made = Requests.of_jobs(distinct[:1] * len(index))
+    return replace(made, distinct=tuple(distinct), index=index)
 
 
 def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], ...]) -> Request:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.site import Node, Site
 from shadowtime.engine.site.simulate import simulate_site
-from shadowtime.workload.request import Gres, Request, Requests
+from shadowtime.workload.pool_site import pool_as_site
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def simulate_as_site(
     workload: Workload, pool: Cluster, policy: Policy, *, watch: Watch | None = None
 ) -> Schedule:
-    """Run jobs that may leave the queue unstarted on a pool: the same starts as a pool's passes.
+    """Run jobs on a pool as on a site of one node: the same starts as a pool's passes.
 
     Examples
     --------
@@ -32,20 +31,5 @@ def simulate_as_site(
     >>> simulate_as_site(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, -1, 9]
     """
-    resources = ("cpus", *pool.resources[1:])
-    site = Site(
-        nodes=(Node(name=pool.name or "pool", amounts=pool.hosts[0].capacity),),
-        resources=resources,
-        name=pool.name,
-    )
-    columns = {name: k for k, name in enumerate(workload.resources)}
-    named = [name for name in pool.resources[1:] if name in columns]
-    each = []
-    for row in workload.demand.tolist():
-        amounts = {name: row[columns[name]] for name in named}
-        memory = amounts.pop("memory", 0) or None
-        gres = tuple(Gres(name=name, count=count) for name, count in amounts.items() if count)
-        each.append(Request(tasks=row[0], max_nodes=1, memory=memory, gres=gres))
-    asking = workload.replace(requests=Requests.of_jobs(each))
-    made = simulate_site(asking, site, policy, watch=watch)
-    return made.replace(place=None)
+    asked, site = pool_as_site(workload, pool)
+    return simulate_site(asked, site, policy, watch=watch).replace(place=None)

@@ -9,6 +9,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
 from shadowtime.engine.watch import reading
+from shadowtime.workload.bounds import with_bounds
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -34,6 +35,7 @@ def simulate_site(
     >>> made.start.tolist(), list(made.place)
     ([0, 9, 2], ['a:4', 'b:2 a:4', 'b:2'])
     """
+    site = with_bounds(site, workload)
     if hasattr(policy, "decide"):
         from shadowtime.engine.site.python_policy import simulate_object
 

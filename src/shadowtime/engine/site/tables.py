@@ -14,6 +14,7 @@ from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
+    from shadowtime.workload.series import Series
 
 
 class Ground(NamedTuple):
@@ -81,6 +83,9 @@ def build_ground(
     mark[f.SOONEST] = NEVER
     mark[f.RELEASED] = 1
     counted = counted_amounts(asks, site)
+    bounds = {
+        name: one for name, one in bounds_of(workload, site.amounts).items() if name in counted
+    }
     mark[f.AMOUNTS] = len(counted)
     rows = len(order) + len(counted)
     capacity = np.array([site.nodes[i].amounts for i in order], np.int64).reshape(-1, resources)
@@ -104,15 +109,19 @@ def build_ground(
     width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2], f.SETS) + 2
     widest = int(job[:, f.WIDTH].max(initial=1))
     steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n)
-    steps = (1 + len(counted)) * steps + 64
+    steps = (1 + len(counted)) * steps + 64 + sum(len(one.time) for one in bounds.values())
     step = np.empty((steps, f.LEVEL + resources), np.int64)
     step[:rows, f.TIME] = -NEVER
     step[:rows, f.NEXT] = -1
     step[: len(order), f.LEVEL :] = capacity
     step[len(order) : rows, f.LEVEL :] = 0
     step[len(order) : rows, f.LEVEL] = list(counted.values())
-    mark[f.STEPS_USED] = rows
-    mark[f.STEPS_SPARE] = steps - rows
+    used = rows
+    for row, name in enumerate(counted, len(order)):
+        if name in bounds:
+            used = enter_bound(step, row, used, bounds[name])
+    mark[f.STEPS_USED] = used
+    mark[f.STEPS_SPARE] = steps - used
     ground = Ground(
         mark=mark,
         node=node,
@@ -139,6 +148,20 @@ def build_ground(
     if classes is not None:
         mark[f.TIMES], mark[f.MOST_COUNTED] = classes.times, classes.reservations
     return ground, order
+
+
+def enter_bound(step: Ints, row: int, used: int, bound: Series) -> int:
+    """Write what a series leaves of an amount into its list of steps; returns the steps in use."""
+    more = len(bound.time) - 1
+    step[used : used + more] = 0
+    step[row, f.LEVEL] = bound.value[0]
+    step[used : used + more, f.TIME] = bound.time[1:]
+    step[used : used + more, f.LEVEL] = bound.value[1:]
+    if more:
+        step[row, f.NEXT] = used
+        step[used : used + more, f.NEXT] = np.arange(used + 1, used + more + 1)
+        step[used + more - 1, f.NEXT] = -1
+    return used + more
 
 
 def scoring_of(own: Own | None, nodes: int) -> Scoring:

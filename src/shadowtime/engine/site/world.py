@@ -11,6 +11,7 @@ from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -108,10 +109,13 @@ def build_events(
 
 
 def closings(workload: Workload, site: Site, ground: Ground, node_at: Ints) -> tuple[Ints, Ints]:
-    """The instants of closings from the first submission on, and the failures among them."""
+    """The instants of closings and of bounds that change, from the first submission on, and the
+    failures among them."""
     start = int(workload.submit[0]) if len(workload) else 0
     close = ground.close
-    times = np.unique(close[:, [f.BEGIN, f.END, f.KNOWN]])
+    bounds = bounds_of(workload, site.amounts).values()
+    instants = [close[:, [f.BEGIN, f.END, f.KNOWN]].ravel(), *(one.time for one in bounds)]
+    times = np.unique(np.concatenate(instants))
     times = times[(times >= start) & (times < NO_LIMIT)]
     row = {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
     failures = sorted(

@@ -10,6 +10,7 @@ import numpy as np
 
 from shadowtime.schedule.runs import Spans, lost_runs, runs, waits
 from shadowtime.schedule.timeline import instants, least, totals
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.schedule.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
+    from shadowtime.workload.series import Series
 
 
 @dataclass(eq=False)
@@ -45,6 +47,11 @@ class Case:
     def name(self, row: int) -> str:
         """A job by its id, as sentences call it."""
         return f"job {self.workload.job_id[row]}"
+
+    @cached_property
+    def bounds(self) -> dict[str, Series]:
+        """Amounts that a series bounds by time."""
+        return bounds_of(self.workload, {})
 
     @cached_property
     def limit(self) -> Ints:

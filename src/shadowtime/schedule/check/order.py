@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.check.claims import QUEUE_BY_ARRIVAL
-from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
+from shadowtime.schedule.check.report import (
+    BY_TIME,
+    NO_ATTEMPTS,
+    Proof,
+    not_proved,
+    proved,
+    such,
+    violated,
+)
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import cancelled_at
@@ -62,6 +70,8 @@ def head_never_idle(case: Case) -> Proof:
         return not_proved(name, "it can be proved on a pool only")
     if case.lost_are_missing:
         return not_proved(name, NO_ATTEMPTS)
+    if case.bounds:
+        return not_proved(name, BY_TIME)
     at = np.flatnonzero(case.blocked)
     head = case.head[at]
     free = case.capacity - case.used[at]
@@ -91,7 +101,8 @@ def starts_at_events(case: Case) -> Proof | None:
     if case.lost_are_missing:
         return not_proved(AT_EVENTS, NO_ATTEMPTS)
     runs = case.runs
-    known = np.isin(runs.since, np.concatenate([case.workload.submit, runs.until]))
+    changes = [one.time for one in case.bounds.values()]
+    known = np.isin(runs.since, np.concatenate([case.workload.submit, runs.until, *changes]))
     wrong = np.flatnonzero(~known)
     if len(wrong):
         first = wrong[np.argmin(runs.since[wrong])]
@@ -118,6 +129,8 @@ def strictly_fair(case: Case) -> Proof:
     name = "strictly-fair"
     if case.cluster.shape != "pool":
         return not_proved(name, "it is defined on a pool only")
+    if case.bounds:
+        return not_proved(name, BY_TIME)
     if case.lost_are_missing:
         return not_proved(name, NO_ATTEMPTS)
     back = going_back(case)

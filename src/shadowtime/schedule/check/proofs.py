@@ -12,6 +12,7 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
+from shadowtime.schedule.check.bounds import within_bounds
 from shadowtime.schedule.check.capacity import (
     class_eligible,
     dedicated_alone,
@@ -70,6 +71,7 @@ ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
     agrees_with_trace,
     not_before_submit,
     whole_machine,
+    within_bounds,
     each_host,
     dedicated_alone,
     class_eligible,
@@ -158,6 +160,8 @@ def _on_site(case: Case, site: Site) -> list[Proof]:
     from shadowtime.workload.site_requests import requests_of
 
     proofs = site_proofs(case, site, requests_of(case.match.workload, site))
+    if (bounded := within_bounds(case)) is not None:
+        proofs.append(bounded)
     for claim, prove in CLAIMED:
         if claim != known.PROMISES_KEPT or claim not in case.claims:
             proofs.append(not_claimed(claim))

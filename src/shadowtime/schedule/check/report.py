@@ -8,6 +8,7 @@ from typing import Literal
 Verdict = Literal["proved", "violated", "not proved", "not claimed"]
 """Holds, does not hold, lacks something that the proof needs, or is no claim of the policy."""
 
+BY_TIME = "a series bounds what is in use, and this counts processors"
 NO_ATTEMPTS = "jobs were preempted, and the file of their attempts is missing"
 """Why most properties of a schedule with preempted jobs cannot be proved without that file."""
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.active import running_at
-from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, violated
+from shadowtime.schedule.check.report import (
+    BY_TIME,
+    NO_ATTEMPTS,
+    Proof,
+    not_proved,
+    proved,
+    violated,
+)
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
@@ -42,6 +49,8 @@ def reservation_respected(case: Case) -> Proof | None:
         return None
     if case.lost_are_missing or (case.used > case.capacity).any():
         return not_proved(NAME, "it needs capacity to be proved")
+    if case.bounds:
+        return not_proved(NAME, BY_TIME)
     if (case.runs.since == case.runs.until).any():
         return not_proved(NAME, "jobs with a run time of 0 s cause several passes at one instant")
     s, estimate = case.schedule, rule.estimate

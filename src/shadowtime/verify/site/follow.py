@@ -161,7 +161,7 @@ def simulate(workload: Any, site: Any, rules: Rules, *, until: int = FOREVER) ->
         times += [jobs[i].submit for i in coming]
         times += [begin[i] for i in world.pending]
         times += [cancel[i] for i in world.pending + world.waiting]
-        times += [t for c in closings for t in (c.known, c.begin, c.end)]
+        times += [t for c in closings for t in (c.known, c.begin, c.end)] + world.changes()
         if kept is not None:
             times += [plan.start for row, plan in kept.plan.items() if row in world.waiting]
         if timer is not None:

@@ -94,7 +94,10 @@ class Limited(SiteState):
         job = self.jobs[row]
         if shape.partition.max_time is not None and job.request > shape.partition.max_time:
             return False
-        if any(n > self.site.amounts.get(name, 0) for name, n in self.of_site(shape)):
+        instants = [0, *self.changes()]
+        if any(
+            n > max(self.capacity(name, t)[0] for t in instants) for name, n in self.of_site(shape)
+        ):
             return False
         r = shape.reservation
         closed = r is not None and bool(r.users or r.accounts)

@@ -368,6 +368,7 @@ class Places(Limited):
         length = self.estimate(row)
         rejected: list[Shape] = []
         times = {self.now, after} | {h.end for h in held} | {c.end for c in self.closings}
+        times |= set(self.changes())
         for shape in shapes:
             if shape.reservation is not None:
                 times.add(shape.reservation.begin - (self.workload.epoch or 0))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.verify.site.shapes import Shape, Tasks, Vector
     from shadowtime.verify.site_slots import Asked
     from shadowtime.verify.world import Estimates, Job
+    from shadowtime.workload.series import Series
 
 
 @dataclass
@@ -111,8 +115,10 @@ class SiteState:
     own: Asked | None = None
     """Functions of the user's own, where the policy brings some."""
 
-    def capacity(self, node: int | str) -> Vector:
+    def capacity(self, node: int | str, when: int = 0) -> Vector:
         if isinstance(node, str):
+            if node in self.bounds:
+                return (int(self.bounds[node].at(when)),)
             return (self.site.amounts.get(node, 0),)
         return tuple(self.site.nodes[node].amounts)
 
@@ -129,7 +135,7 @@ class SiteState:
         return [
             (name, count)
             for name, count in shape.request.amounts
-            if name in self.site.amounts or name.startswith("license/")
+            if name in self.site.amounts or name in self.bounds or name.startswith("license/")
         ]
 
     def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
@@ -180,19 +186,29 @@ class SiteState:
         )
 
     def free_at(self, held: list[Held], node: int | str, when: int) -> Vector:
-        free = list(self.capacity(node))
+        free = list(self.capacity(node, when))
         for h in held:
             if h.node == node and h.start <= when < h.end:
                 free = [a - b for a, b in zip(free, h.amounts, strict=True)]
         return tuple(free)
 
     def free_during(self, held: list[Held], node: int | str, start: int, length: int) -> Vector:
-        moments = [start] + [h.start for h in held if h.node == node]
+        moments = [start] + [h.start for h in held if h.node == node] + self.changes(node)
         free = self.free_at(held, node, start)
         for t in moments:
             if start <= t < start + length:
                 free = tuple(map(min, free, self.free_at(held, node, t)))
         return free
+
+    def changes(self, *names: int | str) -> list[int]:
+        """When the bounds of amounts change, of all of them without names."""
+        own = [one for name, one in self.bounds.items() if not names or name in names]
+        return [int(t) for one in own for t in one.time]
+
+    @cached_property
+    def bounds(self) -> dict[str, Series]:
+        """Amounts whose bounds change by time."""
+        return bounds_of(self.workload, self.site.amounts)
 
     def closed(self, shape: Shape, node: int, start: int, length: int) -> bool:
         named = shape.reservation.name if shape.reservation is not None else None

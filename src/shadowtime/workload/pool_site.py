@@ -1,0 +1,46 @@
+"""A pool as a site of one node: for what only sites know, such as bounds that change by time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.site import Node, Site
+from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.request import Gres, Request
+from shadowtime.workload.site_requests import by_kind, column_of
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.workload.workload import Workload
+
+
+def pool_as_site(workload: Workload, pool: Cluster) -> tuple[Workload, Site]:
+    """A pool as a site of one node, and its jobs with requests.
+
+    An amount that has a series as its bound belongs to the site, any other resource to the node.
+    """
+    whole = dict(zip(pool.resources, pool.hosts[0].capacity, strict=True))
+    bounds = bounds_of(workload, whole)
+    own = {name: count for name, count in whole.items() if name not in bounds}
+    site = Site(
+        nodes=(Node(name=pool.name or "pool", amounts=tuple(own.values())),),
+        resources=("cpus", *list(own)[1:]),
+        amounts={name: count for name, count in whole.items() if name in bounds},
+        name=pool.name,
+    )
+    columns = {name: column_of(workload, name) for name in (*site.resources[1:], *bounds)}
+    known = {name: np.maximum(one, 0) for name, one in columns.items() if one is not None}
+    rows = np.column_stack([workload.demand[:, 0], *known.values()])
+    unlike, index = np.unique(rows, axis=0, return_inverse=True)
+    distinct = []
+    for tasks, *taken in unlike.tolist():
+        named = {name: count for name, count in zip(known, taken, strict=True) if count}
+        memory = named.pop("memory", None)
+        of_site = tuple((name, named.pop(name)) for name in bounds if name in named)
+        gres = tuple(Gres(name=name, count=count) for name, count in named.items())
+        distinct.append(
+            Request(tasks=tasks, max_nodes=1, memory=memory, gres=gres, amounts=of_site)
+        )
+    return workload.replace(requests=by_kind(distinct, index.reshape(-1))), site

@@ -1,0 +1,151 @@
+"""Bounds that change by time (a power cap by the hour): starts equal the reference, and hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import examples
+from drawing import Drawing
+from engine.site_worlds import POWER, M, assert_same, sites, workloads
+from engine.test_site import POLICIES
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Node, Site
+from shadowtime.engine import simulate
+from shadowtime.errors import InputError, PolicyError
+from shadowtime.policy import parse_policy
+from shadowtime.report import explain
+from shadowtime.schedule.check import check
+from shadowtime.verify.follow import follow
+from shadowtime.workload import Workload
+from shadowtime.workload.series import Series
+
+
+@st.composite
+def bounded(draw: st.DrawFn, *, plain: bool) -> Workload:
+    """Jobs with a power cap that changes, and often licences that come and go."""
+    pick = Drawing(draw)
+    series = {}
+    for name, most in ((POWER, 9), (M, 3)):
+        if name == POWER or pick.yes():
+            time = sorted({pick.number(-3, 40) for _ in range(pick.number(1, 6))})
+            value = [float(pick.number(0, most)) + pick.one([0.0, 0.5]) for _ in time]
+            series[name] = Series(name=name, time=np.array(time), value=np.array(value))
+    return draw(workloads(plain=plain, most=12)).replace(series=series)
+
+
+SAFE = {
+    name: POLICIES[name]
+    for name in (
+        "fcfs", "greedy", "easy", "easy-sjbf(place=spread)", "easy(place=slurm)",
+        "easy(reserve=2)", "sjf(backfill=sjbf, reserve=2)", "conservative",
+        "conservative(compress=no)", "priority-conservative", "bb", "ibb",
+    )
+}  # fmt: skip
+"""Policies of every kind whose jobs do not outlive their estimates."""
+
+
+@pytest.mark.parametrize("policy", SAFE)
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "with everything"])
+def test_starts_equal_the_reference(policy: str, *, plain: bool) -> None:
+    """On random sites, with limits, closings, dependencies and cancellations too."""
+
+    @given(bounded(plain=plain), sites(plain=plain))
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(workload, site) -> None:
+        assert_same(workload, site, policy, SAFE[policy])
+
+    equal()
+
+
+def jobs_with_watts(cap: Series, **more: object) -> Workload:
+    made = Workload.build(
+        submit=[0, 1, 2, 3], run=[20, 20, 20, 5], request=[20, 20, 20, 5], procs=[1, 1, 1, 1],
+        extra={"power": np.array([300, 300, 300, 100])},
+    )  # fmt: skip
+    return made.replace(series={"power": cap}, **more)
+
+
+DAY = Series(name="power", time=np.array([0, 30]), value=np.array([1000.0, 350.0]), period=60)
+"""From second 30 to 60 of each minute one job of 300 W alone may run."""
+
+
+def test_a_cap_by_the_hour_on_a_pool() -> None:
+    """No job is started that would run into the low cap with others; a short one goes ahead."""
+    jobs = jobs_with_watts(DAY)
+    made = simulate(jobs, Cluster.pool(4), parse_policy("easy"))
+    assert made.start.tolist() == [0, 1, 2, 3]
+    late = jobs_with_watts(DAY.shifted(-15))  # the low cap begins at 15 s: one of them at a time
+    made = simulate(late, Cluster.pool(4), parse_policy("easy"))
+    assert made.start.tolist() == [0, 20, 40, 3]
+    assert check(made, late, Cluster.pool(4)).first_violation is None
+    assert [row.start for row in follow(late, Cluster.pool(4), parse_policy("easy")).rows] == [
+        0, 20, 40, 3,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "easy-sjbf", "sjf(backfill=sjbf)"])
+def test_a_pool_and_a_site_of_one_node_agree(policy: str) -> None:
+    """And what check proves of the one holds for the other."""
+    rng = np.random.default_rng(3)
+    n = 60
+    cap = Series(name="power", time=np.array([0, 40]), value=np.array([900.0, 450.0]), period=90)
+    request = rng.integers(1, 30, n)
+    jobs = Workload.build(
+        submit=np.sort(rng.integers(0, 300, n)), run=rng.integers(1, request + 1),
+        request=request, procs=rng.integers(1, 5, n),
+        extra={"power": 100 * rng.integers(1, 5, n)},
+    ).replace(series={"power": cap})  # fmt: skip
+    pool = simulate(jobs, Cluster.pool(8), parse_policy(policy))
+    node = Site(nodes=(Node(name="n", amounts=(8,)),))
+    assert pool.start.tolist() == simulate(jobs, node, parse_policy(policy)).start.tolist()
+    assert check(pool, jobs, Cluster.pool(8)).first_violation is None
+    free = simulate(jobs.replace(series={}), Cluster.pool(8), parse_policy(policy))
+    broken = check(free, jobs, Cluster.pool(8)).first_violation
+    assert broken is not None and "series allows" in broken.detail
+
+
+def test_the_lower_of_two_bounds_holds() -> None:
+    """The machine's own number caps the series."""
+    flat = Series(name="power", time=np.array([0]), value=np.array([10_000.0]))
+    site = Site(nodes=(Node(name="n", amounts=(8,)),), amounts={"power": 600})
+    made = simulate(jobs_with_watts(flat), site, parse_policy("easy"))
+    assert made.start.tolist() == [0, 1, 20, 21]
+    pool = Cluster.pool(8)
+    assert simulate(jobs_with_watts(flat), pool, parse_policy("easy")).start.tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
+
+
+def test_a_job_that_no_bound_lets_in_never_starts() -> None:
+    """It would need 40 s at 1,000 W, and a minute has 30 of them; the others go on."""
+    jobs = Workload.build(
+        submit=[0, 0], run=[40, 5], request=[40, 5], procs=[1, 1],
+        extra={"power": np.array([900, 100])},
+    ).replace(series={"power": DAY})  # fmt: skip
+    made = simulate(jobs, Site(nodes=(Node(name="n", amounts=(8,)),)), parse_policy("easy"))
+    assert made.start.tolist() == [-1, 0]
+
+
+def test_explain_names_the_bound_at_that_time() -> None:
+    """Of a job that waits until the cap rises."""
+    late = jobs_with_watts(DAY.shifted(-15), name="log")
+    site = Site(nodes=(Node(name="n", amounts=(8,)),))
+    made = simulate(late, site, parse_policy("easy"))
+    first = explain(late, made, 2, cluster=site).in_the_way[0]
+    assert (first.kind, first.bound, first.used, first.asked) == ("power", 350, 300, 300)
+
+
+def test_what_cannot_be_bounded_is_refused() -> None:
+    """A negative bound, and policies that do not plan with bounds."""
+    low = Series(name="power", time=np.array([0]), value=np.array([-1.0]))
+    with pytest.raises(InputError, match="below 0"):
+        simulate(jobs_with_watts(low), Cluster.pool(4), parse_policy("easy"))
+    with pytest.raises(PolicyError, match="series power"):
+        site = Site(nodes=(Node(name="n", amounts=(8,)),))
+        simulate(jobs_with_watts(DAY), site, parse_policy("slurm"))
