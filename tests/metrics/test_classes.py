@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from conftest import examples
 from metrics import slow_twins
 from schedule.tiny_worlds import World, greedy, worlds
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.metrics import KINDS, Window, by_class, by_classes, classify, times_up_to
+from shadowtime.metrics import KINDS, Window, by_class, by_classes, classify, measure, times_up_to
 from shadowtime.metrics.classes import midnight_offset
+from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
+from shadowtime.workload.series import Series
 
 W = Workload.build(
     submit=[0, 3600, 90_000, 90_000],
@@ -116,3 +120,23 @@ def test_rows_respect_window_and_mask() -> None:
     assert row.as_dict()["class"] == "5-16"
     (row,) = by_class(log, w, "size", only=np.array([True, False]))
     assert row.label == "1"
+
+
+def test_energy_and_deadlines_of_classes_add_up_to_those_of_all() -> None:
+    """Each job is in one class."""
+    price = Series(name="price", time=np.array([0, 100]), value=np.array([0.1, 0.4]), period=300)
+    rng = np.random.default_rng(5)
+    n = 40
+    jobs = Workload.build(
+        submit=np.sort(rng.integers(0, 900, n)), run=rng.integers(1, 300, n),
+        procs=2 ** rng.integers(0, 6, n),
+        extra={"power": rng.integers(0, 900, n), "deadline": rng.integers(200, 2000, n)},
+        series={"price": price},
+    )  # fmt: skip
+    made = simulate(jobs, Cluster.pool(64), parse_policy("easy"))
+    whole = measure(made, jobs, Cluster.pool(64))
+    rows = by_class(made, jobs, "size")
+    assert len(rows) > 2
+    for name in ("energy_kwh", "energy_cost", "deadlines", "deadlines_missed"):
+        parts = sum(row.metrics[name] for row in rows)
+        assert parts == pytest.approx(whole[name]), name

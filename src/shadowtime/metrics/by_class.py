@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.metrics.classes import TOP, Classes, classify
+from shadowtime.metrics.energy import energy_metrics
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.measure import matched, scored
 from shadowtime.metrics.statistics import summary
@@ -55,8 +56,8 @@ def by_class(
     ``kind``, ``edges`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
     a further mask (the blocked jobs, say). Each row has wait and bounded slowdown with their
     statistics, the mean slowdown and response, bounded slowdown at a minute, MBS, MWBS, the
-    class's share of jobs and of processor-seconds, and how many of its jobs were blocked and
-    backfilled.
+    class's share of jobs and of processor-seconds, how many of its jobs were blocked and
+    backfilled, and energy, its cost and carbon, and missed deadlines where these are known.
 
     Examples
     --------
@@ -92,7 +93,11 @@ def by_classes(
     for number, label in enumerate(classes.labels):
         members = order[ends[number] : ends[number + 1]]
         if len(members):
-            metrics = _metrics(schedule, members, all_jobs)
+            mine = np.zeros(len(schedule), bool)
+            mine[members] = True
+            metrics = _metrics(schedule, members, all_jobs) | energy_metrics(
+                schedule, workload, mine
+            )
             found.append(ClassRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
     return found
 

@@ -124,7 +124,7 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
     )
 
 
-SHOWN = ("wait_mean_s", "bsld_mean")
+SHOWN = ("wait_mean_s", "bsld_mean", "energy_kwh", "energy_cost", "carbon_kg", "deadlines_missed")
 """Mean wait first: it determines which classes pay."""
 
 
