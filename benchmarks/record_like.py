@@ -2,12 +2,15 @@
 
     .venv/bin/python benchmarks/record_like.py RECORDING FOLDER --set SelectTypeParameters=CR_LLN
     .venv/bin/python benchmarks/record_like.py RECORDING FOLDER --scheduler bf_max_job_start=2
+    .venv/bin/python benchmarks/record_like.py RECORDING FOLDER --again --slurm 26.05
 
 Nodes, partitions, accounts and QOS are those of RECORDING; jobs are drawn anew from its
 submissions, with other run times in another order, so that nothing of the model can have been
 fitted to them. ``--set`` replaces settings of slurm.conf, ``--scheduler`` adds to
 SchedulerParameters, ``--ask`` lets half of the jobs ask for memory, licences, features (a, b and
-c, as recording K has) or a part of a node.
+c, as recording K has) or a part of a node. ``--again`` submits the very jobs of RECORDING at their
+times, each as long as it ran: the daemon against itself, to which the model's error compares.
+``--slurm`` is another version than the system's.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.recording.check import check_recording
-from shadowtime.testing.slurm import SlurmCluster
+from shadowtime.testing.slurm import SlurmCluster, slurm_root
 from shadowtime.testing.slurm_recording import Submission, record
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ ASKS = {
     "features": ("-C [a|b]", "-C [a|c]", "-C [b|c]", "-C a|c", "-C b&c"),
     "cpus": tuple(f"-n {count}" for count in (1, 2, 4, 6, 8, 12, 20, 33)),
 }
+STEP = 0.1
+"""Seconds that a job lasts beyond its sleep."""
 QOS_LIMITS = ("Priority", "Preempt", "PreemptMode", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins")
 QOS_LIMITS += ("GrpJobs", "MaxTRESPU", "MaxJobsPU")
 ACCOUNT_LIMITS = ("GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "MaxJobs", "MaxTRES")
@@ -57,6 +62,27 @@ class Variant:
     settings: dict[str, str]
     scheduler: str
     asks: str
+    again: bool = False
+    """The recorded submissions as they were."""
+    slurm: str = ""
+    """Another version than the system's."""
+
+
+def again(base: Path) -> list[Submission]:
+    """The recorded submissions, each as long as sacct says that it ran."""
+    ran: dict[str, float] = {}
+    for row in _rows(base / "jobs.psv"):  # the tasks of an array sleep alike
+        ran.setdefault(row["JobID"].partition("_")[0], float(row["ElapsedRaw"]))
+    lines = [line.split("|", 4) for line in (base / "submits.psv").read_text().splitlines()[1:]]
+    first = float(lines[0][2])
+    return [
+        Submission(
+            at=float(at) - first,
+            seconds=max(ran.get(job, 1.0) - STEP, 0.1),
+            options=tuple(re.sub(r" -J \S+", "", words).split()),
+        )
+        for _, job, at, _, words in lines
+    ]
 
 
 def draw(base: Path, variant: Variant) -> list[Submission]:
@@ -115,8 +141,8 @@ def configure(cluster: SlurmCluster, base: Path, variant: Variant) -> None:
             line = re.sub(r"Port=\S+", f"Port={ports}", line)
         lines.append(line)
     lines += [f"{name}={value}" for name, value in variant.settings.items()]
-    debug = "Backfill,Priority" if any("multifactor" in line for line in lines) else "Backfill"
-    lines += ["MinJobAge=7200", "SlurmctldDebug=info", f"DebugFlags={debug}"]
+    debug = "Backfill,HetJob" + ",Priority" * any("multifactor" in line for line in lines)
+    lines += ["MinJobAge=7200", "SlurmctldDebug=verbose", f"DebugFlags={debug}"]
     kept = [line for line in cluster.conf.read_text().splitlines() if not line.startswith(OWN)]
     cluster.conf.write_text("\n".join([*kept, *sorted(lines, key=_last)]) + "\n")
     for name in ("gres.conf", "topology.conf"):
@@ -159,13 +185,15 @@ def record_like(base: Path, folder: Path, variant: Variant) -> None:
     sizes = re.findall(r"^NodeName=\w*\[(\d+)-(\d+)\]", conf, re.MULTILINE)
     nodes = sum(int(last) - int(first) + 1 for first, last in sizes)
     with tempfile.TemporaryDirectory(prefix="shadowtime-record-") as work:
-        cluster = SlurmCluster(folder=Path(work), nodes=nodes, gres=0, accounting=True)
+        root = slurm_root(variant.slurm) if variant.slurm else None
+        cluster = SlurmCluster(folder=Path(work), nodes=nodes, gres=0, accounting=True, root=root)
         cluster.make()
         configure(cluster, base, variant)
         try:
             cluster.start()
             add_accounts(cluster, base)
-            record(cluster, draw(base, variant), folder, lenient=True)
+            jobs = again(base) if variant.again else draw(base, variant)
+            record(cluster, jobs, folder, lenient=True)
             for name in ("qos", "associations"):
                 shown = {"qos": "qos", "associations": "assoc"}[name]
                 columns = (base / f"{name}.txt").read_text().splitlines()[0]
@@ -186,6 +214,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE of slurm.conf")
     parser.add_argument("--scheduler", default="", help="added to SchedulerParameters")
     parser.add_argument("--ask", choices=sorted(ASKS), default="", help="what half of them ask for")
+    parser.add_argument("--again", action="store_true", help="the recorded submissions themselves")
+    parser.add_argument("--slurm", default="", help="a fetched version, instead of the system's")
     given = parser.parse_args(words)
     variant = Variant(
         seed=given.seed,
@@ -194,6 +224,8 @@ def main(words: Sequence[str] | None = None) -> None:
         settings=dict(one.split("=", 1) for one in given.set),
         scheduler=given.scheduler,
         asks=given.ask,
+        again=given.again,
+        slurm=given.slurm,
     )
     record_like(given.recording, given.folder, variant)
     found = check_recording(given.folder)

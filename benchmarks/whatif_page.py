@@ -2,16 +2,17 @@
 
     .venv/bin/python benchmarks/whatif_page.py RECORDINGS [--phases 6] [--only replay|whatif]
 
-RECORDINGS is a folder of site folders, one for each run. Every run is replayed under its own
-scheduler; then the settings of one run are given as ``--set`` to the jobs of another one that was
-fed the same jobs, and the predicted mean waits are compared with what the daemon did.
+RECORDINGS is a folder of recordings, each reduced to what `pull` collects. Every run is replayed
+under its own scheduler; then the settings of one run are given as ``--set`` to the jobs of another
+one that was fed the same jobs, and the predicted mean waits are compared with what the daemon did.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from shadowtime.metrics.groups import groups_of
@@ -22,7 +23,12 @@ from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld
+from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.workload import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "whatif.md"
@@ -90,9 +96,16 @@ def main() -> None:
 HEAD = """# What-ifs compared with a real Slurm
 
 Written by `benchmarks/whatif_page.py RECORDINGS`, from runs of a real Slurm 22.05.8 on 8 to 64
-nodes with 150 to 600 jobs each. Mean waits in seconds; the range is that of one run, from {phases}
-offsets of the passes ([how it is computed](../reference/trust.md)).
+nodes with 150 to 600 jobs each, reduced to what `pull` collects. Mean waits in seconds; the range
+is that of one run, from {phases} offsets of the passes
+([how it is computed](../reference/trust.md)).
 """
+
+
+def exported(recording: Path) -> tuple[Site, Workload]:
+    """A recording as a site could export it."""
+    with tempfile.TemporaryDirectory() as place:
+        return read_site(strip(recording, Path(place) / recording.name))
 
 
 def called(by: str, name: str) -> str:
@@ -105,8 +118,8 @@ def predictions(folder: Path, repeats: Repeats) -> list[str]:
     lines = ["## What-ifs", ""]
     hits = total = 0
     for one in PREDICTIONS:
-        site, jobs = read_site(folder / one.source)
-        _, real = read_site(folder / one.target)
+        site, jobs = exported(folder / one.source)
+        _, real = exported(folder / one.target)
         world = SiteWorld(site=site, jobs=jobs, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
         changes = [Change("set", text) for text in one.settings]
         found = what_if(world, changes, repeats=repeats, alone=False).together
@@ -141,7 +154,7 @@ def replays(folder: Path, repeats: Repeats) -> list[str]:
     rows, hits, total = [], 0, 0
     missed = []
     for path in sorted(one for one in folder.iterdir() if (one / "jobs.psv").is_file()):
-        site, jobs = read_site(path)
+        site, jobs = exported(path)
         found = replay_site(jobs, site, SlurmPolicy(), repeats=repeats)
         inside = sum(row.within for row in found.groups)
         hits, total = hits + inside, total + len(found.groups)

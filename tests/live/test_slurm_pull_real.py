@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,14 +18,22 @@ from cli.guide import guide_commands
 from conftest import require
 from shadowtime.cli import run
 from shadowtime.live.slurm.pull import SETTLED
-from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
+from shadowtime.testing.slurm import SlurmCluster, free_ports, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
+from shadowtime.testing.slurm_recording import SETTINGS
 
 FILES = (
     "nodes.txt", "partitions.txt", "config.txt", "reservations.txt", "associations.txt", "qos.txt",
     "events_sacctmgr.txt", "sacct_resv.txt", "sshare.txt", "jobs.psv",
 )  # fmt: skip
+
+
+def wait_for_ends(cluster: SlurmCluster, jobs: int) -> None:
+    """Until nothing is in the queue and slurmdbd has written down all of that many ends."""
+    wait_for(lambda: not cluster.run("squeue", "-h", "-a").strip(), "an empty queue")
+    ended = ("sacct", "-a", "-X", "-n", "-o", "State")
+    wait_for(lambda: cluster.run(*ended).count("COMPLETED") == jobs, "slurmdbd to know every end")
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +55,7 @@ def counted() -> Iterator[SlurmCluster]:
             cluster.run("scontrol", "create", "reservation", name, "Users=root", *maintenance)
             for number, nodes in enumerate((2, 3, 1)):
                 cluster.sbatch(f"-N{nodes}", "--exclusive", "-t2", f"-Jsecret{number}")
-            wait_for(lambda: not cluster.run("squeue", "-h", "-a").strip(), "an empty queue")
-            wait_for(
-                lambda: (
-                    cluster.run("sacct", "-a", "-X", "-n", "-o", "State").count("COMPLETED") == 3
-                ),
-                "slurmdbd to have written everything down",
-            )
+            wait_for_ends(cluster, 3)
             yield cluster
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -156,3 +160,77 @@ def test_a_slurmdbd_that_is_down(
     printed = capsys.readouterr().err.strip().splitlines()[-1]
     assert printed.startswith("shadowtime: slurmdbd does not answer") and "kept in" in printed
     assert (site / "nodes.txt").is_file() and not (site / "jobs.psv").exists()
+
+
+def test_a_deployed_change_runs_on_every_slurm(
+    slurm_root: Path | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Pull, doctor, replay, what-ifs and deploy; then the daemons read what deploy printed."""
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-deploy-"))
+    site = str(tmp_path / "site")
+
+    def told(*words: str, codes: tuple[int, ...] = (0,)) -> str:
+        code = run(list(words))
+        out, err = capsys.readouterr()
+        assert code in codes, (words, out, err)
+        return " ".join(out.split()) if "--print" not in words else out
+
+    options = {"nodes": 2, "gres": 0, "accounting": True, "settings": SETTINGS}
+    try:
+        with slurm_cluster(folder, root=slurm_root, **options) as cluster:
+            for name in ("SLURM_CONF", "PATH"):
+                monkeypatch.setenv(name, cluster.env[name])
+            for number in range(6):
+                cluster.sbatch(f"-N{1 + number % 2}", "--exclusive", "-t5", script="sleep 1.5")
+            wait_for_ends(cluster, 6)
+            assert "6 jobs" in told("pull", "slurm", "--since", since(), "-o", site)
+            found = json.loads(told("doctor", site, "--json", codes=(0, 1)))
+            assert (found["counts"]["jobs"], found["not_expressed"]) == (6, [])
+            assert "all jobs 6" in told("replay", site, "--phases", "2")
+
+            longer = "partition.batch.MaxTime=2-00:00:00"
+            same = "the schedules are identical: no request exceeds it"
+            assert same in told("whatif", site, "--set", longer, "--phases", "2")
+            both = told(
+                *("whatif", site, "--phases", "2", "--option", "more: --add-nodes batch=2"),
+                *("--option", f"longer: --set {longer}"),
+            )
+            assert f"longer: {same}" in both and "more: " in both
+            quick = told("whatif", site, "--add-nodes", "batch=2", "--quick", "--phases", "2")
+            assert "changed: 2 more nodes like batch" in quick
+
+            changes = ("--add-nodes", "batch=2", "--set", "bf_interval=7", "--set", longer)
+            printed = told("deploy", site, *changes, "--print")
+            carry_out(cluster, printed, ["n3", "n4"])
+            cluster.sbatch("-N4", "--exclusive", "-t1")
+            wait_for_ends(cluster, 7)
+            shown = cluster.run("scontrol", "show", "config")
+            assert "bf_interval=7" in shown
+            assert "MaxTime=2-00:00:00" in cluster.run("scontrol", "show", "partition", "batch")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def carry_out(cluster: SlurmCluster, printed: str, new: list[str]) -> None:
+    """Patch slurm.conf, give new nodes their addresses as the notes say, restart every daemon."""
+    difference = printed.partition("# slurm.conf\n")[2].partition("\n# then run")[0]
+    assert "systemctl restart slurmctld" in printed and "their own NodeHostname" in printed
+    words = ["patch", "--batch", str(cluster.conf)]
+    done = subprocess.run(words, input=difference, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, (difference, done.stdout)
+    first = free_ports(len(new), cluster._claims)
+    own = f"NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{first + len(new) - 1}]"
+    lines = cluster.conf.read_text()
+    assert lines.count("NodeName=n[3-4] ") == 1
+    cluster.conf.write_text(lines.replace("NodeName=n[3-4] ", f"NodeName=n[3-4] {own} "))
+    for name in [*(f"slurmd-{one}" for one in cluster.names), "slurmctld"]:
+        cluster.kill(name, signal.SIGTERM)
+    cluster.start_controller()
+    for name in [*cluster.names, *new]:
+        (cluster.folder / "spool" / name).mkdir(exist_ok=True)
+        cluster.start_node(name)
+    idle = ("sinfo", "-h", "-N", "-t", "idle", "-o", "%N")
+    wait_for(lambda: len(set(cluster.run(*idle, check=False).split())) == 4, "all nodes to be idle")
