@@ -86,6 +86,23 @@ def test_only_the_wanted_metrics_are_kept(tmp_path: Path) -> None:
     assert names[names.index("error") + 1 :] == ["bsld_mean", "unstarted", "wait_max_s"]
 
 
+def test_series_belong_to_the_plan(tmp_path: Path) -> None:
+    """A policy reads them; a file with other values is another run."""
+    (tmp_path / "mine.py").write_text(
+        "import shadowtime as st\n@st.order\ndef cheap(now, job, series):\n"
+        "    return series.price.at(now) * job.procs\n"
+    )
+    (tmp_path / "prices.csv").write_text("time,EUR\n00:00,1\n08:00,-1\n")
+    file = write_plan(tmp_path, ["mine.py:cheap"], series=["price=prices.csv"])
+    first = read_plan(file)
+    assert run(first, tmp_path / "r").failed == 0
+    assert run(read_plan(file), tmp_path / "r").ran == 0
+    (tmp_path / "prices.csv").write_text("time,EUR\n00:00,1\n08:00,-2\n")
+    with pytest.raises(InputError, match="changed"):
+        first.logs[0].refuse_changed()
+    assert run(read_plan(file), tmp_path / "r").ran == 1
+
+
 def test_a_failure_is_a_row_and_can_be_retried(tmp_path: Path) -> None:
     """Other runs go on; the error is in the table; --retry failed runs it again."""
     (tmp_path / "gate.py").write_text(GATE)

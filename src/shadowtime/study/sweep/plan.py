@@ -69,10 +69,12 @@ class Log:
             machine = os.path.abspath(machine)
         named = isinstance(machine, str | None)
         known = of_machine(machine) if named else digest(*canonical(machine))
+        files = [one.partition("=")[2] for one in (cleaning or {}).get("series", ())]
+        read = [of_path(file) for file in files]  # their names are in the rules, not their content
         return Log(
             name=name or called, trace=trace, path=path, jobs=jobs, cluster=machine, first=first,
             cleaning=rules, demand=demand,
-            digest=digest("log", trace, known, str(first), repr(rules), str(demand)),
+            digest=digest("log", trace, known, str(first), repr(rules), str(demand), *read),
         )  # fmt: skip
 
     def refuse_changed(self) -> None:

@@ -13,8 +13,8 @@ from shadowtime.policy.values import near
 from shadowtime.study.sweep.plan import Log, Plan
 
 TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "phases", "window",
-       "metrics", "cleaning", "jobs", "log", "check", "held_out")  # fmt: skip
-ONE = ("path", "cluster", "clusters", "name", "jobs", "cleaning", "demand")
+       "metrics", "cleaning", "jobs", "log", "check", "held_out", "series")  # fmt: skip
+ONE = ("path", "cluster", "clusters", "name", "jobs", "cleaning", "demand", "series")
 CLEANING = ("overrun", "cancelled", "too_wide", "rules", "tz", "slurm_cluster", "unlimited",
             "bad_lines", "max_size")  # fmt: skip
 
@@ -26,8 +26,9 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     -----
     ``logs`` and ``policies`` are required; ``clusters``, ``loads``, ``shake`` or ``resample``,
     ``seeds``, ``phases`` (offsets of Slurm's own passes), ``window``, ``metrics``, ``jobs`` (use
-    only this many) and the table ``cleaning`` are optional. A table ``[[log]]`` names one log with
-    a cluster, name, jobs and cleaning of its own.
+    only this many), ``series`` (values over time, such as "price=prices.csv") and the table
+    ``cleaning`` are optional. A table ``[[log]]`` names one log with a cluster, name, jobs, series
+    and cleaning of its own.
     """
     file = Path(path)
     try:
@@ -48,7 +49,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 def _plan(table: dict[str, Any], folder: Path) -> Plan:
     _only(table, TOP, "a plan")
-    common = _cleaning(table.get("cleaning", {}))
+    common = _cleaning(table.get("cleaning", {})) | _series(folder, table)
     first = _count(table, "jobs")
     clusters = _texts(table, "clusters") or [None]
     logs = [
@@ -65,7 +66,9 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
             Log.of(
                 _at(folder, one["path"]), _machine(folder, machine), name=one.get("name"),
                 first=_count(one, "jobs") or first, demand=one.get("demand"),
-                cleaning={**common, **_cleaning(one.get("cleaning", {}))},
+                cleaning={
+                    **common, **_cleaning(one.get("cleaning", {})), **_series(folder, one),
+                },
             )
             for machine in machines
         ]  # fmt: skip
@@ -136,6 +139,16 @@ def _cleaning(table: Any) -> dict[str, Any]:
         raise UsageError("cleaning must be a table of rules")
     _only(table, CLEANING, "the table cleaning")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _series(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
+    """Values over time, from files that are relative to the plan's folder."""
+    given = [text.partition("=") for text in _texts(table, "series")]
+    for name, _, file in given:
+        if not name or not file:
+            raise UsageError('series must be a list like ["price=prices.csv"]')
+    found = tuple(f"{name}={_at(folder, file)}" for name, _, file in given)
+    return {"series": found} if found else {}
 
 
 def _at(folder: Path, name: str) -> str:
