@@ -148,7 +148,7 @@ def test_requirements_of_the_job_are_kept(pool: Pool) -> None:
     loop, seen = loop_on(pool, "easy")
     turn_until(loop, lambda: status(pool, picky) == 0)
     assert seen.starts == [(picky, (slot(4),))]
-    assert seen.lines.count(f"job {hopeless} fits on no slots that it accepts: skipped") == 1
+    assert seen.lines.count(f"job {hopeless} is skipped: it fits on no slots that it accepts") == 1
     h = pool.use()
     pool.schedd().act(h.JobAction.Remove, [hopeless])
 

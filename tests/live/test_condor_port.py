@@ -169,9 +169,9 @@ def test_only_managed_jobs_at_the_gate_wait() -> None:
     assert [job.id for job in state.waiting] == ["1.0", "4.0"]
     made.snapshot()
     assert sorted(lines) == [
-        "job 5.0 was released by another user",
-        "job 6.0 is a parallel job, which needs static slots: skipped",
-        "job 7.0 fits on no slots that it accepts: skipped",
+        "job 5.0 is skipped: it was released by another user",
+        "job 6.0 is skipped: it is a parallel job, which needs static slots",
+        "job 7.0 is skipped: it fits on no slots that it accepts",
     ]
 
 
@@ -266,7 +266,7 @@ def test_concurrency_limits_are_kept_and_status_gives_the_reason() -> None:
     )  # fmt: skip
     fake.most = {"licence": 2.0, "matlab": 2.0}
     assert [job.id for job in made.snapshot().waiting] == ["2.0", "6.0"]
-    assert made.ineligible == {
+    assert {job: str(why) for job, why in made.ineligible.items()} == {
         "3.0": "it waits for the concurrency limit licence (2 at a time)",
         "4.0": "it exceeds the concurrency limit licence by itself (3 of 2)",
         "5.0": "it waits for the concurrency limit matlab (2 at a time)",
@@ -318,7 +318,7 @@ def test_disk_that_nobody_can_exhaust_is_not_counted() -> None:
     assert made.snapshot().cluster.resources == ("procs", "memory")
     made, _, lines = port([pslot("a", totalslotdisk=9_000)], held(1, requestdisk=9_999))
     assert made.snapshot().waiting == ()  # more than the slot has when it is empty
-    assert lines == ["job 1.0 fits on no slots that it accepts: skipped"]
+    assert lines == ["job 1.0 is skipped: it fits on no slots that it accepts"]
 
 
 def test_what_other_schedds_hold_of_the_disk_is_not_free() -> None:
@@ -341,7 +341,7 @@ def test_status_and_metrics_give_the_reasons_of_the_port() -> None:
     )
     fake.most = {"x": 0.0}
     step = Step(state=made.snapshot())
-    assert ineligible_jobs(made)["2.0"] == "it fits on no slots that it accepts"
+    assert str(ineligible_jobs(made)["2.0"]) == "it fits on no slots that it accepts"
     counts = queue_by_reason(step, ineligible_jobs(made))
     assert counts == {"room": 0, "cannot_run": 1, "fits_nowhere": 1, "past_the_gate": 1}
 

@@ -11,6 +11,7 @@ from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, runni
 from live.test_slurm_site import SHOWN_NODES, FakeSite
 from live.test_slurm_site import a_loop as a_site_loop
 from shadowtime.live.heartbeat import Heartbeat
+from shadowtime.live.ineligible import Case
 from shadowtime.live.metrics import Metrics
 from shadowtime.live.port import PortError, Trust, trust_in
 from shadowtime.live.runner import Commands, Done, TimedOut
@@ -86,7 +87,7 @@ def test_a_job_that_cannot_be_read_is_set_aside_with_the_reason() -> None:
     loop = drive.make_loop(port, parse_policy("easy"), InMemory(), act=True)
     loop.step()
     assert any(line.startswith("update JobId=7 ReqNodeList=n1") for line in fake.sent)
-    assert port.ineligible["8"].startswith("it is not understood")
+    assert port.ineligible["8"].case is Case.NOT_UNDERSTOOD
 
 
 def test_a_request_that_is_none_is_slurms_to_start_and_gets_into_no_command() -> None:

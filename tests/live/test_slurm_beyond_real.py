@@ -304,7 +304,7 @@ def test_no_job_passes_the_gate(
         for _ in range(3):
             loop.step()
         assert not at_the_gate(queue, let_go)
-        assert loop.port.sorted.ineligible[let_go] == "Slurm schedules it"
+        assert str(loop.port.sorted.ineligible[let_go]) == "Slurm schedules it"
     finally:
         queue.clear()
         queue.run("scontrol", "delete", "PartitionName=aside")

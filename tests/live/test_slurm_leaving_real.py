@@ -63,7 +63,7 @@ def test_holds_of_users_stay_and_leaving_leaves_nothing(
     until(loop, cluster, runs, "PENDING")
     for _ in range(3):
         loop.step()
-    assert state(cluster, runs) == "PENDING" and "held" in loop.port.ineligible[runs]
+    assert state(cluster, runs) == "PENDING" and "held" in str(loop.port.ineligible[runs])
     cluster.run("scontrol", "release", runs)
     time.sleep(2)  # slurmd starts no job in the second of its last kill
     cluster.run("scontrol", "update", f"JobId={runs}", "StartTime=now")  # Slurm's two minutes

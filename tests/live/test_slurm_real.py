@@ -322,7 +322,7 @@ def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> N
     assert done() == wanted
     assert most <= 2
     assert queue.run("squeue", "-h", "-t", "PD", "-o", "%i").split() == [held]
-    assert "it is held (JobHeldUser)" in loop.port.sorted.ineligible[held]
+    assert "it is held (JobHeldUser)" in str(loop.port.sorted.ineligible[held])
 
 
 def test_users_hold_and_release_at_the_gate(queue: SlurmCluster, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
     step = loop.step()
     assert back in fake.sent
     assert [outcome.decision.job for outcome in step.outcomes if outcome.done] == ["8"]
-    assert "Slurm does not start it before" in loop.port.ineligible["7"]
+    assert "Slurm does not start it before" in str(loop.port.ineligible["7"])
     clock.sleep(60)  # longer than the patience with jobs that do not start
     fake.queue = gate
     del fake.sent[:]
@@ -111,7 +111,7 @@ def test_on_a_real_slurm_a_failed_node_delays_its_job_and_nobody_else(
         loop.run(stopped=lambda: log.read_text().split() == ran or time.monotonic() > until)
         assert log.read_text().split() == ran, "the failed job kept its nodes from the next one"
         loop.step()
-        assert "Slurm does not start it before" in loop.port.ineligible[first]
+        assert "Slurm does not start it before" in str(loop.port.ineligible[first])
     finally:
         queue.run("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
     shown = queue.run("scontrol", "--oneliner", "show", "job", first)

@@ -318,11 +318,11 @@ def test_features_with_counts_stay_with_slurm_and_the_reason_is_shown() -> None:
     loop.step()
     why = "its constraint is more than features of a node (small*2&big*1)"
     assert lines[0] == f"handed 7 to Slurm: {why}"
-    assert loop.port.sorted.ineligible == {"7": f"it is Slurm's to start: {why}"}
+    assert str(loop.port.sorted.ineligible["7"]) == (f"it is Slurm's to start: {why}")
     fake.queue = queue_line("7", **wish, PriorityLong=1, EligibleTime=1000, Reason="Resources")
     loop.step()
     shown = {"7": f"it was handed to Slurm, which reports Resources: {why}"}
-    assert loop.port.sorted.ineligible == shown
+    assert {"7": str(loop.port.sorted.ineligible["7"])} == shown
     again = drive.make_port(drive.Where(partition="cpu,all"), run=fake, clock=FakeClock())
     drive.suit(again, parse_policy("easy"), "site")
     again.recall(loop.kept.port)

@@ -18,29 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from shadowtime.live.ineligible import Ineligible
     from shadowtime.live.loop import Step
 
 PREFIX = "shadowtime_live"
-INELIGIBLE = {
-    "it is Slurm's to start": "handed_to_the_scheduler",
-    "it was handed to Slurm": "handed_to_the_scheduler",
-    "Slurm schedules it": "left_to_the_scheduler",
-    "Slurm cannot run it": "cannot_run",
-    "it is held": "held",
-    "its time has not come": "held_or_begins_later",
-    "it depends on others": "dependency",
-    "its array may not": "array_limit",
-    "it has come past the gate": "past_the_gate",
-    "it is not understood": "not_understood",
-    "it was released by another user": "past_the_gate",
-    "it fits on no slots": "fits_nowhere",
-    "it is a parallel job": "cannot_run",
-    "it exceeds the concurrency limit": "cannot_run",
-    "it waits for disk": "disk",
-    "it waits for the concurrency limit": "concurrency_limit",
-}
-"""The beginnings of reasons, and the label for each: reasons name jobs and nodes, labels must not,
-or there would be a time series for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +93,9 @@ class Metrics:
             was, looks=was.looks + 1, looked=self.now(), queue=dict(queue), running=running
         )
 
-    def note(self, step: Step, ineligible: Mapping[str, str], trust: Trust | None = None) -> None:
+    def note(
+        self, step: Step, ineligible: Mapping[str, Ineligible], trust: Trust | None = None
+    ) -> None:
         """A step of the loop; ``ineligible``: waiting jobs that it does not start, and why."""
         was, state = self.counts, step.state
         done = [(one.decision, one.done) for one in step.outcomes]
@@ -224,19 +207,21 @@ class Metrics:
         yield from one("processors", "gauge", "Processors that can be used.", ("", counts.procs))
 
 
-def queue_by_reason(step: Step, ineligible: Mapping[str, str]) -> dict[str, int]:
+def queue_by_reason(step: Step, ineligible: Mapping[str, Ineligible]) -> dict[str, int]:
     """How many jobs wait for what.
 
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.live.ineligible import Case, Ineligible
     >>> from shadowtime.live.loop import Step
     >>> from shadowtime.live.port import Snapshot, WaitingJob
     >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
     >>> job = WaitingJob(id="7", submit=0, need=(9,), request=9)
     >>> seen = Snapshot(now=5, cluster=one, waiting=(job,))
     >>> step = Step(state=seen, aside={"7": FITS_NOWHERE[1]})
-    >>> queue_by_reason(step, {"8": "it is held (JobHeldAdmin)", "9": "new"})
+    >>> held, new = Ineligible(Case.HELD, ("JobHeldAdmin",)), Ineligible(Case.OTHER, ("new",))
+    >>> queue_by_reason(step, {"8": held, "9": new})
     {'room': 0, 'fits_nowhere': 1, 'held': 1, 'other': 1}
     """
     counts = {"room": 0}
@@ -246,10 +231,8 @@ def queue_by_reason(step: Step, ineligible: Mapping[str, str]) -> dict[str, int]
             "room" if not why else "fits_nowhere" if why in FITS_NOWHERE else "refused_repeatedly"
         )
         counts[reason] = counts.get(reason, 0) + 1
-    for why in ineligible.values():
-        known = (label for begin, label in INELIGIBLE.items() if why.startswith(begin))
-        reason = next(known, "other")
-        counts[reason] = counts.get(reason, 0) + 1
+    for one in ineligible.values():
+        counts[one.case.label] = counts.get(one.case.label, 0) + 1
     return counts
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
 from shadowtime.live.guarded import OwnCode, is_own, whole_path
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.log import Log
 from shadowtime.live.metrics import Metrics, MetricsFile, served
 from shadowtime.live.port import trust_in
@@ -113,12 +114,16 @@ class Counting:
             self.file.write(self.metrics.text(age=False))
 
 
-def ineligible_jobs(port: Any) -> Mapping[str, str]:
+def ineligible_jobs(port: Any) -> Mapping[str, Ineligible]:
     """Waiting jobs that the loop does not start, if a port reports them.
 
-    Ports of other packages may still use the former name, ``left_alone``.
+    Ports of other packages may report sentences, and under the former name, ``left_alone``.
     """
-    return dict(getattr(port, "ineligible", getattr(port, "left_alone", {})))
+    found = getattr(port, "ineligible", getattr(port, "left_alone", {}))
+    return {
+        job: why if isinstance(why, Ineligible) else Ineligible(Case.OTHER, (why,))
+        for job, why in found.items()
+    }
 
 
 def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.heartbeat import Beat
+    from shadowtime.live.ineligible import Ineligible
     from shadowtime.live.port import Snapshot
     from shadowtime.live.store import LoopState
     from shadowtime.policy import Policy
@@ -65,7 +66,7 @@ def status_of(
     kept: LoopState,
     *,
     shape: Shape = "pool",
-    ineligible: Mapping[str, str] | None = None,
+    ineligible: Mapping[str, Ineligible] | None = None,
     beat: Beat | None = None,
     trust: Trust | None = None,
 ) -> Status:
@@ -97,7 +98,7 @@ def status_of(
         waiting=tuple(
             sorted(rows, key=lambda row: (row.eta.expected, row.since, natural(row.job)))
         ),
-        ineligible={**(ineligible or {}), **aside},
+        ineligible={**{job: str(why) for job, why in (ineligible or {}).items()}, **aside},
         counters=dict(kept.counters),
         beat=beat,
         trust=trust or Trust(),

@@ -19,6 +19,7 @@ from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.queue import JobCounts, build_queue
 from shadowtime.slurm.starting import begin, select_now
 from shadowtime.slurm.tally import tally_anywhere, tally_of
+from shadowtime.slurmtext.reasons import WaitReason, wait_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,7 +295,7 @@ class BackfillPass:
     def block(self, job: Job, until: int) -> None:
         """A job over a limit of all jobs of a QOS: others of it are not tried earlier either."""
         accounts = self.state.accounts
-        if accounts.met.get(job.id, "").startswith("QOSGrp"):
+        if wait_reason(accounts.met.get(job.id, "")) is WaitReason.QOS_GROUP:
             name = accounts.blocker
             self.blocked[name] = max(self.blocked.get(name, 0), until)
 

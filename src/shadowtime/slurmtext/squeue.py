@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.errors import ClusterError, PortError
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.reasons import WaitReason, wait_reason
 from shadowtime.slurmtext.scontrol import records
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import gres_entries, parse_gres, parse_tres
@@ -78,6 +79,11 @@ class QueueRow(NamedTuple):
     """Sockets, cores and threads that it requests, as in ``*:*:*``."""
     exclusive: str = ""
     """What it shares with nobody (NODE, USER, MCS, TOPO, NO); empty before Slurm 26.05."""
+
+    @property
+    def waits_for(self) -> WaitReason:
+        """The kind of its reason."""
+        return wait_reason(self.reason)
 
     @property
     def amounts(self) -> Mapping[str, int]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.live.ineligible import Case, Ineligible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -96,8 +98,8 @@ class Conditions:
     --------
     >>> now = Conditions(limits={"licence": 1.0}, disk={"slot1@a": 4096})
     >>> job = {"concurrencylimits": "licence", "requestdisk": 3000}
-    >>> now.keep(job), now.keep(job)
-    ('', 'it waits for the concurrency limit licence (1 at a time)')
+    >>> now.keep(job), str(now.keep(job))
+    (None, 'it waits for the concurrency limit licence (1 at a time)')
     >>> now.give_disk(3000, ["slot1@a", "slot1@b"])
     ''
     >>> now.give_disk(3000, ["slot1@a"])
@@ -133,17 +135,17 @@ class Conditions:
         self.take_disk(amount, slots)
         return ""
 
-    def keep(self, ad: Ad) -> str:
-        """Reserve what a waiting job needs of its limits; empty, or why it cannot start now."""
+    def keep(self, ad: Ad) -> Ineligible | None:
+        """Reserve what a waiting job needs of its limits; None, or why it cannot start now."""
         asked = {name: amount for name, amount in limits_of(ad).items() if name in self.limits}
         for name, amount in asked.items():
             most = self.limits[name]
             if amount > most:
-                return f"it exceeds the concurrency limit {name} by itself ({amount:g} of {most:g})"
+                return Ineligible(Case.OVER_LIMIT, (name, f"{amount:g}", f"{most:g}"))
             if self._used[name] + amount > most:
-                return f"it waits for the concurrency limit {name} ({most:g} at a time)"
+                return Ineligible(Case.AT_LIMIT, (name, f"{most:g}"))
         self._use(asked)
-        return ""
+        return None
 
     def _use(self, asked: Mapping[str, float]) -> None:
         for name, amount in asked.items():

@@ -10,6 +10,7 @@ from shadowtime.live.condor import gate
 from shadowtime.live.condor import jobs as read
 from shadowtime.live.condor.conditions import Conditions, disk_of, limits_of
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.placing import room
 from shadowtime.live.port import (
     Ended,
@@ -70,7 +71,7 @@ class CondorPort:
         self._original: dict[str, str] = {}
         self._avoid: dict[str, set[str]] = {}
         """Slots to which a job was released without starting."""
-        self.ineligible: dict[str, str] = {}
+        self.ineligible: dict[str, Ineligible] = {}
         """Waiting jobs that cannot be started now, and why."""
         self._limits: dict[str, float] = {}
         self._limits_at = -math.inf
@@ -106,7 +107,7 @@ class CondorPort:
                     slow = str(ad[gate.PLACE.lower()]).split(",")
                     self._avoid.setdefault(read.job_id(ad), set()).update(slow)
                 else:
-                    self._leave(read.job_id(ad), "was released by another user")
+                    self._leave(read.job_id(ad), Case.RELEASED_BY_OTHERS)
         waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
         self._conditions = self._free_now(slots, slot_ads, holders, [ad for _, ad in waiting])
         running = [job for job, _ in holders if job is not None] + self._foreigners(slots, now)
@@ -241,12 +242,12 @@ class CondorPort:
             if job.alone and ad.get("jobuniverse") == read.PARALLEL:
                 good = tuple(name for name in good if name in slots.static)
             elif ad.get("jobuniverse") == read.PARALLEL:
-                self._leave(job.id, "is a parallel job, which needs static slots: skipped")
+                self._leave(job.id, Case.PARALLEL)
                 continue
             elif slots.static and not job.alone:
                 good = tuple(name for name in good if name not in slots.static)
             if not self._fits(job, good, slots):
-                self._leave(job.id, "fits on no slots that it accepts: skipped")
+                self._leave(job.id, Case.FITS_NO_SLOTS)
                 continue
             if why := self._conditions.keep(ad):
                 self.ineligible[job.id] = why
@@ -309,10 +310,10 @@ class CondorPort:
                 )
         del self._ended[:-ENDED]
 
-    def _leave(self, job: str, what: str) -> None:
-        """Do not start a job; ``what`` follows the job's name in the report."""
-        self.ineligible[job] = f"it {what.removesuffix(': skipped')}"
-        self._tell_once(f"job {job} {what}")
+    def _leave(self, job: str, case: Case) -> None:
+        """Do not start a job, and report it once."""
+        self.ineligible[job] = Ineligible(case)
+        self._tell_once(f"job {job} is skipped: {self.ineligible[job]}")
 
     def _tell_once(self, line: str) -> None:
         if line not in self._told:

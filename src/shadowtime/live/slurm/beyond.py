@@ -18,14 +18,6 @@ _FEATURE = r"[\w.:+=-]+"
 _FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
 """All of them, or one of them; counts and brackets are more than a list of nodes can express."""
 
-HANDED_OVER = "it was handed to Slurm"
-
-LIMITS = (
-    "QOS", "Assoc", "Account", "Invalid", "Licenses", "Reservation", "BurstBuffer",
-    "PartitionTimeLimit", "PartitionNodeLimit", "MaxMemPerLimit", "BadConstraints",
-)  # fmt: skip
-"""How Slurm's reasons begin for jobs that it does not start although their nodes are free."""
-
 
 def why_beyond(
     row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow], gres: tuple[str, ...]
@@ -68,21 +60,6 @@ def why_beyond(
     return _nodes_beyond(row, detail, nodes)
 
 
-def with_own_reasons(ineligible: Mapping[str, str], handed: Mapping[str, str]) -> dict[str, str]:
-    """Why the loop does not start jobs; for those handed to Slurm also why.
-
-    Examples
-    --------
-    >>> why = f"{HANDED_OVER}, which reports Resources"
-    >>> with_own_reasons({"7": why}, {"7": "it requests licences (x)"})
-    {'7': 'it was handed to Slurm, which reports Resources: it requests licences (x)'}
-    """
-    return {
-        job: f"{why}: {handed[job]}" if job in handed and why.startswith(HANDED_OVER) else why
-        for job, why in ineligible.items()
-    }
-
-
 def _nodes_beyond(row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow]) -> str:
     """Slurm treats a node list as a minimum: it adds nodes if more are requested."""
     wanted = expand(row.wanted)
@@ -110,8 +87,3 @@ def has_features(wish: str, node: NodeRow) -> bool:
     if "|" in wish:
         return any(one in node.features for one in wish.split("|"))
     return all(one in node.features for one in wish.split("&"))
-
-
-def limited(row: QueueRow) -> bool:
-    """Whether Slurm reports that something other than its nodes keeps a job from starting."""
-    return row.reason.startswith(LIMITS)

@@ -19,14 +19,15 @@ from shadowtime.eta.ranges import estimates_of
 from shadowtime.eta.shares import Observed
 from shadowtime.eta.starts import How, draw_starts
 from shadowtime.live.eta import Eta
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.accounting import Accounting, Learned
 from shadowtime.live.slurm.asks import licences_of, request_of
-from shadowtime.live.slurm.beyond import LIMITS
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.reasons import WaitReason
 from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
@@ -114,22 +115,21 @@ def why_unknown(row: QueueRow, site: Site) -> str:
     a QOS or an account is followed if accounting tells it. What the model does not count cannot be
     predicted either.
     """
+    kind = row.waits_for
     asked = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)}
     asked |= {*parse_gres(row.gres_per_job), *parse_gres(row.gres_per_socket)}
     strange = sorted(name for name in asked if name.partition(":")[0] != GPU)
     partitions = {one.name for one in site.partitions}
     reservations = {one.name for one in site.reservations}
     checks = (
-        (row.priority == 0, f"it is held ({row.reason})"),
-        (row.reason.startswith("Dependency"), "it depends on others"),
-        (row.reason.startswith("Partition"), f"its partition keeps it ({row.reason})"),
-        (row.reason.startswith("JobArrayTaskLimit"), "its array may not run more tasks at once"),
+        (row.priority == 0, str(Ineligible(Case.HELD, (row.reason,)))),
+        (kind.dependency, "it depends on others"),
+        (kind.partition, f"its partition keeps it ({row.reason})"),
+        (kind is WaitReason.ARRAY, str(Ineligible(Case.ARRAY_LIMIT))),
         (
-            row.reason.startswith(LIMITS)
-            and not row.reason.startswith(("Reservation", "Licenses"))
-            and not (
-                row.reason.startswith(("QOS", "Assoc")) and "limits" in site.enforce and site.qos
-            ),
+            kind.beside_nodes
+            and kind not in (WaitReason.RESERVATION, WaitReason.LICENCES)
+            and not (kind.limit and "limits" in site.enforce and site.qos),
             f"a limit keeps it from starting ({row.reason})",
         ),
         ("+" in row.id, "it is part of a heterogeneous job"),

@@ -8,7 +8,7 @@ from shadowtime.live.slurm.state import CLEANS_UP
 from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from shadowtime.slurmtext.squeue import QueueRow
 
@@ -17,8 +17,6 @@ PATIENCE = 30.0
 ANSWERED = 5.0
 """The same if Slurm has considered the job and found its nodes not free, unless one of them still
 cleans up after another job."""
-NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
-"""How Slurm's reasons begin then."""
 TWICE = 2
 """After this many releases without a start, a job is handed to Slurm."""
 
@@ -33,7 +31,7 @@ class LateStarts:
 
     def find(
         self,
-        released: Mapping[str, str],
+        released: Collection[str],
         rows: Mapping[str, QueueRow],
         *,
         now: float,
@@ -41,15 +39,15 @@ class LateStarts:
     ) -> list[str]:
         """Jobs that have not started for too long, counted.
 
-        ``released`` are Slurm's reasons by job. Waits are measured by ``steady``: the machine's
+        ``released`` are jobs of ``rows``. Waits are measured by ``steady``: the machine's
         clock, ``now``, may jump, which makes no job late.
         """
         cleaning = cleaning_nodes(rows, now)
         patience = {
             job: ANSWERED
-            if why.startswith(NOT_FREE) and cleaning.isdisjoint(expand(rows[job].wanted))
+            if rows[job].waits_for.nodes and cleaning.isdisjoint(expand(rows[job].wanted))
             else PATIENCE
-            for job, why in released.items()
+            for job in released
         }
         self._since = {job: self._since.get(job, steady) for job in patience}
         late = [job for job, since in self._since.items() if steady - since > patience[job]]

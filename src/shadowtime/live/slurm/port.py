@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import Outcome, Start, Trust
 from shadowtime.live.slurm.act import (
     gate_lines,
@@ -16,7 +17,6 @@ from shadowtime.live.slurm.act import (
     undo_lines,
 )
 from shadowtime.live.slurm.answers import Answers
-from shadowtime.live.slurm.beyond import with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
@@ -108,7 +108,7 @@ class SlurmPort:
         return Trust(asked_again=answers.again, unreadable=unreadable, stale=stale)
 
     @property
-    def ineligible(self) -> Mapping[str, str]:
+    def ineligible(self) -> Mapping[str, Ineligible]:
         """Waiting jobs of the last snapshot that the loop does not start, and why."""
         return self.sorted.ineligible if self.sorted is not None else {}
 
@@ -188,9 +188,15 @@ class SlurmPort:
             touched=self._touched,
             begins=self._leases.begins,
         )
-        alone = with_own_reasons(self.sorted.ineligible, self._handed)
+        alone = {
+            job: replace(why, because=self._handed.get(job, ""))
+            if why.case is Case.HANDED_OVER
+            else why
+            for job, why in self.sorted.ineligible.items()
+        }
         unread = {
-            job: f"it is not understood: {why}" for job, why in self.answers.unreadable.items()
+            job: Ineligible(Case.NOT_UNDERSTOOD, (why,))
+            for job, why in self.answers.unreadable.items()
         }
         self.sorted = replace(self.sorted, ineligible=alone | unread)
         return self.sorted

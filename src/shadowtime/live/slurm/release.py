@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.slurm.act import gate_lines
 from shadowtime.live.slurm.gate import FAR, begin_words, leased
 from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.ownership import BAD
 from shadowtime.live.slurm.sending import session
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.touched import CLEAR
+from shadowtime.slurmtext.reasons import WaitReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,7 @@ def plan_release(
         words = ""
         if leased(row.eligible, now) or row.eligible >= FAR:
             words = begin_words(begin) if begin > now else "StartTime=now"
-        held = row.priority == 0 and not (row.reason.startswith(BAD) and undo)
+        held = row.priority == 0 and not (undo and row.waits_for is WaitReason.BAD_CONSTRAINTS)
         own = gate_lines(job, words, undo) if words or undo else []
         if row.priority == LAST:
             own += [f"hold {job}", f"release {job}"]
@@ -97,7 +98,7 @@ def plan_release(
         if own:
             lines[job] = own
         if held:
-            stay[job] = f"it is held ({row.reason})"
+            stay[job] = str(Ineligible(Case.HELD, (row.reason,)))
     return Plan(lines=lines, stay=stay, unmark=tuple(unmark))
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from shadowtime.live.ineligible import Case, Ineligible
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -26,12 +28,12 @@ APART = 1.0
 start, so that the two are in different seconds."""
 
 
-def not_before(begin: int, *, requeued: bool) -> str:
+def not_before(begin: int, *, requeued: bool) -> Ineligible:
     """Why a job whose begin time lies ahead does not wait."""
     if requeued:
         when = datetime.fromtimestamp(begin).astimezone().strftime("%H:%M:%S")
-        return f"its time has not come (requeued: Slurm does not start it before {when})"
-    return "its time has not come (--begin)"
+        return Ineligible(Case.REQUEUED, (when,))
+    return Ineligible(Case.BEGINS_LATER)
 
 
 class Requeued:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.errors import ShadowtimeError
 from shadowtime.eta.present import even
+from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
-from shadowtime.live.slurm.beyond import limited
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.equal_nodes import EqualNodes
@@ -48,7 +48,7 @@ class Sorted:
     """Slurm's jobs, grouped by what the loop may do with them."""
 
     state: Snapshot
-    ineligible: Mapping[str, str] = field(default_factory=dict)
+    ineligible: Mapping[str, Ineligible] = field(default_factory=dict)
     """Pending jobs the loop does not touch, with the reason."""
     released: Mapping[str, str] = field(default_factory=dict)
     """Released jobs that have not started, with Slurm's reason."""
@@ -143,7 +143,7 @@ def sort_jobs(
     waiting: list[WaitingJob] = []
     running: list[RunningJob] = []
     ended: list[Ended] = []
-    alone: dict[str, str] = {}
+    alone: dict[str, Ineligible] = {}
     released: dict[str, str] = {}
     beyond: dict[str, str] = {}
     slipped: list[str] = []
@@ -158,7 +158,7 @@ def sort_jobs(
         try:
             job = interpreted(row, detail=detail_of(details, row.id))
         except UNREADABLE as error:
-            alone[row.id] = f"it is not understood: {error}"
+            alone[row.id] = Ineligible(Case.NOT_UNDERSTOOD, (str(error),))
         else:
             running.extend([job] if job is not None else [])
 
@@ -177,14 +177,14 @@ def sort_jobs(
             why = why_not_ours(row, now, stopped, named=named, ends=ends, begin=begin)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
-            if not why:
+            if why is None:
                 found = remembered.get(row, detail, named) if model.timeless else None
                 if found is None:
                     # The lease is not what its user asked for.
                     asked = _interpreted(model, wish._replace(eligible=begin), detail)
                     if isinstance(asked, str):
                         beyond[row.id] = asked
-                        alone[row.id] = f"it is Slurm's to start: {asked}"
+                        alone[row.id] = Ineligible(Case.TO_HAND_OVER, (asked,))
                         continue
                     found = asked
                     if model.timeless:
@@ -194,15 +194,15 @@ def sort_jobs(
                     wrong.append(row.id)
                 if not leased(row.eligible, now):
                     back.append(row.id)
-            elif why == RELEASED and named and limited(row):
+            elif why == RELEASED and named and row.waits_for.beside_nodes:
                 beyond[row.id] = f"Slurm does not start it where it was sent ({row.reason})"
-                alone[row.id] = f"it is Slurm's to start: {row.reason}"
+                alone[row.id] = Ineligible(Case.TO_HAND_OVER, (row.reason,))
             elif why in (RELEASED, SLURMS) and not (named or row.priority <= LAST):
                 if row.id in let_go:
                     alone[row.id] = SLURMS
                     continue
                 slipped.append(row.id)
-                alone[row.id] = "it has come past the gate"
+                alone[row.id] = Ineligible(Case.PAST_THE_GATE)
             elif why == RELEASED:
                 place = placed.get(row.id) or tuple(even(expand(row.wanted), row.cpus).items())
                 if named:
@@ -246,7 +246,7 @@ def _throttled(
     waiting: Sequence[WaitingJob],
     running: Sequence[RunningJob],
     details: Mapping[str, Detail],
-    alone: dict[str, str],
+    alone: dict[str, Ineligible],
 ) -> list[WaitingJob]:
     """Without the tasks of arrays that may not run at the same time yet."""
     active: dict[str, int] = {}
@@ -260,7 +260,7 @@ def _throttled(
         detail = detail_of(details, job.id) if task else None
         if detail is not None and detail.throttle:
             if active.get(array, 0) >= detail.throttle:
-                alone[job.id] = "its array may not run more tasks at once"
+                alone[job.id] = Ineligible(Case.ARRAY_LIMIT)
                 continue
             active[array] = active.get(array, 0) + 1
         kept.append(job)

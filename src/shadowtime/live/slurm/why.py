@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.slurmtext.reasons import WaitReason
 from shadowtime.slurmtext.squeue import NONE
 
 if TYPE_CHECKING:
@@ -51,14 +52,15 @@ def why_waiting(row: QueueRow, seen: Seen, reasons: Reasons | None = None) -> st
     rivals, holding = (reasons or Reasons(seen)).rivals(row.partition)
     ahead = rivals[: bisect_left(rivals, _rank(row), key=_rank)]
     reason = row.reason if row.reason not in NONE else ""
-    if reason.startswith(("QOS", "Assoc")):
+    kind = row.waits_for
+    if kind.limit:
         return f"a limit keeps it from starting ({reason}): {_held(row, seen)}"
-    if reason.startswith(("Reservation", "ReqNodeNotAvail")):
+    if kind in (WaitReason.RESERVATION, WaitReason.NOT_AVAILABLE):
         names = ", ".join(one.name for one in seen.site.reservations) or "none is shown"
         return f"its nodes are reserved or not available ({reason}; reservations: {names})"
-    if reason.startswith("Licenses"):
+    if kind is WaitReason.LICENCES:
         return f"its licences are in use ({row.licenses})"
-    if reason.startswith("BeginTime"):
+    if kind is WaitReason.BEGIN:
         return "it may not begin yet"
     parts = []
     if ahead:
