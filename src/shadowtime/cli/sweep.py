@@ -18,6 +18,7 @@ from rich.text import Text
 
 from shadowtime.api.sweep import load_log
 from shadowtime.cli.common.console import note, show
+from shadowtime.cli.common.hints import options_in
 from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
@@ -144,7 +145,7 @@ def _progress(found: Status) -> list[RenderableType]:
         for error, runs in found.errors:
             table.add_row(f"{runs:,}", error)
         parts += [Text(), table, Text("repeat them with --retry failed", "dim")]
-        if any("--bad-lines" in error or "--rule" in error for error, _ in found.errors):
+        if any(options_in(error) for error, _ in found.errors):
             keys = (
                 'options of logs are keys of the plan\'s table [cleaning], e.g. bad_lines = "drop"'
             )

@@ -11,7 +11,7 @@ from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
 from shadowtime.cluster.node_table import is_node_table, table_text
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
-from shadowtime.errors import ClusterError, near
+from shadowtime.errors import ClusterError, similar
 from shadowtime.slurmtext.memory import parse_memory
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
         return _from_file(path)
     if text.strip().lower() in NAMES:
         return example(text.strip().lower())
-    size = rest if colon and "did you mean" in near(kind, ["pool"]) else text
+    size = rest if colon and similar(kind, ["pool"]) else text
     hint = f"did you mean pool:{size}? Else {_HELP}" if size.strip().isdigit() else _HELP
     raise ClusterError(f"{text!r} does not name a machine: {hint}")
 

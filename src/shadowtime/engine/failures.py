@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.columns import record_of
 from shadowtime.engine.events import BROKEN
@@ -98,8 +98,10 @@ def failure_of(
             arguments += use.values
         given = ", ".join(f"{name}={value}" for name, value in shown.items())
         found = use
-        line, why = what_is_wrong(use.function, arguments, answers=use.takes is not LEARN)
-        if not why.startswith("compiled,"):
+        line, why, in_python = what_is_wrong(
+            use.function, arguments, answers=use.takes is not LEARN
+        )
+        if in_python:
             break
     assert found is not None
     return PolicyError(
@@ -112,7 +114,7 @@ def timer_failure(policy: Policy, use: Use, own: Own, row: int, now: int) -> Pol
     """What went wrong in a timer for a row of the memory."""
     user = own.memory[row, use.column : use.column + use.width].copy()
     more = (series_record(own.series, use.series),) if takes_series(use.function) else ()
-    line, why = what_is_wrong(use.function, (now, user, *more), answers=False)
+    line, why, _ = what_is_wrong(use.function, (now, user, *more), answers=False)
     whose = "all jobs" if use.whose == ALL else f"{KEYS[use.whose]} {whose_row(own, use, row)}"
     return PolicyError(
         f"{policy.name}: the timer function {where(use.function, line)} failed at {now} for the "
@@ -127,17 +129,25 @@ def whose_row(own: Own, use: Use, row: int) -> int:
     return int(found[0]) if len(found) else -1
 
 
+class Wrong(NamedTuple):
+    """What a function does wrong: its line, the reason, whether it fails in Python as well."""
+
+    line: int | None
+    why: str
+    in_python: bool = True
+
+
 def what_is_wrong(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, answers: bool = True
-) -> tuple[int | None, str]:
+) -> Wrong:
     """The line of the function that fails for these arguments, and the reason.
 
     Examples
     --------
-    >>> what_is_wrong(lambda wait, estimate, procs: wait / procs, (5, 3, 0))[1]
+    >>> what_is_wrong(lambda wait, estimate, procs: wait / procs, (5, 3, 0)).why
     'ZeroDivisionError: division by zero'
     >>> what_is_wrong(lambda wait, estimate, procs: float("nan"), (5, 3, 1))
-    (None, 'it returned nan, which is no number to sort by')
+    Wrong(line=None, why='it returned nan, which is no number to sort by', in_python=True)
     """
     written = plain(function)
     try:
@@ -147,12 +157,14 @@ def what_is_wrong(
         file = written.__code__.co_filename
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
                  if frame.filename == file]  # fmt: skip
-        return (lines[-1] if lines else None), in_words(error)
+        return Wrong(lines[-1] if lines else None, in_words(error))
     if math.isnan(number):
-        return None, "it returned nan, which is no number to sort by"
-    return None, (
+        return Wrong(None, "it returned nan, which is no number to sort by")
+    return Wrong(
+        None,
         f"compiled, it raised an error or returned nan; in plain Python it returns {number:g}: "
-        "use arithmetic that is the same in both"
+        "use arithmetic that is the same in both",
+        in_python=False,
     )
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
+OTHERS = "others"
+"""All but the largest users or groups."""
 _START = re.compile(r"UnixStartTime:\s*(\d+)")
 _ZONE = re.compile(r"TimeZoneString:\s*([A-Za-z0-9_+/-]+)")
 
@@ -183,7 +185,7 @@ def _by_number(workload: Workload, kind: str, work: Ints, top: int) -> Classes:
     shown = [workload.name_of(kind, name) or "unknown" for name in names[order].tolist()]
     labels = [f"{word} {name}" for name in shown]
     if len(labels) > top:
-        labels = [*labels[:top], "others"]
+        labels = [*labels[:top], OTHERS]
     return Classes(np.minimum(place, top)[of] if len(names) else number, tuple(labels))
 
 

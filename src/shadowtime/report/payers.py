@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics.classes import OTHERS
 from shadowtime.report.numbers import THIN, percent, short, span
 from shadowtime.study.losers import (
     NAMED,
@@ -121,8 +122,8 @@ def class_named(kind: str, label: str) -> str:
 
 def class_words(change: Change) -> str:
     """The jobs of a class and their verb: jobs wait, a user waits."""
-    who = class_named(change.kind, change.label)
-    return f"{who} {'wait' if who.startswith(('jobs', 'other')) else 'waits'}"
+    many = change.kind in ("size", "runtime") or change.label == OTHERS
+    return f"{class_named(change.kind, change.label)} {'wait' if many else 'waits'}"
 
 
 def _processors(label: str) -> str:

@@ -33,9 +33,20 @@ def command_of(root: click.Command, arguments: Sequence[str]) -> tuple[click.Com
     return found, name
 
 
+def options_in(text: str) -> list[str]:
+    """The options of readers and cleaning that a text names.
+
+    Examples
+    --------
+    >>> options_in("a.swf, line 7: no number. Drop such lines with --bad-lines drop.")
+    ['--bad-lines']
+    """
+    return [option for option in _OPTION.findall(text) if option in INSTEAD]
+
+
 def about_missing_options(root: click.Command, arguments: Sequence[str], text: str) -> str:
     """What to add to an error that suggests an option which the command does not have."""
-    named = [option for option in _OPTION.findall(text) if option in INSTEAD]
+    named = options_in(text)
     if not named:
         return ""
     command, name = command_of(root, arguments)

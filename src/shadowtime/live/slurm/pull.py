@@ -37,7 +37,6 @@ MEMORY = "pull.json"
 """The folder's record: when each day was fetched, and with which key it was anonymised."""
 SETTLED = timedelta(hours=1)
 """After midnight slurmctld may still be sending the day's last records to slurmdbd."""
-_DOWN = "slurmdbd does not answer"
 _NO_DBD = re.compile(
     r"slurmdbd|database|persistent conn|accounting storage|connection refused", re.IGNORECASE
 )
@@ -45,6 +44,10 @@ _NO_DBD = re.compile(
 
 class PullError(UsageError):
     """Something could not be fetched; what was fetched is kept."""
+
+
+class NoDatabase(PullError):
+    """slurmdbd does not answer: no command of accounting can be answered now."""
 
 
 @dataclass
@@ -71,7 +74,7 @@ def ask_slurm(run: Runner, clock: Callable[[], datetime]) -> Ask:
         except PortError as error:
             raise PullError(str(error)) from None
         if done.code:
-            raise PullError(_failure(command, done.err or done.out))
+            raise _failure(command, done.err or done.out)
         return done.out, at
 
     return ask
@@ -218,7 +221,7 @@ class _Pull:
             sentence = str(error)
             if sentence not in self.done.failed and not command.optional:
                 self.done.failed.append(sentence)
-            self.dbd_down = self.dbd_down or sentence.startswith(_DOWN)
+            self.dbd_down = self.dbd_down or isinstance(error, NoDatabase)
             return None
         if command.file == "config.txt":
             self.conf = parse_config(text).get("SLURM_CONF", self.conf)
@@ -294,7 +297,7 @@ def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
     return dict(memory)
 
 
-def _failure(command: SiteCommand, output: str) -> str:
+def _failure(command: SiteCommand, output: str) -> PullError:
     """What went wrong, from the line in which the command names an error."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
@@ -302,5 +305,5 @@ def _failure(command: SiteCommand, output: str) -> str:
     program = command.argv[0]
     line = re.sub(rf"^{program}: (error|fatal): ", "", line)[:200]
     if command.accounting and _NO_DBD.search(output):
-        return f"{_DOWN} ({program}: {line})"
-    return f"{program} failed: {line}"
+        return NoDatabase(f"slurmdbd does not answer ({program}: {line})")
+    return PullError(f"{program} failed: {line}")
