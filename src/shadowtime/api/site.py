@@ -50,7 +50,7 @@ class Changes:
     max_limit: str | None = None
     """SPAN : Cap time limits, such as 2d: higher requests are lowered, and jobs end there."""
     load: str | None = None
-    """L : Jobs arrive L times as fast (1.2), or offered=0.9."""
+    """L : Jobs arrive L times as fast, such as 1.2, or offered=0.9."""
     policy: str | None = None
     """P : Another policy instead of the site's own."""
 
