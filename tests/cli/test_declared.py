@@ -12,7 +12,8 @@ import pytest
 
 import shadowtime
 from shadowtime.cli import app
-from shadowtime.cli.common.declared import REQUIRED, FunctionCommand, Group, option_name
+from shadowtime.cli.common.declared import REQUIRED, Group, option_name
+from shadowtime.cli.common.lazy import FunctionCommand
 
 
 def commands(command: click.Command, *path: str) -> Iterator[tuple[str, click.Command]]:

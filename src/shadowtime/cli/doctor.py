@@ -10,10 +10,9 @@ import click
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
 from shadowtime.study.site.doctor import EXIT, examine

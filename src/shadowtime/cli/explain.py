@@ -10,12 +10,11 @@ import numpy as np
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import load, print_policy_notes
 from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.cli.replay import policy_of

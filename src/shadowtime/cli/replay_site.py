@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.text import Text
 
 from shadowtime.cli.common import tables
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
 from shadowtime.cli.common.inputs import print_policy_notes
 from shadowtime.cli.common.outputs import command_line, print_json, wrote
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics.groups import BY, parse_by

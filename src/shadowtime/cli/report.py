@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from shadowtime.cli.common import tables
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError

@@ -135,7 +135,7 @@ def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
         never = [Words(("\nNever started:", "bold yellow"))]
         extra = [*never, *(Words(f"  {line}") for line in unstarted_lines(run.unstarted)), *extra]
     if rows:
-        from shadowtime.cli.common.grouped import group_table
+        from shadowtime.cli.common.tables import group_table
 
         extra = [Words(""), group_table(rows), *extra]
     show(

@@ -9,13 +9,12 @@ from rich.text import Text
 
 from shadowtime.api.site import UNCHANGED, Changes, read_world, run_experiment, world_of
 from shadowtime.cli.common import tables
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.findings import left_out, trust_sentences
 from shadowtime.cli.common.outputs import check_file, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
 from shadowtime.cli.replay_site import HEADINGS, SHOWN, group_label

@@ -9,9 +9,8 @@ from rich.text import Text
 
 from shadowtime.cli.common import findings, tables
 from shadowtime.cli.common.console import output, show
-from shadowtime.cli.common.grouped import group_table
 from shadowtime.cli.common.outputs import print_json, wrote
-from shadowtime.cli.common.tables import numbers_table, plain_table
+from shadowtime.cli.common.tables import group_table, numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
 from shadowtime.report.policy_rows import legend

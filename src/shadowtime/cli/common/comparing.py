@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cli.common.compiling import compile_notice
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import SMALL, prepare
 from shadowtime.study import compare
 

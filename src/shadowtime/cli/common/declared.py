@@ -30,7 +30,6 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache, cached_property
-from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -356,53 +355,3 @@ def _kind(text: str, bounds: re.Match[str] | None) -> Any:
         return range_of(int(bounds[3]), int(bounds[4]))
     least = float(bounds[2]) if "." in bounds[2] else int(bounds[2])
     return range_of(min=least, min_open=bounds[1] == ">")
-
-
-class FunctionCommand(click.Command):
-    """The command of a function; its module is imported when the command runs.
-
-    With ``ALSO = {"slurm": "check_slurm"}`` in its file, that word in place of its first argument
-    means the function ``slurm`` of the file ``check_slurm.py`` beside it.
-    """
-
-    def __init__(self, module: str, function: str) -> None:
-        source = source_of(module)
-        node = source.function(function)
-        assert node is not None
-        self.module, self.function = module, function
-        self.also = source.constant("ALSO", {})
-        self.declared = list(parameters(source, node))
-        super().__init__(
-            function.rstrip("_"),
-            params=[as_click(x) for one in self.declared for x in one.options],
-            callback=self.call,
-            help=sections(node)[0],
-        )
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        if not args or args[0] not in self.also:
-            return super().make_context(info_name, args, parent, **extra)
-        file = f"{self.module.rpartition('.')[0]}.{self.also[args[0]]}"
-        other = FunctionCommand(file, args[0])
-        return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
-
-    def call(self, **given: Any) -> Any:
-        """Call the function with what was given on the command line."""
-        first: list[Any] = []
-        for one in self.declared:
-            if isinstance(one, Group):
-                made = getattr(import_module(one.module), one.type)
-                given[one.name] = made(**{x.name: given.pop(x.name) for x in one.options})
-            elif one.kind == "argument":
-                first.append(given.pop(one.name))
-            elif one.kind == "arguments":
-                first += given.pop(one.name)
-            elif one.default is None and given[one.name] == ():
-                given[one.name] = None  # a sequence that was not given
-        return getattr(import_module(self.module), self.function)(*first, **given)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.load import Cleaning, must_score_some
 from shadowtime.api.load import load as load_quietly
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shadowtime.cli.common.declared import FunctionCommand, sections, source_of
+from shadowtime.cli.common.declared import Group, as_click, parameters, sections, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,56 @@ class Entry(NamedTuple):
     help: str
     module: str = ""
     """The file below the group's package; the command's own name unless given."""
+
+
+class FunctionCommand(click.Command):
+    """The command of a function; its module is imported when the command runs.
+
+    With ``ALSO = {"slurm": "check_slurm"}`` in its file, that word in place of its first argument
+    means the function ``slurm`` of the file ``check_slurm.py`` beside it.
+    """
+
+    def __init__(self, module: str, function: str) -> None:
+        source = source_of(module)
+        node = source.function(function)
+        assert node is not None
+        self.module, self.function = module, function
+        self.also = source.constant("ALSO", {})
+        self.declared = list(parameters(source, node))
+        super().__init__(
+            function.rstrip("_"),
+            params=[as_click(x) for one in self.declared for x in one.options],
+            callback=self.call,
+            help=sections(node)[0],
+        )
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if not args or args[0] not in self.also:
+            return super().make_context(info_name, args, parent, **extra)
+        file = f"{self.module.rpartition('.')[0]}.{self.also[args[0]]}"
+        other = FunctionCommand(file, args[0])
+        return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+    def call(self, **given: Any) -> Any:
+        """Call the function with what was given on the command line."""
+        first: list[Any] = []
+        for one in self.declared:
+            if isinstance(one, Group):
+                made = getattr(import_module(one.module), one.type)
+                given[one.name] = made(**{x.name: given.pop(x.name) for x in one.options})
+            elif one.kind == "argument":
+                first.append(given.pop(one.name))
+            elif one.kind == "arguments":
+                first += given.pop(one.name)
+            elif one.default is None and given[one.name] == ():
+                given[one.name] = None  # a sequence that was not given
+        return getattr(import_module(self.module), self.function)(*first, **given)
 
 
 class LazyGroup(click.Group):

@@ -1,4 +1,7 @@
-"""Progress of work that takes more than two seconds, on standard error only."""
+"""Progress of work that takes more than two seconds, on standard error only.
+
+The first run on a machine compiles the engine, which is reported, or it would look like a hang.
+"""
 
 from __future__ import annotations
 
@@ -182,3 +185,24 @@ def when(seen: Seen) -> str:
     if seen.epoch is None:
         return f"day {int(seen.now // 86_400) + 1:,}"
     return f"{datetime.fromtimestamp(seen.epoch + seen.now, UTC):%Y-%m-%d %H:%M}"
+
+
+@contextlib.contextmanager
+def compile_notice(what: str, how_long: str) -> Iterator[None]:
+    """Print a line if anything has to be compiled inside the block.
+
+    In a checkout, the line also reports a library of compiled kernels that is older than a source.
+    """
+    from shadowtime.kernel import library
+    from shadowtime.kernel.notice import before_first_compile
+
+    def announce() -> None:
+        note(f"compiling {what} for this machine: once, {how_long} ...")
+        if changed := library.stale():
+            note(
+                f"({', '.join(changed)} changed since the library of compiled kernels was built: "
+                "scripts/build library rebuilds it)"
+            )
+
+    with before_first_compile(announce):
+        yield

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.run import run_policy
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import InputError, ShadowtimeError

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.common.plain import Columns
 from shadowtime.report.machine import machine as machine
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import number, with_unit
+from shadowtime.report.numbers import number, span, with_unit
 from shadowtime.report.policy_rows import numbers_table as numbers_table
 from shadowtime.report.policy_rows import plain_table as plain_table
 from shadowtime.report.policy_rows import policy_rows
@@ -196,3 +196,24 @@ def count(amount: int, noun: str) -> str:
     ('1 job', '28,476 jobs')
     """
     return f"{number(amount)} {noun}{'' if amount == 1 else 's'}"
+
+
+def group_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Mean waits by group, a column per policy."""
+    from rich.text import Text
+
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    table = numbers_table("mean waits", "jobs", *policies)
+    heading = ""
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        cells.setdefault((row["by"], row["name"]), {})[row["policy"]] = row
+    for (by, name), found in cells.items():
+        if by not in ("all", heading):
+            table.add_row(Text(f"by {by}", "dim"))
+        heading = by
+        jobs = max(row["jobs"] for row in found.values())
+        label = "all jobs" if by == "all" else f"  {name or '(none)'}"
+        waits = [span(found[one]["wait_mean_s"]) if one in found else "" for one in policies]
+        table.add_row(label, number(jobs), *waits)
+    return table

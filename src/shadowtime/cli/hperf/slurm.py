@@ -54,9 +54,9 @@ def install(
     print_
         Show every change and make none.
     """
-    from shadowtime.cli.common.slurm_folder import slurm_folder
     from shadowtime.hperf.install import Installation
     from shadowtime.hperf.location import default_store
+    from shadowtime.live.slurm.setup import slurm_folder
 
     plan = Installation(
         folder=slurm_folder(slurm_conf_dir).absolute(),

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common.declared import (
-    FunctionCommand,
     Parameter,
     as_click,
     fields,
     shared,
     source_of,
 )
-from shadowtime.cli.common.lazy import Entry, LazyGroup, refuse_repeats
+from shadowtime.cli.common.lazy import Entry, FunctionCommand, LazyGroup, refuse_repeats
 from shadowtime.live.backend import Wanted
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def _seen(backend: Backend) -> list[click.Parameter]:
 
 def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
     """Run the loop with these options."""
-    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.progress import compile_notice
     from shadowtime.live.service import serve
 
     for option in backend.options:

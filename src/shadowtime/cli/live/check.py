@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.outputs import print_json
+from shadowtime.cli.common.progress import compile_notice
 from shadowtime.errors import InputError
 from shadowtime.live.record import read_passes
 from shadowtime.live.reports import words

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shadowtime.cli.common.slurm_folder import slurm_folder
 from shadowtime.cluster.slurm import parse_slurm_conf
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm import setup as gate_files
 from shadowtime.live.slurm.gate import LEASE
+from shadowtime.live.slurm.setup import slurm_folder
 from shadowtime.live.slurm.unit import unit_text
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.outputs import print_json
+from shadowtime.cli.common.progress import compile_notice
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import UsageError
 from shadowtime.live.backend import Wanted

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
 from shadowtime.cli.paper.tables import show_paper

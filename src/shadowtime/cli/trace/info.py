@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.compiling import compile_notice
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.tables import numbers_table, within
 from shadowtime.cli.site import parts as site_parts
 from shadowtime.cluster.site import Site

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime import private
@@ -16,7 +17,6 @@ from shadowtime.live.slurm.revert import without_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 MANIFEST = "shadowtime-live.json"
 """Beside slurm.conf: every changed file as it was before and after."""
@@ -191,3 +191,19 @@ def _write(path: Path, text: str) -> None:
     known = like.stat()
     owner = (known.st_uid, known.st_gid) if os.geteuid() == 0 else None
     private.replace_whole(path, text.encode(), mode=known.st_mode & 0o777, owner=owner)
+
+
+def slurm_folder(given: str = "", *, conf_lost: bool = False) -> Path:
+    """The folder that was named, else that of $SLURM_CONF or /etc/slurm; it holds slurm.conf.
+
+    With ``conf_lost`` the file may be missing: undoing a change brings it back.
+    """
+    conf = os.environ.get("SLURM_CONF", "/etc/slurm/slurm.conf")
+    folder = Path(given) if given else Path(conf).parent
+    if (folder / "slurm.conf").is_file() or (conf_lost and folder.is_dir()):
+        return folder
+    if not given:
+        raise UsageError(f"{folder} has no slurm.conf: name its folder with --slurm-conf-dir")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder: --slurm-conf-dir is where slurm.conf is")
+    raise UsageError(f"{folder} has no slurm.conf: is this Slurm's folder?")
