@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import SlurmState
 
 NODES, LOAD, YEAR, JOBS = 512, 0.85, 365 * 86_400, 400_000
-BAR_YEAR = 300.0
+BAR_YEAR = 100.0
 DEEP_NODES, WAITING, BAR_PASS = 1_000, 10_000, 0.1
 GB = 1024**2
 """In KB."""
@@ -64,11 +64,15 @@ def part_of_a_year(jobs: int, nodes: int = NODES) -> tuple[Workload, Requests]:
 
 
 def shared_site(nodes: int) -> Site:
-    """The same with 4 GB per cpu, which jobs share."""
+    """Nodes of three sizes with 2 to 8 GB per cpu, which jobs share."""
     plain = plain_site(nodes)
+    sizes = [(32, 32 * 4 * GB)] * 4 + [(64, 64 * 2 * GB), (16, 16 * 8 * GB)]
     return plain.replace(
         resources=("cpus", "memory"),
-        nodes=tuple(Node(name=one.name, amounts=(32, 32 * 4 * GB)) for one in plain.nodes),
+        nodes=tuple(
+            Node(name=one.name, amounts=sizes[at % len(sizes)])
+            for at, one in enumerate(plain.nodes)
+        ),
     )
 
 
@@ -152,7 +156,7 @@ def slurm_passes(folder: Path) -> Iterator[Row]:
                 held[:] = [len(made.starts), len(made.plans)]
 
             (seconds,) = best_cpu(partial(partial, timed, state, now, plans, held), runs=3)
-            where = f"{DEEP_NODES:,} {'shared ' if shared else ''}nodes"
+            where = f"{DEEP_NODES:,} {'shared mixed ' if shared else ''}nodes"
             yield Row(
                 what=f"slurm pass: {words}, {WAITING:,} waiting on {where}",
                 value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans",

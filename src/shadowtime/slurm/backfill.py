@@ -18,7 +18,7 @@ from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.queue import JobCounts, build_queue
 from shadowtime.slurm.starting import begin, select_now
-from shadowtime.slurm.tally import tally_anywhere, tally_of
+from shadowtime.slurm.tally import tally_of
 from shadowtime.slurmtext.reasons import WaitReason, wait_reason
 
 if TYPE_CHECKING:
@@ -95,14 +95,15 @@ class BackfillPass:
         reuse = reuse and shortcuts and self.clock is None
         later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
         judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
-        self.watches = bool(
-            enforced or later_plans or self.counts.bounded or self.clock is not None
-        )
+        asked = bool(later_plans or self.counts.bounded or self.clock is not None)
+        self.watches = bool(enforced or asked)
+        checks = self.limits_skip and not asked and state.chooser.shortcuts
         mark[b.NOW] = mark[b.BEGAN] = now
         mark[b.WINDOW_END] = (now + wish.bf_window) // step * step
         mark[b.STARTS_ONLY], mark[b.SHORTCUTS], mark[b.REUSE] = starts_only, shortcuts, reuse
         mark[b.PASSES_OVER] = reuse and not self.counts.bounded
         mark[b.CLEARS], mark[b.VERDICTS] = self.watches, self.limits_skip or later_plans
+        mark[b.CHECKS_LIMITS], mark[b.PLANS_WANTED] = checks, self.plans
         mark[b.ASKS_LAST] = enforced
         mark[b.DIRECT] = (
             not state.preemption.on
@@ -119,8 +120,11 @@ class BackfillPass:
         mark[b.PASS] += 1
         for at in self.board.watched_places(queue):
             queue[at, b.TASKS] = len(self.records[at].job.tasks) or 1
-        if judges and not self.watches:
+        if judges and not asked:
             queue[:, b.NOW_ONLY] = [self.now_only(one.job, one.section) for one in self.records]
+        if checks and not self.plans:
+            met, codes = state.accounts.met, self.board.limits.codes
+            queue[:, b.MET] = [codes.get(met.get(one.job.id, ""), -1) for one in self.records]
         self.board.make_room_for_plans(len(self.records) + 1)
         board = self.board.board
         board.span[0, : b.WINDOW_NAME] = now // step * step, mark[b.WINDOW_END]
@@ -133,6 +137,8 @@ class BackfillPass:
             self._keep_running()
         while True:
             what = board.walk(board.board, board.chooser.asks.desk)
+            if mark[b.NOTES]:
+                board.read_notes(self.records, self.state.accounts.met)
             if what == ENDS_WANTED:
                 board.write_running(self.state)
             elif what == START:
@@ -145,7 +151,9 @@ class BackfillPass:
                 self._look_at_last()
             else:
                 break
-        if not mark[b.STARTS_ONLY]:
+        if mark[b.STARTS_ONLY]:
+            self._note_the_rest()
+        else:
             self._tell_plans()
         out.no_start = bool(mark[b.NO_START])
         wish = self.parameters
@@ -153,6 +161,29 @@ class BackfillPass:
         if not moves and mark[b.REUSE] and not out.starts:
             out.valid_until = int(mark[b.VALID])
         return out
+
+    def _note_the_rest(self) -> None:
+        """Why arrays and jobs with licences wait that the whole pass would have come to."""
+        queue = self.board.board.queue[: len(self.records)]
+        most = self.parameters.bf_max_job_test
+        if self.counts.bounded or self.mark[b.OVER] or int(queue[:, b.TASKS].sum()) > most:
+            return
+        for at in self.board.watched_places(queue):
+            record = self.records[at]
+            job = self.state.rest_of(record.job)
+            if at >= self.mark[b.AT] and job is not None and not queue[at, b.GONE]:
+                self._is_barred(job, record.section)
+
+    def _is_barred(self, job: Job, section: Section) -> bool:
+        """True where the tasks of an array, counts of jobs or licences keep a job from a test."""
+        state = self.state
+        if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+            state.accounts.note(job, "JobArrayTaskLimit")
+            return True
+        if self.counts.bounded and self.counts.used_up(job, section):
+            return True
+        short = state.licences_short(job) if job.licences else ""
+        return bool(state.accounts.note(job, short))
 
     def keep(self, job: Job) -> bool:
         """A running exclusive job that no job can preempt holds its nodes in the map.
@@ -204,43 +235,17 @@ class BackfillPass:
             if job is None:
                 return self._go_on()
             if self.limits_skip and state.accounts.before(job, state.running, section):
-                self.out.skipped[job.id] = "limit"
-                return self._go_on()
-            if self.is_over_a_limit(job, section):
                 return self._go_on()
             self.board.board.queue[at, b.NOW_ONLY] = self.now_only(job, section)
             self.had_plan = job.id in self.planned
         self.looked_at[at] = job
-        if job.is_array and job.throttle and job.started_tasks >= job.throttle:
-            state.accounts.note(job, "JobArrayTaskLimit")
-            return self._go_on()
-        if self.counts.bounded and self.counts.used_up(job, section):
-            return self._go_on()
-        if job.licences and (short := state.licences_short(job)):
-            state.accounts.note(job, short)
+        if self._is_barred(job, section):
             return self._go_on()
         if self.clock is not None:
             mark[b.NOW] = max(int(mark[b.NOW]), self.clock(job.id))
         blocked = max(self.blocked.get(job.qos, 0), self.blocked.get(section.qos, 0))
         mark[b.LATER] = max(int(mark[b.NOW]), blocked)
         return None
-
-    def is_over_a_limit(self, job: Job, section: Section) -> bool:
-        """True where a job would be given up for a limit that it was passed over for before.
-
-        It is so on whatever nodes, so that none are looked for; only the count of tested jobs
-        would differ.
-        """
-        if not self.limits_skip or self.plans or self.mark[b.MAY_RUN_OUT] or self.counts.bounded:
-            return False
-        if job.tasks or job.licences or self.clock is not None:
-            return False
-        state = self.state
-        tally = tally_anywhere(state, job, section)
-        if tally is None:
-            return False
-        reason = state.accounts.over(job, tally, state.running, section)
-        return bool(reason) and state.accounts.met.get(job.id) == reason
 
     def _look_at_last(self) -> None:
         """Whether a limit keeps the last record that could start from it."""
@@ -311,7 +316,8 @@ class BackfillPass:
         else:
             answer = self.start(job, section, unpacked(self.board.board.mask[b.FOUND]), limit)
         if len(self.out.starts) != began or job.id in self.gone:
-            self._leave(job)
+            self.gone.add(job.id)
+            self.board.leave(self.records, job)
             self.board.write_free(state)
         if answer == "started":
             self._after_start(job)
@@ -335,14 +341,6 @@ class BackfillPass:
             return False
         completing = self.state.completing
         return not completing or not completing & unpacked(self.board.board.mask[b.FOUND])
-
-    def _leave(self, job: Job) -> None:
-        """A job has started or preempts: it is looked at in no other partition."""
-        self.gone.add(job.id)
-        if len(job.partitions) > 1:
-            for place, other in enumerate(self.records):
-                if other.job.id == job.id:
-                    self.board.board.queue[place, b.GONE] = 1
 
     def _after_start(self, job: Job) -> None:
         """The next record, or the next task of an array."""

@@ -10,15 +10,18 @@ import numpy as np
 from shadowtime.kernel import library
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.main_walk import main_walk
 from shadowtime.kernel.slurm.rows import rows_now
 from shadowtime.kernel.slurm.walk import walk
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 from shadowtime.slurm.choose import Choice
 from shadowtime.slurm.ends import RunningTable
 from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.limit_table import LimitTable
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.tally import tally_range
 from shadowtime.slurm.usage import Usage
-from shadowtime.slurm.weights import fresh_weights
+from shadowtime.slurm.weights import base_weights, fresh_weights
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
@@ -68,6 +71,7 @@ class PassBoard:
         self.machine, self.preemption, self.chooser = machine, preemption, chooser
         self.parameters = parameters
         self.walk = walk if compiled else getattr(walk, "py_func", walk)
+        self.main_walk = main_walk if compiled else getattr(main_walk, "py_func", main_walk)
         self._rows_now = rows_now if compiled else getattr(rows_now, "py_func", rows_now)
         self.words = words_of(len(machine.nodes))
         self.sections = {name: at for at, name in enumerate(machine.sections)}
@@ -77,12 +81,15 @@ class PassBoard:
         ranked = sorted(names) if preemption.kind == "qos" else machine.sections
         self.ranks = {name: at for at, name in enumerate(ranked)}
         """Numbers of QOS or partitions, by which jobs preempt others."""
+        self.preys: set[str] = set()
+        """QOS or partitions of running jobs."""
         self.reservations: dict[str, int] = {}
         """Numbers of reservations, by name."""
         self.kinds: dict[tuple[int, int], int] = {}
         """Numbers of (partition, limit)."""
         self.rows: dict[tuple[object, ...], int] = {}
         """Rows of ``record`` by all that they hold."""
+        self.limits = LimitTable()
         self.any_watched = False
         self.up = -1
         self.usable = (-1, 0)
@@ -104,15 +111,20 @@ class PassBoard:
         mark[b.BUSY_NODES] = parameters.bf_busy_nodes
         mark[b.GANG], mark[b.GPUS] = preemption.gang, machine.has_gpus
         mark[b.SHARES] = preemption.on
+        mark[b.ONE_THREAD] = machine.one_thread
+        mark[b.MOVES] = not machine.steady_weights(parameters.rules)
         for at, rule in enumerate(RULES):
             mark[b.FRESH + at] = getattr(parameters.rules, rule)
         outranks = [[self._outranks(one, other) for other in self.ranks] for one in self.ranks]
         if outranks:
-            self.board = self.board._replace(outranks=np.array(outranks, np.int64))
+            self.board = self.board._replace(
+                outranks=np.array(outranks, np.int64), preys=np.zeros(len(outranks), np.int64)
+            )
         self.board.node[: len(machine.nodes), b.BASE_WEIGHT] = fresh_weights(machine)
+        self.board.node[: len(machine.nodes), b.PLAIN_WEIGHT] = base_weights(machine)
         for at, section in enumerate(machine.sections.values()):
             self.board.section[len(self.board.part) + at] = packed(section.nodes, self.words)
-            self.board.part[at] = section.tier, preemption.is_off(section)
+            self.board.part[at, : b.FAILED] = section.tier, preemption.is_off(section)
         if preemption.gang:
             part = self.board.cores.reshape(4, -1, self.running.core_words)
             part[3] = [packed(cores, self.running.core_words) for cores in machine.full_cores]
@@ -124,6 +136,7 @@ class PassBoard:
             board = self.board = board._replace(now=state.usage.table, weight=state.weights)
         if self.up != state.up:
             self.up = state.up
+            board.mark[b.UPS] += 1
             for at, section in enumerate(self.machine.sections.values()):
                 board.section[at] = packed(section.nodes & state.up, self.words)
         self.write_free(state)
@@ -139,8 +152,9 @@ class PassBoard:
         board.mark[b.WINDOWS] = count
 
     def write_free(self, state: SlurmState) -> None:
-        """What is free; what was noted before is void."""
+        """What is free, and what counts against limits; what was noted before is void."""
         here, mark = self.board.mask, self.board.mark
+        self.limits.write(self.board, state.running, state.accounts)
         mark[b.STAMP] += 1
         mark[b.FREE_CPUS] = state.usage.total
         here[b.IDLE] = packed(state.usage.idle, self.words)
@@ -150,6 +164,13 @@ class PassBoard:
             here[b.COMPLETING] = packed(state.completing, self.words)
         if mark[b.BUSY_NODES]:
             self.chooser.asks.desk.mask[d.IDLE_NOW] = here[b.IDLE]
+
+    def write_preys(self, running: set[str]) -> None:
+        """Which ranks may preempt some of these."""
+        if running != self.preys:
+            self.preys = running
+            ranks = [rank for name, rank in self.ranks.items() if name in running]
+            self.board.preys[:] = self.board.outranks[:, ranks].any(axis=1)
 
     def write_running(self, state: SlurmState) -> None:
         """The running jobs."""
@@ -161,19 +182,37 @@ class PassBoard:
         if state.queue is not None and records is state.queue:
             rows = state.queue.rows[:count]
             for at in np.flatnonzero(rows < 0).tolist():
-                records[at].row = rows[at] = self._row(records[at])
+                records[at].row = rows[at] = self._row(state, records[at])
         else:
             for record in records:
                 if record.row < 0:
-                    record.row = self._row(record)
+                    record.row = self._row(state, record)
             rows = np.array([record.row for record in records], np.int64)
         if count > len(self.board.queue):
-            self.board = self.board._replace(queue=np.zeros((2 * count, 4), np.int64))
+            self.board = self.board._replace(queue=np.zeros((2 * count, b.QUEUES), np.int64))
         queue = self.board.queue[:count]
         queue[:, b.ROW] = rows
         queue[:, b.NOW_ONLY : b.TASKS] = 0
         queue[:, b.TASKS] = 1
+        self.board.mark[b.RECORDS], self.board.mark[b.NOTES] = count, 0
+        self.limits.write(self.board, state.running, state.accounts)
         return queue
+
+    def read_notes(self, records: list[Record], met: dict[int, str]) -> None:
+        """What records were passed over for, as far as it is not read yet."""
+        mark, reasons = self.board.mark, self.limits.reasons
+        count = int(mark[b.NOTES])
+        if count:
+            for at, reason in self.board.queue[:count, b.NOTED_AT :].tolist():
+                met[records[at].job.id] = reasons[reason]
+            mark[b.NOTES] = 0
+
+    def leave(self, records: list[Record], job: Job) -> None:
+        """A job has started or preempts: the pass looks at it in no other partition."""
+        if len(job.partitions) > 1:
+            for place, other in enumerate(records):
+                if other.job.id == job.id:
+                    self.board.queue[place, b.GONE] = 1
 
     def watched_places(self, queue: Ints) -> list[int]:
         """The places of arrays and of jobs with licences in the queue."""
@@ -252,14 +291,18 @@ class PassBoard:
         lower = sections[one].tier > sections[other].tier
         return lower and not policy.is_off(sections[other])
 
-    def _row(self, record: Record) -> int:
+    def _row(self, state: SlurmState, record: Record) -> int:
         """The row of all records that are like this one, made for the first of them."""
         job, section = record.job, record.section
         watched = bool(job.tasks or job.licences)
         rank = self._rank(job, section.name) if self.preemption.on else -1
+        who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
+        if who is None:
+            self.board = self.limits.room(self.board, state.accounts, job, section)
+            who = self.limits.row(self.board, state.accounts, job, section)
         key = (
             id(job.ask), section.name, job.limit, job.least_time, watched, rank, job.licences,
-            job.reservation,
+            job.reservation, who,
         )  # fmt: skip
         row = self.rows.get(key)
         if row is None:
@@ -273,10 +316,25 @@ class PassBoard:
             if row == len(self.board.record):
                 self.board = self.board._replace(record=_longer(self.board.record))
             own = self._named(job.reservation) if job.reservation else -1
+            plain = not (watched or job.ask.required or job.ask.either)
             self.board.record[row] = (
-                ask, place, limit, watched, kind, rank, self._licences(job), own,
+                ask, place, limit, watched, kind, rank, self._licences(job), own, who, plain,
             )  # fmt: skip
+            self._write_tally(state, record, ask * len(self.board.part) + place)
         return row
+
+    def _write_tally(self, state: SlurmState, record: Record, about: int) -> None:
+        """What a request counts with, at least and at most."""
+        memo = self.board.memo[about]
+        if memo[b.TALLIED]:
+            return
+        if not state.accounts.enforced:
+            memo[b.TALLIED] = -1 if record.job.ask.gpus else 1
+            return
+        found = tally_range(state, record.job, record.section)
+        memo[b.TALLIED] = -1 if found is None else 1
+        for first, one in zip((b.TALLY, b.MOST_TALLY), found or (), strict=False):
+            memo[first : first + b.SUM_JOBS] = one.cpu, one.node, one.gpu, one.mem, 0
 
     def _named(self, reservation: str) -> int:
         """The number of a reservation."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_left
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.running import Running
     from shadowtime.slurm.usage import Holding
     from shadowtime.types import AnyArray, Ints
 
@@ -38,6 +40,13 @@ class RunningTable:
         """Words of a node's cores, where jobs may lie above others."""
         self.order: list[tuple[int, int, int]] = []
         """End, record and row of the jobs on the board."""
+        self.rows: Ints = np.zeros(64, np.int64)
+        self.end: Ints = np.zeros(64, np.int64)
+        """Rows and ends in this order."""
+        self.jobs: dict[int, tuple[Job, tuple[int, int, int]]] = {}
+        """The same by id."""
+        self.followed: Sequence[Job] | None = None
+        """Whose starts and ends are followed since the last time."""
         self.places: dict[int, tuple[Holding, int, int]] = {}
         """What jobs hold, their row in these tables, and their nodes, by id."""
         self.free_rows: list[int] = []
@@ -46,48 +55,97 @@ class RunningTable:
         self.used = 0
         """Rows of ``share`` in use."""
 
-    def write(self, board: b.Board, jobs: Sequence[Job]) -> b.Board:
+    def write(self, board: b.Board, jobs: Running) -> b.Board:
         """Put these jobs in the place of all; returns the board."""
         count = len(jobs)
         if count >= len(board.held):
             board = _with_room(board, 2 * count + 1)
-        if len(self.places) > 4 * count + 64:
-            self._forget(jobs)
-        order = []
-        for job in jobs:
-            known = self.places.get(job.id)
-            if known is not None and known[0] is job.holding and known[2] == job.nodes:
-                row = known[1]
-            elif board.mark[b.SHARES] and self.used + len(job.holding) > len(board.share):
-                return self.write(self._make_room(board, jobs), jobs)
-            else:
-                row = self._put(board, job)
-            order.append((job.ends_by, job.record, row))
-        order.sort()
-        self.order = order
-        rows = [row for _, _, row in order]
-        board.held[:count] = self.held[rows]
+        if jobs is not self.followed or jobs.moves is None or not self._follow(board, jobs):
+            board = self._write_all(board, jobs)
+        rows = self.rows[:count]
+        np.take(self.held, rows, axis=0, out=board.held[:count])
         board.job[:count, : b.REACH_FIRST] = self.job[rows]
-        board.job[:count, b.JOB_END] = [end for end, _, _ in order]
+        board.job[:count, b.JOB_END] = self.end[:count]
         board.mark[b.ENDS] = count
         board.mark[b.FRESH_ENDS] = 1
         return board
 
+    def _follow(self, board: b.Board, jobs: Running) -> bool:
+        """Carry out what happened since; False where all must be written."""
+        moves, jobs.moves = jobs.moves or [], []
+        for job, starts in moves:
+            known = self.jobs.get(job.id)
+            if starts and (known is None or known[0] is not job):
+                if known is not None or self._is_full(board, job):
+                    return False
+                self._add(job, self._put(board, job))
+            elif not starts and known is not None and known[0] is job:
+                del self.jobs[job.id]
+                at = bisect_left(self.order, known[1])
+                count = len(self.order)
+                del self.order[at]
+                for column in (self.rows, self.end):
+                    column[at : count - 1] = column[at + 1 : count]
+                self.free_rows.append(self.places.pop(job.id)[1])
+        return len(self.order) == len(jobs)
+
+    def _write_all(self, board: b.Board, jobs: Running) -> b.Board:
+        if len(self.places) > 4 * len(jobs) + 64:
+            self._forget(jobs)
+        found = []
+        for job in jobs:
+            known = self.places.get(job.id)
+            if known is not None and known[0] is job.holding and known[2] == job.nodes:
+                row = known[1]
+            elif self._is_full(board, job):
+                return self._write_all(self._make_room(board, jobs), jobs)
+            else:
+                row = self._put(board, job)
+            found.append((job.ends_by, job.record, row, job))
+        found.sort(key=itemgetter(0, 1, 2))
+        self.order = [one[:3] for one in found]
+        self.jobs = {one[3].id: (one[3], one[:3]) for one in found}
+        self._make_columns(len(found))
+        self.end[: len(found)] = [one[0] for one in found]
+        self.rows[: len(found)] = [one[2] for one in found]
+        # Suspended jobs end later and later, which nobody is told.
+        follows = not self.core_words and len(self.jobs) == len(found)
+        self.followed, jobs.moves = (jobs, []) if follows else (None, None)
+        return board
+
+    def _is_full(self, board: b.Board, job: Job) -> bool:
+        """No room for what a job holds."""
+        return bool(board.mark[b.SHARES]) and self.used + len(job.holding) > len(board.share)
+
+    def _make_columns(self, count: int) -> None:
+        while count >= len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+            self.end = np.concatenate([self.end, np.zeros_like(self.end)])
+
+    def _add(self, job: Job, row: int) -> int:
+        """Put a job into the order; its place there."""
+        key = (job.ends_by, job.record, row)
+        at, count = bisect(self.order, key), len(self.order)
+        self._make_columns(count + 1)
+        self.order.insert(at, key)
+        self.jobs[job.id] = job, key
+        for column, value in ((self.rows, row), (self.end, key[0])):
+            column[at + 1 : count + 1] = column[at:count]
+            column[at] = value
+        return at
+
     def insert(self, board: b.Board, job: Job) -> None:
         """A job has started. Where there is no room, or no ends yet, all are asked for again."""
         count = int(board.mark[b.ENDS])
-        full = self.used + len(job.holding) > len(board.share)
-        if count < 0 or count + 1 >= len(board.held) or (board.mark[b.SHARES] and full):
+        if count < 0 or count + 1 >= len(board.held) or self._is_full(board, job):
             board.mark[b.ENDS] = -1
             return
         row = self._put(board, job)
-        key = (job.ends_by, job.record, row)
-        at = bisect(self.order, key)
-        self.order.insert(at, key)
+        at = self._add(job, row)
         for table in (board.held, board.job):
             table[at + 1 : count + 1] = table[at:count]
         board.held[at], board.job[at, : b.REACH_FIRST] = self.held[row], self.job[row]
-        board.job[at, b.JOB_END] = key[0]
+        board.job[at, b.JOB_END] = job.ends_by
         board.mark[b.ENDS] = count + 1
         board.mark[b.FRESH_ENDS] = 1
 
@@ -131,6 +189,7 @@ class RunningTable:
 
     def clear(self) -> None:
         """Pack all jobs again."""
+        self.followed = None
         self.places.clear()
         self.free_rows.clear()
         self.used = 0

@@ -24,9 +24,12 @@ class KeptQueue(list[Record]):
     def __init__(self) -> None:
         super().__init__()
         self.rows: Ints = np.full(64, -1, np.int64)
+        self.in_order: list[Record] | None = None
+        """The records as passes see them, where they were asked for since the last change."""
 
     def put(self, state: SlurmState, job: Job) -> None:
         """A job begins to wait."""
+        self.in_order = None
         for record in records_of(state, job):
             count = len(self)
             if count == len(self.rows):
@@ -38,6 +41,7 @@ class KeptQueue(list[Record]):
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
+        self.in_order = None
         for name in job.partitions:
             section = state.machine.sections.get(name)
             if section is None:
@@ -50,5 +54,6 @@ class KeptQueue(list[Record]):
 
     def sort_again(self) -> None:
         """Priorities have changed."""
+        self.in_order = None
         self.sort(key=rank)
         self.rows[: len(self)] = [record.row for record in self]

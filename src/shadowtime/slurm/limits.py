@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.reasons import reason_of
+from shadowtime.slurm.bounds import Bounds, bounds_of
 from shadowtime.slurm.running import Running, running_of
 from shadowtime.slurm.tally import by_slurms_name, held_by
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from shadowtime.cluster.site import Association, Limits
+    from shadowtime.slurm.bounds import Bound
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.running import Group, Held
+    from shadowtime.slurm.running import Held
     from shadowtime.slurm.tally import Tally
 
 
@@ -45,6 +46,12 @@ class Accounts:
     """Jobs that a limit kept from starting at the last check."""
     blocker: str = ""
     """The QOS whose limit was the last to keep a job from starting."""
+    _bounds: dict[tuple[str, str, str, str], Bounds] = field(default_factory=dict, repr=False)
+    """By QOS, account, user and the QOS of the partition."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is only kept to be found faster."""
+        return self.__dict__ | {"_bounds": {}}
 
     def note(self, job: Job, reason: str) -> str:
         """Remember why a job was passed over; the reason, empty where there is none."""
@@ -86,15 +93,16 @@ class Accounts:
         return any(one.group_run_minutes for one in self._every())
 
     @cached_property
-    def bounds_nodes(self) -> bool:
-        """True where some QOS or account bounds numbers of nodes."""
-        return any(
-            "node" in by_slurms_name(bounds)
+    def bounded(self) -> frozenset[str]:
+        """Slurm's names of all resources that some QOS or account bounds."""
+        return frozenset(
+            name
             for one in self._every()
             for bounds in (
                 one.group_resources, one.user_resources, one.account_resources,
                 one.job_resources, one.group_minutes, one.group_run_minutes,
             )
+            for name in by_slurms_name(bounds)
         )  # fmt: skip
 
     @cached_property
@@ -211,37 +219,23 @@ class Accounts:
         self.blocker = blocker or self.blocker
         return reason
 
+    def bounds(self, job: Job, section: Section | None) -> Bounds:
+        """The bounds that apply to a job in a partition."""
+        key = (job.qos, job.account, job.user, section.qos if section is not None else "")
+        known = self._bounds.get(key)
+        if known is None:
+            sharing = self._sharing(job, section)
+            known = bounds_of(sharing, self._chain(job), job.user, job.account)
+            self._bounds[key] = known
+        return known
+
     def _too_many(self, job: Job, every: Running, section: Section | None) -> str:
         """Which bound on the number of running jobs is reached."""
-        seen: set[str] = set()
-        for name, limits in self._sharing(job, section):
-            if limits.group_jobs is limits.user_jobs is limits.account_jobs is None:
-                continue
-            for what, bound, group in (
-                ("GrpJobs", limits.group_jobs, ("qos", name)),
-                ("MaxJobsPU", limits.user_jobs, ("qos user", name, job.user)),
-                ("MaxJobsPA", limits.account_jobs, ("qos account", name, job.account)),
-            ):
-                if bound is None or what in seen:
-                    continue
-                seen.add(what)
-                if len(every.held(group, self).jobs) >= bound:
-                    self.blocker = name
-                    return reason_of("QOS", what)
-        for level, link in enumerate(self._chain(job)):
-            limits = link.limits
-            most = None if "GrpJobs" in seen else limits.group_jobs
-            if most is not None and len(self._below(every, link).jobs) >= most:
-                return reason_of("Assoc", "GrpJobs")
-            most = limits.user_jobs if level == 0 and "MaxJobsPU" not in seen else None
-            if most is not None and len(self._below(every, link).jobs) >= most:
-                return reason_of("Assoc", "MaxJobs")
+        for bound in self.bounds(job, section).jobs:
+            if len(every.held(bound.group, self).jobs) >= bound.most:
+                self.blocker = bound.qos or self.blocker
+                return bound.reason
         return ""
-
-    def _below(self, running: Running, link: Association) -> Held:
-        """What counts against an association: jobs of its own or of one below it."""
-        group = ("user", link.account, link.user) if link.user else ("account", link.account)
-        return running.held(group, self)
 
     def after(
         self,
@@ -276,92 +270,30 @@ class Accounts:
         """True where usage in minutes, which grows with time, bounds a job."""
         if not (self.bounds_any_minutes or self.bounds_run_minutes):
             return False
-        found = [limits for _, limits in self._sharing(job, section)]
-        found += [link.limits for link in self._chain(job)]
-        return any(one.group_minutes or one.group_run_minutes for one in found)
+        return any(one.kind.endswith("Mins") for one in self.bounds(job, section).resources)
 
     def _too_much(self, job: Job, asks: Tally, every: Running, section: Section | None) -> str:
         """Which bound on resources running jobs and this one would break."""
-        hidden: set[tuple[str, str]] = set()
-        for name, limits in self._sharing(job, section):
-            over = self._group(("qos", name), limits, every, ("qos", name), job, asks, hidden)
-            if over:
-                self.blocker = name
-                return reason_of("QOS", *over)
-            for kind, bounds, group in (
-                ("MaxTRESPU", limits.user_resources, ("qos user", name, job.user)),
-                ("MaxTRESPA", limits.account_resources, ("qos account", name, job.account)),
-                ("MaxTRESPJ", limits.job_resources, ("none",)),
-            ):
-                over = self._over(kind, bounds, every, group, asks, hidden)
-                if over:
-                    return reason_of("QOS", *over)
-        for level, link in enumerate(self._chain(job)):
-            own = ("user", link.account, link.user) if link.user else ("account", link.account)
-            limits, key = link.limits, (link.account, link.user)
-            over = self._group(key, limits, every, own, job, asks, hidden)
-            if over:
-                return reason_of("Assoc", *over)
-            if level == 0:
-                over = self._over("MaxTRESPJ", limits.job_resources, every, (), asks, hidden)
-                if over:
-                    return reason_of("Assoc", *over)
+        for bound in self.bounds(job, section).resources:
+            if self._breaks(bound, job, asks, every):
+                self.blocker = bound.qos or self.blocker
+                return bound.reason
         return ""
 
-    def _group(
-        self,
-        key: tuple[str, str],
-        limits: Limits,
-        running: Running,
-        group: Group,
-        job: Job,
-        asks: Tally,
-        hidden: set[tuple[str, str]],
-    ) -> tuple[str, str] | None:
-        """The kind and resource of GrpTRES, GrpTRESMins or GrpTRESRunMins that is in the way."""
-        over = self._over("GrpTRES", limits.group_resources, running, group, asks, hidden)
-        if over:
-            return over
-        for name, bound in by_slurms_name(limits.group_minutes).items():
-            if ("GrpTRESMins", name) in hidden:
-                continue
-            hidden.add(("GrpTRESMins", name))
-            if self.used.get(key, 0.0) // 60 >= bound:
-                return "GrpTRESMins", name
-        for name, bound in by_slurms_name(limits.group_run_minutes).items():
-            if ("GrpTRESRunMins", name) in hidden:
-                continue
-            hidden.add(("GrpTRESRunMins", name))
-            own = asks.of(name) * job.limit
-            left = 0.0
-            for one in _in_order(running.held(group, self)):
-                passed = max(0, self.counted_to - one.start)
-                left += held_by(one).of(name) * max(0, one.limit - passed)
-            # What others have left is cut to whole minutes before the job's own are added.
-            if left // 60 + own // 60 > bound:
-                return "GrpTRESRunMins", name
-        return None
-
-    def _over(
-        self,
-        kind: str,
-        bounds: Mapping[str, int],
-        running: Running,
-        group: Group,
-        asks: Tally,
-        hidden: set[tuple[str, str]],
-    ) -> tuple[str, str] | None:
-        """The kind of limit and the resource that running jobs and this one would break."""
-        if not bounds:
-            return None
-        held = running.held(group, self)
-        for name, bound in by_slurms_name(bounds).items():
-            if (kind, name) in hidden:
-                continue
-            hidden.add((kind, name))
-            if _sum(held, name) + asks.of(name) > bound:
-                return kind, name
-        return None
+    def _breaks(self, bound: Bound, job: Job, asks: Tally, running: Running) -> bool:
+        """True where the job and those that run have more than the bound allows."""
+        name, most = bound.name, bound.most
+        if bound.kind == "GrpTRESMins":
+            return self.used.get(bound.key, 0.0) // 60 >= most
+        held = running.held(bound.group, self)
+        if bound.kind != "GrpTRESRunMins":
+            return _sum(held, name) + asks.of(name) > most
+        left = 0.0
+        for one in _in_order(held):
+            passed = max(0, self.counted_to - one.start)
+            left += held_by(one).of(name) * max(0, one.limit - passed)
+        # What others have left is cut to whole minutes before the job's own are added.
+        return left // 60 + asks.of(name) * job.limit // 60 > most
 
 
 def _in_order(held: Held) -> list[Job]:

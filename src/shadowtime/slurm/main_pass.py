@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm.main_walk import OVER
+from shadowtime.kernel.slurm.words import packed, unpacked
 from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now
@@ -21,114 +23,99 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
 
     ``full``: the pass of sched_interval, which default_queue_depth does not bound.
     """
-    wish = state.parameters
-    out = Outcome()
-    failed: set[str] = set()
-    left = state.up
-    depth = 0
-    in_part: Counter[str] = Counter()
-    done: set[int] = set()
-    alike = Alike(state)
-    for record in build_queue(state):
-        job, section = record.job, record.section
-        if job.id in done:
-            continue
-        if not full and depth > wish.default_queue_depth:
-            break
-        depth += 1
-        if wish.partition_job_depth:
-            if in_part[section.name] >= wish.partition_job_depth:
-                continue
-            in_part[section.name] += 1
-        if section.name in failed:
-            if len(failed) == len(state.machine.sections):
-                break
-            continue
-        rest = state.rest_of(job)
-        if rest is None:
-            continue
-        job = rest
-        while True:
-            evicted = len(out.victims)
-            answer = alike.known(job, section, left)
-            if not answer:
-                answer = _try(state, job, section, left, now, out)
-                alike.note(job, section, left, answer, evicted != len(out.victims))
-            if len(out.victims) > evicted:
-                done.add(job.id)  # it preempts in this partition and is tried in no other
-            if answer == "started":
-                if wish.sched_max_job_start and len(out.starts) >= wish.sched_max_job_start:
-                    return out
-                if job.is_array:
-                    rest = next((one for one in state.waiting if one.id == job.id), None)
-                    if rest is not None:
-                        job = rest
-                        continue
-                done.add(job.id)
-            elif answer == "busy":
-                ask = job.ask
-                if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
-                    left &= ~ask.required
-                elif _yields(state, job, now):
-                    pass
-                else:
-                    failed.add(section.name)
-                    left &= ~section.nodes
-            break
-    return out
+    return MainPass(state, now, full=full).run() if state.waiting else Outcome()
 
 
-class Alike:
-    """Jobs that are passed over for the same reason as others before them in a pass.
+class MainPass:
+    """One main pass while it runs."""
 
-    Until a job starts or is evicted, jobs that ask for the same on the same nodes and count against
-    the same limits get the same answer. Tests of GPU jobs leave weights behind where every will-run
-    test does not set them anew, so that there each of them is made (spec: slurm 11.4).
-    """
-
-    def __init__(self, state: SlurmState) -> None:
-        self.state = state
-        self.over: dict[tuple[object, ...], tuple[str, bool]] = {}
-        """By what the answer depends on: the reason, and whether a limit was the cause."""
+    def __init__(self, state: SlurmState, now: int, *, full: bool) -> None:
+        self.state, self.board, self.now = state, state.board, now
         wish = state.parameters
-        self.on = state.chooser.shortcuts and not wish.assoc_limit_stop and not state.windows
+        self.out = Outcome()
+        self.records = build_queue(state)
+        self.board.write(state)
+        self.board.write_queue(state, self.records)
+        board = self.board.board
+        mark = self.mark = board.mark
+        mark[b.AT] = mark[b.DEPTH] = mark[b.FAILURES] = 0
+        mark[b.BOUND_DEPTH] = -1 if full else wish.default_queue_depth
+        mark[b.PART_DEPTH] = wish.partition_job_depth
+        yields = wish.bf_min_prio_reserve or wish.bf_min_age_reserve
+        shortcuts = state.chooser.shortcuts and not (state.windows or state.preemption.gang)
+        mark[b.ANSWERS] = shortcuts and not wish.assoc_limit_stop and not yields
+        board.part[:, b.FAILED :] = 0
+        self._set_left(state.up)
+        self._look_for_prey()
 
-    def _key(self, job: Job, section: Section, left: int) -> tuple[object, ...] | None:
-        ask = job.ask
-        if not self.on or job.tasks or ask.required or job.licences:
-            return None
-        if ask.gpus and not self.state.parameters.rules.fresh_weights:
-            return None
-        who = (job.qos, job.account, job.user)
-        # The limit counts in GrpTRESRunMins alone.
-        limit = job.limit if self.state.accounts.bounds_run_minutes else 0
-        return (id(ask), section.name, left, *who, limit)
-
-    def known(self, job: Job, section: Section, left: int) -> str:
-        """ "passed over" where another was; else empty."""
-        key = self._key(job, section, left)
-        found = self.over.get(key) if key is not None else None
-        if found is None:
-            return ""
-        reason, limited = found
-        accounts = self.state.accounts
-        accounts.note(job, reason)
-        if limited:
-            accounts.limited.add(job.id)
+    def _look_for_prey(self) -> None:
+        """By rank: whether a job runs that jobs of it may preempt."""
+        board, state = self.board, self.state
+        if not state.preemption.on or not self.mark[b.ANSWERS]:
+            return
+        running, policy = state.running, state.preemption
+        if policy.kind == "qos":
+            sums = running.sums(state.accounts)
+            here = {name for name in board.ranks if (held := sums.get(("qos", name))) and held.jobs}
         else:
-            accounts.limited.discard(job.id)
-        return "passed over"
+            here = {one.partition for one in running}
+        board.write_preys(here)
 
-    def note(self, job: Job, section: Section, left: int, answer: str, evicts: bool) -> None:
-        """A job was tried."""
-        if answer == "started" or evicts:
-            self.over.clear()
-        elif answer == "passed over":
-            key = self._key(job, section, left)
-            if key is not None:
-                accounts = self.state.accounts
-                limited = job.id in accounts.limited
-                self.over[key] = accounts.met.get(job.id, ""), limited
+    def run(self) -> Outcome:
+        """Try the records in order, but those whose answer is certain."""
+        board, mark, state = self.board, self.mark, self.state
+        most = state.parameters.sched_max_job_start
+        while True:
+            what = board.main_walk(board.board, board.chooser.asks.desk)
+            if what == OVER:
+                break
+            board.read_notes(self.records, state.accounts.met)
+            record = self.records[int(mark[b.AT])]
+            job = state.rest_of(record.job)
+            while job is not None:
+                job = self._try(job, record.section)
+                if most and len(self.out.starts) >= most:
+                    return self.out
+            mark[b.AT] += 1
+        board.read_notes(self.records, state.accounts.met)
+        return self.out
+
+    def _try(self, job: Job, section: Section) -> Job | None:
+        """Try a record; what is left of an array of which a task has started."""
+        state, out, board = self.state, self.out, self.board
+        evicted, left = len(out.victims), unpacked(board.board.mask[b.LEFT])
+        answer = _try(state, job, section, left, self.now, out)
+        if len(out.victims) > evicted:
+            board.leave(self.records, job)  # it preempts in this partition and is tried in no other
+        if answer == "started" or len(out.victims) > evicted:
+            board.write_free(state)
+            self._look_for_prey()
+        if answer == "started":
+            rest = None
+            if job.is_array:
+                rest = next((one for one in state.waiting if one.id == job.id), None)
+            if rest is None:
+                board.leave(self.records, job)
+            return rest
+        if answer == "busy":
+            ask = job.ask
+            if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
+                self._set_left(left & ~ask.required)
+            elif not _yields(state, job, self.now):
+                self._fail(section, left)
+        return None
+
+    def _fail(self, section: Section, left: int) -> None:
+        """Nothing more is started in a partition, nor on its nodes."""
+        board = self.board.board
+        board.part[self.board.sections[section.name], b.FAILED] = 1
+        board.mark[b.FAILURES] += 1
+        self._set_left(left & ~section.nodes)
+
+    def _set_left(self, nodes: int) -> None:
+        """The nodes that jobs may still start on."""
+        self.board.board.mask[b.LEFT] = packed(nodes, self.board.words)
+        self.mark[b.LEFTS] += 1
 
 
 def _yields(state: SlurmState, job: Job, now: int) -> bool:

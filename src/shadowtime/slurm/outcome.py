@@ -41,8 +41,6 @@ class Outcome:
     """(preempted job, for job)."""
     evicted: list[Job] = field(default_factory=list)
     """The same jobs themselves."""
-    skipped: dict[int, str] = field(default_factory=dict)
-    """Why jobs were passed over."""
     no_start: bool = False
     """True if no waiting job could have started, so that none was considered."""
     valid_until: int = field(default=0, compare=False)

@@ -157,8 +157,9 @@ class RunPriorities:
         last = now if factors.last is None else factors.last
         fade = factors.shares.fade_to(now)
         accounts.fade(fade)
-        for job in running:
-            accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
+        if accounts.bounds_any_minutes:
+            for job in running:
+                accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
         factors.tick(now, running)
         accounts.counted_to = now
         for job in waiting:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
-from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.parameters import Parameters
@@ -58,25 +60,36 @@ def build_queue(state: SlurmState) -> list[Record]:
     job keep the user's order of partitions. A partition that is down, or whose limits the job
     breaks, gives no record.
     """
-    found: list[Record]
-    if state.queue is not None:
-        found = state.queue
-    else:
+    policy, kept = state.preemption, state.queue
+    if kept is None:
         found = [record for job in state.waiting for record in records_of(state, job)]
         found.sort(key=rank)
-    policy = state.preemption
+        return _preemptors_first(found, policy)
+    if kept.in_order is None:
+        kept.in_order = _preemptors_first(kept, policy)
+    return kept.in_order
+
+
+def _preemptors_first(found: list[Record], policy: Preemption) -> list[Record]:
+    """The records, sorted by rank, in an order in which those that preempt others come first."""
     if policy.kind != "qos" or not _some_outrank({one.job.qos for one in found}, policy):
         return found
+    return sorted(found, key=functools.partial(_Place, policy.over))
 
-    def compare(one: Record, other: Record) -> int:
-        if policy.outranks(one.job, one.section, other.job, other.section):
-            return -1
-        if policy.outranks(other.job, other.section, one.job, one.section):
-            return 1
-        a, b = rank(one), rank(other)
-        return (a > b) - (a < b)
 
-    return sorted(found, key=cmp_to_key(compare))
+class _Place:
+    """A record among others, as list.sort compares them: which precedes which has circles."""
+
+    __slots__ = ("over", "qos", "rank")
+
+    def __init__(self, over: Mapping[str, Container[str]], record: Record) -> None:
+        self.qos, self.rank = record.job.qos, rank(record)
+        self.over = over.get(self.qos, ())
+
+    def __lt__(self, other: _Place) -> bool:
+        if other.qos in self.over:
+            return True
+        return self.qos not in other.over and self.rank < other.rank
 
 
 def _some_outrank(names: set[str], policy: Preemption) -> bool:

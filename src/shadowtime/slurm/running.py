@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _record = attrgetter("record")
 Group = tuple[str, ...]
 """What jobs have in common: a QOS, a user of it, an account, ..."""
+FOLLOWED = 64
+"""More starts and ends than these are not worth following."""
 MOST_ANSWERS = 20_000
 """Answers of limits that are remembered."""
 
@@ -31,6 +33,8 @@ class Held:
     jobs: dict[int, Job] = field(default_factory=dict)
     changes: int = 0
     """Starts and ends so far: what was found out about the group holds while it stands still."""
+    place: int = -1
+    """Its row in the arrays of compiled passes, where it has one (limit_table.py)."""
 
     def add(self, job: Job, held: tuple[int, int, int, int], sign: int) -> None:
         """A job starts (1) or ends (-1)."""
@@ -78,6 +82,10 @@ class Running(list["Job"]):
         """What limits answered by what was asked, with the groups that the answer rests on."""
         self.consulted: list[Held] = []
         """The groups that were looked at since this list was last emptied."""
+        self.moves: list[tuple[Job, bool]] | None = None
+        """Starts (True) and ends since this list was last emptied; None: nobody follows them."""
+        self.changed: list[Held] = []
+        """Those with a place that have changed since this list was last emptied."""
 
     def find(self, number: int) -> Job:
         """The job of this id."""
@@ -90,6 +98,7 @@ class Running(list["Job"]):
         if len(self._by_id) == len(self):
             self._by_id[job.id] = job
         self.insert(bisect_right(self, job.record, key=_record), job)
+        self._moved(job, starts=True)
         if self._sums is not None:
             self._count(job)
 
@@ -102,23 +111,39 @@ class Running(list["Job"]):
         if at == len(self):  # not in record order
             at = next(place for place, one in enumerate(self) if one is job)
         del self[at]
+        self._moved(job, starts=False)
         if self._sums is not None and id(job) in self._groups:
             _, groups, held = self._groups.pop(id(job))
             self._counted -= 1
             for group in groups:
-                self._sums[group].add(job, held, -1)
+                found = self._sums[group]
+                found.add(job, held, -1)
+                if found.place >= 0:
+                    self.changed.append(found)
 
-    def held(self, group: Group, accounts: Accounts) -> Held:
-        """What the jobs of a group hold."""
+    def _moved(self, job: Job, *, starts: bool) -> None:
+        if self.moves is not None:
+            self.moves.append((job, starts))
+            if len(self.moves) > 2 * len(self) + FOLLOWED:
+                self.moves = None
+
+    def sums(self, accounts: Accounts) -> dict[Group, Held]:
+        """What the jobs of each group hold: the same object until the jobs are counted anew."""
         if self._sums is None or self._counted != len(self):
             self._sums, self._groups, self._counted = {}, {}, 0
             self._accounts = accounts
             self.answers.clear()
+            self.changed.clear()
             for job in self:
                 self._count(job)
-        found = self._sums.get(group)
+        return self._sums
+
+    def held(self, group: Group, accounts: Accounts) -> Held:
+        """What the jobs of a group hold."""
+        sums = self.sums(accounts)
+        found = sums.get(group)
         if found is None:
-            found = self._sums[group] = Held()
+            found = sums[group] = Held()
         self.consulted.append(found)
         return found
 
@@ -154,6 +179,8 @@ class Running(list["Job"]):
             if found is None:
                 found = self._sums[group] = Held()
             found.add(job, held, 1)
+            if found.place >= 0:
+                self.changed.append(found)
 
 
 def running_of(jobs: Sequence[Job]) -> Running:

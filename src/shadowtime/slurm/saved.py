@@ -65,6 +65,7 @@ def restore(loop: Loop, raw: bytes) -> None:
     vars(loop).update(state)
     queue = loop.state.queue
     if queue is not None:
+        queue.in_order = None
         queue.rows[:] = -1  # rows of arrays that are written anew
         for record in queue:
             record.row = -1

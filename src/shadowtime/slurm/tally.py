@@ -89,6 +89,16 @@ def tally_of(state: SlurmState, job: Job, section: Section, choice: Choice) -> T
 
 
 def tally_anywhere(state: SlurmState, job: Job, section: Section) -> Tally | None:
+    """What limits count a job with on whichever nodes it gets; None where that depends on them.
+
+    None as well where tests leave weights behind, so that each of them must be made.
+    """
+    if not state.machine.steady_weights(state.parameters.rules):
+        return None
+    return fixed_tally(state, job, section)
+
+
+def fixed_tally(state: SlurmState, job: Job, section: Section) -> Tally | None:
     """What limits count a job with on whichever nodes it gets; None where that depends on them."""
     ask = job.ask
     known = state.chooser.tallies.get((id(ask), section.name))
@@ -103,10 +113,15 @@ def tally_anywhere(state: SlurmState, job: Job, section: Section) -> Tally | Non
 def _same_anywhere(state: SlurmState, ask: Ask, section: Section) -> bool:
     """True where the nodes of a job make no difference to what it is counted with."""
     machine = state.machine
-    if not state.chooser.shortcuts or not machine.steady_weights(state.parameters.rules):
+    if not state.chooser.shortcuts:
         return False
-    if ask.exclusive or ask.cpus_per_gpu or ask.memory == 0 or ask.either or ask.required:
+    bounded = state.accounts.bounded
+    billed = section.billing if "billing" in bounded else {}
+    memory_counts = "mem" in bounded or "memory" in billed
+    if ask.exclusive or ask.cpus_per_gpu or ask.either or ask.required:
         return False
+    if ask.memory == 0 and memory_counts:
+        return False  # all that a node has
     if ask.max_nodes == 1:
         return machine.threads_alike
     if ask.gpus or not machine.one_thread or ask.cpus_per_task > 1:
@@ -114,8 +129,27 @@ def _same_anywhere(state: SlurmState, ask: Ask, section: Section) -> bool:
     if ask.min_nodes == ask.max_nodes:
         return True
     per_node = ask.memory is not None and not ask.memory_per_cpu
-    counts_nodes = state.accounts.bounds_nodes or "nodes" in section.billing
-    return not ask.tasks_per_node and not per_node and not counts_nodes
+    nodes_count = "node" in bounded or "nodes" in billed or (per_node and memory_counts)
+    return not ask.tasks_per_node and not nodes_count
+
+
+def tally_range(state: SlurmState, job: Job, section: Section) -> tuple[Tally, Tally] | None:
+    """The least and the most that limits count a job with, on whichever nodes it gets."""
+    fixed = fixed_tally(state, job, section)
+    if fixed is not None:
+        return fixed, fixed
+    ask, machine, count = job.ask, state.machine, job.ask.min_nodes
+    if not ask.exclusive or ask.max_nodes != count or ask.either or ask.required:
+        return None
+    if not state.chooser.shortcuts or not state.accounts.bounded.isdisjoint(("mem", "billing")):
+        return None
+    nodes = (machine.nodes[at] for at in bits(section.nodes & ask.suits))
+    cpus = sorted(machine.counted(node, node.cpus) for node in nodes)
+    gpus = ask.job_gpus or ask.gpus * count
+    least, most = (
+        Tally(cpu=sum(some), node=count, gpu=gpus) for some in (cpus[:count], cpus[-count:])
+    )
+    return (least, most) if len(cpus) >= count else None
 
 
 def _counted_anywhere(state: SlurmState, job: Job, section: Section) -> Tally | None:

@@ -104,7 +104,10 @@ class Shares:
             branch.usage *= fade
         self._note_accounts()
         for branch_of, billing, start in running:
-            self.charge(branch_of, billing * (max(0.0, now - max(last, start)) * fade))
+            amount = billing * (max(0.0, now - max(last, start)) * fade)
+            while branch_of is not None:  # as in charge(); there are many jobs
+                branch_of.usage += amount
+                branch_of = branch_of.parent
         self.last = now
 
     def unpaid(self, now: float, start: float) -> float:

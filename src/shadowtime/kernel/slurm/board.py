@@ -57,9 +57,16 @@ SHRUNK, SHRUNK_STAMP, FIRST_SPAN, KEEP_UNTIL = range(55, 59)
 STAGE, FROM, AGAIN, COUNTED, LATER, START, VERDICT = range(59, 66)
 """Where a record was left; when its first try is; it is looked at once more after a plan; it
 counts as tested, its next try, and the start that was found; what is to become of its plan."""
-FREE_CPUS = 66
-"""Of all nodes."""
-MARKS = 67
+FREE_CPUS, NOTES, UPS = range(66, 69)
+"""Of all nodes; notes that Python has not read; how often nodes went down or came up."""
+# The main pass; it shares AT and RECORDS.
+ANSWERS, MOVES, BOUND_DEPTH, DEPTH, PART_DEPTH, FAILURES = range(69, 75)
+"""Records are answered without a try where that is certain; tests leave weights behind; how many
+records are looked at (-1: all), so far, and of each partition (0: all); partitions that failed."""
+CHECKS_LIMITS, PLANS_WANTED, LEFTS, ONE_THREAD = range(75, 79)
+"""Limits are checked here, not by Python; all plans of a pass are wanted; how often LEFT changed in
+all passes; every core has one thread."""
+MARKS = 79
 
 # ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
 NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
@@ -67,12 +74,21 @@ NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
 REFUSED, LISTED, BESIDE, KEPT = range(4)
 
 # Columns of ``queue``.
-ROW, NOW_ONLY, GONE, TASKS = range(4)
+ROW, NOW_ONLY, GONE, TASKS, MET, NOTED_AT, NOTED = range(7)
+"""``MET``: what it was last passed over for. ``NOTED*``: by note, not by record."""
+QUEUES = 7
 # Columns of ``record``.
-ASK, SECTION, LIMIT, WATCHED, KIND, RANK, LICENCES, RESERVATION = range(8)
+ASK, SECTION, LIMIT, WATCHED, KIND, RANK, LICENCES, RESERVATION, WHO, PLAIN = range(10)
 """``WATCHED``: an array or a job with licences. ``KIND``: its number of (partition, limit).
 ``RANK``: the class of jobs by which it preempts. ``LICENCES``: as bits. ``RESERVATION``: the
-number of its own one (-1: none)."""
+number of its own one (-1: none). ``WHO``: whose limits apply. ``PLAIN``: it is not watched and asks
+for no nodes by name, reservation or alternatives."""
+RECORD = 10
+# Columns of ``who``, of ``check`` and of ``sums``.
+FIRST_CHECK, JOB_CHECKS, CHECKS, SIMPLE = range(4)
+"""``SIMPLE`` 0: other limits apply as well, which Python knows."""
+GROUP, SUM, MOST, REASON = range(4)
+SUM_CPU, SUM_NODE, SUM_GPU, SUM_MEM, SUM_NONE, SUM_JOBS = range(6)
 # Columns of ``job``: running ones.
 JOB_END, FIRST_SHARE, SHARE_COUNT, JOB_RANK, JOB_LICENCES, JOB_SECTION, IN_NO_ROW = range(7)
 REACH_FIRST, REACH_LAST, ORDER, FREE_THEN = range(7, 11)
@@ -87,22 +103,28 @@ SHARE_NODE = 3
 HOLDER_END, HOLDER_CPUS, HOLDER_MEMORY, HOLDER_GPUS = range(4)
 # Columns of ``memo``, by ask and section.
 FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_LICENCES = range(7)
-VAIN_COUNTED = 7
-MEMOS = 8
+VAIN_COUNTED, TALLIED, SERVED, SERVED_LEFT, TALLY = range(7, 12)
+"""``TALLIED`` 1: what it counts with is known: at least what is in the columns of a sum from TALLY
+on, at most what is from MOST_TALLY on; -1: it is not. ``SERVED``: 2 * UPS, and one more if the
+partition's nodes, empty, serve it; ``SERVED_LEFT``: LEFTS, and the nodes that are left."""
+MOST_TALLY = TALLY + SUM_JOBS
+MEMOS = MOST_TALLY + SUM_JOBS
 # Columns of ``when``, by floor.
 ABLE_STAMP, WHEN_STAMP, BY_NODE = range(3)
 # Columns of ``node``.
-BASE_WEIGHT, GIVEN, SPARED_CPUS = range(3)
-"""Its weight as a will-run test sets it; cpus that were chosen; scratch."""
+BASE_WEIGHT, GIVEN, SPARED_CPUS, PLAIN_WEIGHT = range(4)
+"""Its weight as a will-run test sets it; cpus that were chosen; scratch; its weight as a try to
+start sets it."""
 # Columns of ``narrow``, by kind of record.
 NARROW_PASS, NARROW_NODES = range(2)
 # Columns of ``part``, by section.
-TIER, OFF = range(2)
-"""``OFF``: its jobs are not preempted."""
+TIER, OFF, FAILED, LOOKED_AT = range(4)
+"""``OFF``: its jobs are not preempted. In the main pass: nothing more is started in it; records of
+it so far."""
 # Rows of ``mask``.
 IDLE, USABLE, COMPLETING = range(3)
 """Nodes without jobs; neither down nor completing; completing."""
-BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED = range(3, 12)
+BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED, LEFT = range(3, 13)
 """The nodes that are searched, those that a try found, those that are tested, ..."""
 # Columns of ``span`` and of ``window``.
 BEGIN, END, FREE_NODES, IDLE_NODES = range(4)
@@ -132,6 +154,13 @@ class Board(NamedTuple):
     part: Ints
     outranks: Ints
     """Whether jobs of one rank may preempt those of another."""
+    preys: Ints
+    """By rank: whether a job that it may preempt runs."""
+    who: Ints
+    check: Ints
+    """Bounds, in the order in which they are checked."""
+    sums: Ints
+    """What running jobs hold, by group that some bound is on."""
     now: Ints
     """The state now (desk.py)."""
     table: Ints
@@ -191,20 +220,24 @@ def empty_board(
 
     return Board(
         mark=ints(MARKS),
-        queue=ints(1, 4),
-        record=ints(1, 8),
+        queue=ints(1, QUEUES),
+        record=ints(1, RECORD),
         memo=ints(8 * sections, MEMOS),
         able=masks(8),
         when=ints(8, BY_NODE + size),
         narrow=ints(1, 2),
         section=masks(2 * sections),
-        part=ints(sections, 2),
+        part=ints(sections, 4),
         outranks=ints(1, 1),
+        preys=ints(1),
+        who=ints(1, 4),
+        check=ints(1, 4),
+        sums=ints(1, 6),
         now=ints(size, 4 + sockets),
         table=ints(size, 4 + sockets),
         weight=ints(size),
         fresh_weight=ints(size),
-        node=ints(size, 3),
+        node=ints(size, 4),
         held=masks(1),
         job=ints(2, JOBS),
         share=ints(1, 4 + sockets),
@@ -218,6 +251,6 @@ def empty_board(
         window_nodes=masks(1),
         plan=ints(1, 3),
         planned=masks(1),
-        mask=masks(12),
+        mask=masks(13),
         cores=masks(4 * size if width else 1, width),
     )

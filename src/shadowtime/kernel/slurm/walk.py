@@ -11,15 +11,22 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.ends import first_end, note_able, note_candidates, note_ends
-from shadowtime.kernel.slurm.offers import could_do
+from shadowtime.kernel.slurm.ends import first_end, note_candidates, note_ends
+from shadowtime.kernel.slurm.last import last_to_start
+from shadowtime.kernel.slurm.limits import (
+    UNKNOWN,
+    WITHIN,
+    about,
+    is_checked,
+    is_over_a_limit,
+    note,
+    too_much,
+)
+from shadowtime.kernel.slurm.refusal import refuses_start
 from shadowtime.kernel.slurm.spans import (
     bar,
     conflicts,
-    count_idle,
-    free_until,
     has_room,
-    idle_until,
     is_narrow,
     next_try,
     plan_away,
@@ -36,37 +43,6 @@ look at it first, or at its plan, or whether the record at LAST is over a limit;
 jobs are needed."""
 GIVEN_UP, PLANNED, STARTS, JUDGES = range(4)
 TRIES = 10_000
-
-
-@routine
-def could_start(board: Any, desk: Any, at: int) -> bool:
-    """False where nothing that this pass may still do lets the record start now.
-
-    During a pass, what is free only shrinks. How many whole nodes there are for it is known.
-    """
-    if board.queue[at, b.GONE] != 0:
-        return False
-    row = board.queue[at, b.ROW]
-    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
-    end = board.mark[b.NOW] + board.record[row, b.LIMIT]
-    whole = desk.ask[ask, d.EXCLUSIVE] != 0
-    if not whole and board.mark[b.FREE_CPUS] < desk.ask[ask, d.MIN_CPUS]:
-        return False
-    mask = board.mask
-    floor = desk.ask[ask, d.FLOOR]
-    if not whole:
-        note_able(board, desk, ask)
-    for word in range(mask.shape[1]):
-        able = board.mask[b.IDLE, word] if whole else board.able[floor, word]
-        here = board.section[section, word] & desk.suits[ask, word]
-        mask[b.FOUND, word] = here & board.mask[b.USABLE, word] & able
-    free_until(board, end, b.FOUND)
-    count = 0
-    for word in range(mask.shape[1]):
-        if desk.required[ask, word] & ~mask[b.FOUND, word] != NONE:
-            return False
-        count += bits_in(mask[b.FOUND, word])
-    return could_do(desk, ask, count)
 
 
 @kernel
@@ -209,6 +185,7 @@ def make_plan(board: Any, at: int, start: int, limit: int) -> int:
     spec: slurm 3.10.
     """
     mark = board.mark
+    row = board.queue[at, b.ROW]
     beyond = start > mark[b.BEGAN] + mark[b.WINDOW]
     begin_at = start // mark[b.STEP] * mark[b.STEP]
     end_at = start + limit if beyond else slot_end(board, start + limit)
@@ -217,9 +194,16 @@ def make_plan(board: Any, at: int, start: int, limit: int) -> int:
         if not beyond and conflicts(board, begin_at, end_at, b.CHOSEN):
             return NEVER
         mark[b.VERDICT] = b.KEPT
-        watched = board.record[board.queue[at, b.ROW], b.WATCHED] != 0
+        watched = board.record[row, b.WATCHED] != 0
         if not beyond and (mark[b.VERDICTS] != 0 or watched):
-            return JUDGES
+            reason = UNKNOWN
+            if is_checked(board, row):
+                reason = too_much(board, board.record[row, b.WHO], about(board, row))
+            if reason == UNKNOWN:
+                return JUDGES
+            if reason != WITHIN:
+                note(board, at, reason)
+                mark[b.VERDICT] = b.REFUSED
     mark[b.STAGE] = b.CLEARED
     if mark[b.VERDICT] == b.REFUSED:
         return GIVEN_UP
@@ -247,25 +231,28 @@ def look_at(board: Any, desk: Any, at: int) -> int:
     if mark[b.REUSE] == 0 or mark[b.STAGE] >= b.TRIED_TO_START:
         return place(board, desk, at)
     row = board.queue[at, b.ROW]
-    about = board.record[row, b.ASK] * board.part.shape[0] + board.record[row, b.SECTION]
+    known = about(board, row)
     limit = board.record[row, b.LIMIT]
     licences = board.record[row, b.LICENCES] if mark[b.HOLDERS_END] != 0 else 0
     if (
-        memo[about, b.VAIN_STAMP] == mark[b.STAMP]
-        and memo[about, b.VAIN_VERSION] == mark[b.VERSION]
-        and memo[about, b.VAIN_LIMIT] == limit
-        and memo[about, b.VAIN_NOW_ONLY] == board.queue[at, b.NOW_ONLY]
-        and memo[about, b.VAIN_LICENCES] == licences
+        memo[known, b.VAIN_STAMP] == mark[b.STAMP]
+        and memo[known, b.VAIN_VERSION] == mark[b.VERSION]
+        and memo[known, b.VAIN_LIMIT] == limit
+        and memo[known, b.VAIN_NOW_ONLY] == board.queue[at, b.NOW_ONLY]
+        and memo[known, b.VAIN_LICENCES] == licences
     ):
-        mark[b.TESTED] += memo[about, b.VAIN_COUNTED]
+        mark[b.TESTED] += memo[known, b.VAIN_COUNTED]
         return GIVEN_UP
     tested, plans = mark[b.TESTED], mark[b.PLANS]
     what = place(board, desk, at)
     if what == GIVEN_UP and mark[b.PLANS] == plans:
-        memo[about, b.VAIN_STAMP], memo[about, b.VAIN_VERSION] = mark[b.STAMP], mark[b.VERSION]
-        memo[about, b.VAIN_LIMIT], memo[about, b.VAIN_LICENCES] = limit, licences
-        memo[about, b.VAIN_NOW_ONLY] = board.queue[at, b.NOW_ONLY]
-        memo[about, b.VAIN_COUNTED] = mark[b.TESTED] - tested
+        memo[known, b.VAIN_STAMP], memo[known, b.VAIN_VERSION] = (
+            mark[b.STAMP],
+            mark[b.VERSION],
+        )
+        memo[known, b.VAIN_LIMIT], memo[known, b.VAIN_LICENCES] = limit, licences
+        memo[known, b.VAIN_NOW_ONLY] = board.queue[at, b.NOW_ONLY]
+        memo[known, b.VAIN_COUNTED] = mark[b.TESTED] - tested
     return what
 
 
@@ -282,30 +269,6 @@ def is_too_wide(board: Any, desk: Any, row: int) -> bool:
         return False
     narrow[kind, b.NARROW_PASS], narrow[kind, b.NARROW_NODES] = mark[b.PASS], nodes
     return True
-
-
-@routine
-def last_to_start(board: Any, desk: Any, at: int) -> None:
-    """Move LAST down to the last record from ``at`` on that could start."""
-    mark, queue, record, asks = board.mark, board.queue, board.record, desk.ask
-    mark[b.SEEN], mark[b.SEEN_STAMP] = mark[b.VERSION], mark[b.STAMP]
-    if mark[b.SHRUNK] != mark[b.VERSION] or mark[b.SHRUNK_STAMP] != mark[b.STAMP]:
-        count_idle(board)
-    most = idle_until(board, mark[b.NOW])
-    last = mark[b.LAST]
-    while last >= at:
-        row = queue[last, b.ROW]
-        ask = record[row, b.ASK]
-        if asks[ask, d.EXCLUSIVE] != 0:
-            # Most of a long queue goes here, where no function is called.
-            nodes = asks[ask, d.MIN_NODES]
-            if nodes > most or idle_until(board, mark[b.NOW] + record[row, b.LIMIT]) < nodes:
-                last -= 1
-                continue
-        if could_start(board, desk, last):
-            break
-        last -= 1
-    mark[b.LAST] = last
 
 
 @routine
@@ -373,14 +336,22 @@ def go_on(board: Any, desk: Any) -> int:
             mark[b.AGAIN] = 0
             mark[b.STAGE] = b.CLEARED
             mark[b.COUNTED], mark[b.LATER] = 0, mark[b.NOW]
-            if mark[b.CLEARS] != 0 or board.record[queue[at, b.ROW], b.WATCHED] != 0:
+            row = queue[at, b.ROW]
+            if is_checked(board, row):
+                if is_over_a_limit(board, at, row):
+                    mark[b.STAGE] = b.NEXT
+                    mark[b.AT] += 1
+                    continue
+            elif mark[b.CLEARS] != 0 or board.record[row, b.WATCHED] != 0:
                 return CLEAR
         if mark[b.ENDS] < 0:
             return ENDS_WANTED
         measure(board)
         what = look_at(board, desk, at)
         if what == STARTS:
-            return START
+            if not refuses_start(board, desk, at):
+                return START
+            what = GIVEN_UP
         if what == JUDGES:
             return JUDGE
         mark[b.STAGE] = b.NEXT

@@ -1,0 +1,98 @@
+"""Limits of QOS and associations on running sums: which of them keeps a job from starting.
+
+spec: slurm 6.
+
+Jobs of one QOS, account, user and partition are checked against the same bounds in the same order,
+which slurm/limit_table.py writes to ``check``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.slurm import board as b
+
+WITHIN, UNKNOWN = -1, -2
+"""No bound is in the way; that is not certain."""
+
+
+@kernel
+def too_many(board: Any, who: int) -> int:
+    """The reason of the first bound on numbers of running jobs that is reached, or WITHIN."""
+    check = board.check
+    first = board.who[who, b.FIRST_CHECK]
+    for at in range(first, first + board.who[who, b.JOB_CHECKS]):
+        if board.sums[check[at, b.GROUP], b.SUM_JOBS] >= check[at, b.MOST]:
+            return check[at, b.REASON]
+    return WITHIN
+
+
+@kernel
+def broken_by(board: Any, who: int, tally: Any) -> int:
+    """The reason of the first bound on resources that these would break, or WITHIN."""
+    check = board.check
+    first = board.who[who, b.FIRST_CHECK] + board.who[who, b.JOB_CHECKS]
+    for at in range(first, first + board.who[who, b.CHECKS]):
+        column = check[at, b.SUM]
+        if board.sums[check[at, b.GROUP], column] + tally[column] > check[at, b.MOST]:
+            return check[at, b.REASON]
+    return WITHIN
+
+
+@kernel
+def too_much(board: Any, who: int, about: int) -> int:
+    """As :func:`too_many` for resources, with those of the request at this place of ``memo``.
+
+    UNKNOWN where it depends on the nodes. If the least that it counts with breaks the same bound as
+    the most, so does whatever lies between.
+    """
+    memo = board.memo
+    if memo[about, b.TALLIED] <= 0:
+        return UNKNOWN
+    reason = broken_by(board, who, memo[about, b.TALLY : b.MOST_TALLY])
+    if reason != broken_by(board, who, memo[about, b.MOST_TALLY : b.MEMOS]):
+        return UNKNOWN
+    return reason
+
+
+@kernel
+def note(board: Any, at: int, reason: int) -> None:
+    """The record was passed over for this reason, which Python is to know."""
+    board.queue[board.mark[b.NOTES], b.NOTED_AT] = at
+    board.queue[board.mark[b.NOTES], b.NOTED] = reason
+    board.mark[b.NOTES] += 1
+
+
+@kernel
+def about(board: Any, row: int) -> int:
+    """The place in ``memo`` of a record's request in its partition."""
+    return board.record[row, b.ASK] * board.part.shape[0] + board.record[row, b.SECTION]
+
+
+@kernel
+def is_checked(board: Any, row: int) -> bool:
+    """The limits of a record are checked here."""
+    record = board.record
+    if board.mark[b.CHECKS_LIMITS] == 0 or record[row, b.PLAIN] == 0:
+        return False
+    return board.who[record[row, b.WHO], b.SIMPLE] != 0
+
+
+@kernel
+def is_over_a_limit(board: Any, at: int, row: int) -> bool:
+    """A limit keeps the record from a plan, before its nodes are known or on whichever.
+
+    The second is certain only where it was the reason before: else other things may be. Then no
+    nodes are looked for; only the count of tested jobs would differ.
+    """
+    mark = board.mark
+    who = board.record[row, b.WHO]
+    reason = too_many(board, who)
+    if reason != WITHIN:
+        note(board, at, reason)
+        return True
+    if mark[b.PLANS_WANTED] != 0 or mark[b.MAY_RUN_OUT] != 0 or mark[b.MOVES] != 0:
+        return False  # a try to start may set weights
+    reason = too_much(board, who, about(board, row))
+    return reason >= 0 and reason == board.queue[at, b.MET]

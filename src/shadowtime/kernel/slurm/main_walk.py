@@ -1,0 +1,173 @@
+"""The main pass over the queue: which record is tried next (spec: slurm 2).
+
+Python tries a record. Where the answer is certain without that, as for a job over a limit or one
+that finds no room, it is given here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.reference import by_reference
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.choose import choose, once
+from shadowtime.kernel.slurm.ends import note_able
+from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much
+from shadowtime.kernel.slurm.offers import could_do
+from shadowtime.kernel.slurm.refusal import plain_weights, set_weights
+from shadowtime.kernel.slurm.words import NONE, bits_in
+
+OVER, TRY = range(2)
+"""What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT."""
+PASSED_OVER, BUSY, UNCERTAIN = range(3)
+
+
+@kernel
+def fail(board: Any, section: int) -> None:
+    """A record does not fit: nothing more is started in its partition, nor on its nodes."""
+    all_of = board.part.shape[0] + section
+    board.part[section, b.FAILED] = 1
+    board.mark[b.FAILURES] += 1
+    board.mark[b.LEFTS] += 1
+    for word in range(board.mask.shape[1]):
+        board.mask[b.LEFT, word] &= ~board.section[all_of, word]
+
+
+@routine
+def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> bool:
+    """The nodes that are left of a partition would serve the job if they were empty.
+
+    ``whole``: that is all that suit it.
+    """
+    memo, mask = board.memo, desk.mask
+    about = ask * board.part.shape[0] + section
+    column = b.SERVED if whole else b.SERVED_LEFT
+    stamp = 2 * (board.mark[b.UPS] if whole else board.mark[b.LEFTS])
+    if memo[about, column] < stamp:
+        count = 0
+        for word in range(mask.shape[1]):
+            here = board.section[section, word] & desk.suits[ask, word]
+            mask[d.TRIED, word] = here & board.mask[b.LEFT, word]
+            count += bits_in(mask[d.TRIED, word])
+        plain_weights(board)
+        does = count >= desk.ask[ask, d.MIN_NODES]
+        does = does and once(desk, desk.full, board.fresh_weight, ask, False)
+        memo[about, column] = stamp + 1 if does else stamp
+    return memo[about, column] > stamp
+
+
+@routine
+def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
+    """False where the job does not fit on the nodes that are left; True where it may."""
+    mask, asks = board.mask, desk.ask
+    exclusive = asks[ask, d.EXCLUSIVE] != 0
+    floor = asks[ask, d.FLOOR]
+    if not exclusive:
+        if board.mark[b.FREE_CPUS] < asks[ask, d.MIN_CPUS]:
+            return False
+        note_able(board, desk, ask)
+    count = 0
+    for word in range(mask.shape[1]):
+        here = board.section[section, word] & desk.suits[ask, word]
+        here &= mask[b.USABLE, word] & mask[b.LEFT, word]
+        desk.mask[d.TRIED, word] = here
+        count += bits_in(here & (mask[b.IDLE, word] if exclusive else board.able[floor, word]))
+    if not could_do(desk, ask, count):
+        return False
+    if asks[ask, d.ASK_GPUS] > 0:
+        return True
+    plain_weights(board)
+    return choose(desk, board.now, board.fresh_weight, ask)
+
+
+@routine
+def answer(board: Any, desk: Any, at: int, row: int) -> int:
+    """What becomes of a record, where a try would find the same."""
+    mark, mask = board.mark, board.mask
+    record = board.record
+    who, ask, section = record[row, b.WHO], record[row, b.ASK], record[row, b.SECTION]
+    if mark[b.ANSWERS] == 0 or record[row, b.PLAIN] == 0 or board.who[who, b.SIMPLE] == 0:
+        return UNCERTAIN
+    reason = too_many(board, who)
+    if reason != WITHIN:
+        note(board, at, reason)
+        return PASSED_OVER
+    all_of = board.part.shape[0] + section
+    left = 0
+    whole = True
+    for word in range(mask.shape[1]):
+        left += bits_in(board.section[all_of, word] & mask[b.LEFT, word])
+        here = board.section[section, word] & desk.suits[ask, word]
+        whole = whole and here & ~mask[b.LEFT, word] == NONE
+    if left < desk.ask[ask, d.MIN_NODES]:
+        return BUSY
+    about = ask * board.part.shape[0] + section
+    gpus = desk.ask[ask, d.ASK_GPUS] > 0
+    reason = too_much(board, who, about)
+    if reason == UNKNOWN or (gpus and mark[b.MOVES] != 0):
+        return UNCERTAIN
+    if not is_served(board, desk, ask, section, whole):
+        return UNCERTAIN
+    if reason == WITHIN:
+        rank = record[row, b.RANK]
+        if rank >= 0 and board.preys[rank] != 0:
+            return UNCERTAIN
+        if finds_room(board, desk, ask, section):
+            return UNCERTAIN
+    if mark[b.MOVES] != 0:
+        for word in range(mask.shape[1]):
+            mask[b.FOUND, word] = board.section[all_of, word] & desk.suits[ask, word]
+        set_weights(board)
+    if reason == WITHIN:
+        return BUSY
+    note(board, at, reason)
+    return PASSED_OVER
+
+
+@routine
+def go_on(board: Any, desk: Any) -> int:
+    """Go on from the record AT."""
+    mark, queue, part = board.mark, board.queue, board.part
+    while mark[b.AT] < mark[b.RECORDS]:
+        at = mark[b.AT]
+        row = queue[at, b.ROW]
+        section = board.record[row, b.SECTION]
+        if queue[at, b.GONE] != 0:
+            mark[b.AT] += 1
+            continue
+        if mark[b.BOUND_DEPTH] >= 0 and mark[b.DEPTH] > mark[b.BOUND_DEPTH]:
+            return OVER
+        mark[b.DEPTH] += 1
+        if mark[b.PART_DEPTH] > 0:
+            if part[section, b.LOOKED_AT] >= mark[b.PART_DEPTH]:
+                mark[b.AT] += 1
+                continue
+            part[section, b.LOOKED_AT] += 1
+        if part[section, b.FAILED] != 0:
+            if mark[b.FAILURES] == part.shape[0]:
+                return OVER
+            mark[b.AT] += 1
+            continue
+        what = answer(board, desk, at, row)
+        if what == UNCERTAIN:
+            return TRY
+        if what == BUSY:
+            fail(board, section)
+        mark[b.AT] += 1
+    return OVER
+
+
+@entry
+def main_walk(board: Any, desk: Any) -> int:
+    """For Python: as :func:`go_on`.
+
+    Examples
+    --------
+    >>> from shadowtime.kernel.slurm.board import empty_board
+    >>> from shadowtime.kernel.slurm.desk import empty_desk
+    >>> main_walk(empty_board(8), empty_desk(8)) == OVER
+    True
+    """
+    return go_on(by_reference(board), by_reference(desk))
