@@ -18,6 +18,7 @@ from shadowtime.errors import InputError, PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
 from shadowtime.schedule.check import check
+from shadowtime.study.unstarted import why_never
 from shadowtime.verify.follow import follow
 from shadowtime.workload import Workload
 from shadowtime.workload.series import Series
@@ -128,8 +129,11 @@ def test_a_job_that_no_bound_lets_in_never_starts() -> None:
         submit=[0, 0], run=[40, 5], request=[40, 5], procs=[1, 1],
         extra={"power": np.array([900, 100])},
     ).replace(series={"power": DAY})  # fmt: skip
-    made = simulate(jobs, Site(nodes=(Node(name="n", amounts=(8,)),)), parse_policy("easy"))
-    assert made.start.tolist() == [-1, 0]
+    for machine in (Site(nodes=(Node(name="n", amounts=(8,)),)), Cluster.pool(8)):
+        made = simulate(jobs, machine, parse_policy("easy"))
+        assert made.start.tolist() == [-1, 0]
+        [why] = why_never(made, jobs, machine)
+        assert (why.why, why.first) == ("more power than the site has", (1,))
 
 
 def test_explain_names_the_bound_at_that_time() -> None:

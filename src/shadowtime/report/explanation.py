@@ -12,7 +12,6 @@ from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.types import UNKNOWN, Reason
-from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -135,19 +134,10 @@ def explain(
 def _in_the_way(
     workload: Workload, cluster: Cluster | Site | None, schedule: Schedule, row: int
 ) -> tuple[Obstacle, ...]:
-    """On a site, and on a pool with bounds that change by time, which is one node then."""
-    from shadowtime.study.obstacles import obstacles
+    from shadowtime.study.obstacles import obstacles, on_nodes
 
-    if cluster is not None and cluster.shape == "pool" and bounds_of(workload, {}):
-        from shadowtime.workload.pool_site import pool_as_site
-
-        workload, cluster = pool_as_site(workload, cast("Cluster", cluster))
-        node = cluster.nodes[0].name
-        places = [f"{node}:{procs}" for procs in workload.demand[:, 0].tolist()]
-        schedule = schedule.replace(place=np.array(places, object))
-    if cluster is None or cluster.shape != "site":
-        return ()
-    return obstacles(workload, cast("Site", cluster), schedule, row)
+    found = on_nodes(workload, cluster, schedule)
+    return () if found is None else obstacles(*found, row)
 
 
 def _standings(

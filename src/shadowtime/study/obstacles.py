@@ -5,16 +5,21 @@ The schedule may come from a policy of the catalogue, Slurm's own scheduler, or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.obstacle import Obstacle, by_passes
 from shadowtime.study.way import Way, is_slurm
+from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.pool_site import pool_as_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
@@ -48,6 +53,22 @@ def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> t
     found = Way(workload, site, schedule).of(row).stretches()
     pause = pause_of(site, schedule)
     return by_passes(found, pause) if pause else found
+
+
+def on_nodes(
+    workload: Workload, cluster: Cluster | Site | None, schedule: Schedule
+) -> tuple[Workload, Site, Schedule] | None:
+    """What is asked for obstacles: a site, or a pool with bounds that change by time as one node.
+
+    None for other machines, whose schedules do not name nodes.
+    """
+    if cluster is None or cluster.shape == "site":
+        return None if cluster is None else (workload, cast("Site", cluster), schedule)
+    if cluster.shape != "pool" or not bounds_of(workload, {}):
+        return None
+    asked, site = pool_as_site(workload, cast("Cluster", cluster))
+    places = [f"{site.nodes[0].name}:{procs}" for procs in workload.demand[:, 0].tolist()]
+    return asked, site, schedule.replace(place=np.array(places, object))
 
 
 def pause_of(site: Site, schedule: Schedule) -> int:

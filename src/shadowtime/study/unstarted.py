@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster.amounts import COUNTED
-from shadowtime.cluster.site import Site
 from shadowtime.metrics.unstarted import Unstarted, waited_until
 from shadowtime.metrics.window import ALL
 from shadowtime.study.obstacle import KINDS, Obstacle
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
@@ -80,10 +80,11 @@ def why_never(
 def _whys(
     schedule: Schedule, workload: Workload, cluster: Cluster | Site, rows: Any
 ) -> Sequence[str]:
-    if isinstance(cluster, Site) and schedule.place is not None:
-        from shadowtime.study.obstacles import why_unstarted
+    from shadowtime.study.obstacles import on_nodes, why_unstarted
 
-        return [cause(one) for one in why_unstarted(workload, cluster, schedule, rows.tolist())]
+    known = on_nodes(workload, cluster, schedule)
+    if known is not None and known[2].place is not None:
+        return [cause(one) for one in why_unstarted(*known, rows.tolist())]
     cancelled = cancelled_at(workload)[rows] >= 0
     return [KINDS["cancelled"] if gone else FITTED for gone in cancelled.tolist()]
 
