@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
+from shadowtime.cli import replay_site as sites
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
@@ -28,6 +29,7 @@ from shadowtime.report.terminal import sparkline
 from shadowtime.result.pages import write_results
 from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.replay import replay as replay_log
+from shadowtime.study.site.replay import SiteReplay
 from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.study.agreement import WaitRow
     from shadowtime.study.replay import Replay
     from shadowtime.types import File, FileOrFolder, Folder
@@ -99,25 +103,26 @@ def replay(
     workload, machine = load(log, cluster, cleaning)
     must_score_some(scored, workload)
     chosen = given or policy_of(machine)
-    if machine.shape == "site":
-        from shadowtime.cli.replay_site import replay_a_site
-
-        outputs = {"folder": output, "report": report, "figures": figures}
-        replay_a_site(
-            workload, machine, chosen, scored,
-            phases=phases, as_json=json, where=where, by=by, resume=resume, **outputs,
-        )  # fmt: skip
-        return
-    if phases is not None:
+    site = machine.shape == "site"
+    if phases is not None and not site:
         raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
-    found = _run(
-        workload, machine, chosen, resume, window=scored, release=release,
-        where=jobs_where, by=parse_by(by) if by else (),
-    )  # fmt: skip
-    result = _as_report(found)
-    content = as_object(result, scored, replay=found.as_dict())
-    if jobs_where:
-        content["where"] = str(jobs_where)
+    found: Replay | SiteReplay
+    shown: dict[str, Any] = {}
+    if site:
+        found = sites.run_site(
+            workload, cast("Site", machine), chosen, scored,
+            phases=phases, where=jobs_where, by=by, resume=resume,
+        )  # fmt: skip
+        shown = {"groups": [one.as_dict() for one in found.groups]}
+    else:
+        found = _run(
+            workload, machine, chosen, resume, window=scored, release=release,
+            where=jobs_where, by=parse_by(by) if by else (),
+        )  # fmt: skip
+        shown = {"where": str(jobs_where)} if jobs_where else {}
+    causes = why_never(found.simulated, found.workload, machine, window=found.window)
+    result = _as_report(found, machine, causes)
+    content = as_object(result, scored, replay=found.as_dict(), **shown)
     if output:
         write_folder(content, result, output)
     pages = write_results(result, report=report, figures=figures, step=working)
@@ -125,7 +130,7 @@ def replay(
     if json:
         print_json(content)
     else:
-        _show(found, str(jobs_where))
+        _show(found, machine, causes, str(jobs_where))
 
 
 def policy_of(machine: Any) -> Any:
@@ -141,12 +146,12 @@ def _run(workload: Any, machine: Any, policy: Any, resume: str | None, **how: An
         return replay_log(workload, machine, policy, engine=advance.watched(engine), **how)
 
 
-def _as_report(found: Replay) -> ReportInput:
+def _as_report(found: Replay | SiteReplay, machine: Cluster, causes: Any) -> ReportInput:
     name = found.policy if found.policy != "recorded" else "simulated"
     return ReportInput(
         title=f"{found.workload.name}: recorded and {name}",
         workload=found.workload,
-        cluster=found.cluster,
+        cluster=machine,
         runs=(
             PolicyRun(name="recorded", schedule=found.recorded, metrics=found.recorded_metrics),
             PolicyRun(
@@ -154,9 +159,7 @@ def _as_report(found: Replay) -> ReportInput:
                 schedule=found.simulated,
                 parameters=found.parameters,
                 metrics=found.simulated_metrics,
-                unstarted=why_never(
-                    found.simulated, found.workload, found.cluster, window=found.window
-                ),
+                unstarted=causes,
             ),
         ),
         window=found.window,
@@ -164,20 +167,24 @@ def _as_report(found: Replay) -> ReportInput:
         command=command_line(),
         trust=found.trust,
         replay=True,
+        replayed=sites.replayed(found) if isinstance(found, SiteReplay) else {},
     )
 
 
-def _show(found: Replay, where: str = "") -> None:
+def _show(found: Replay | SiteReplay, machine: Cluster, causes: Any, where: str) -> None:
+    site = isinstance(found, SiteReplay)
     jobs = tables.count(len(found.workload), "job")
-    head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
-    head.append(f"{tables.machine(found.cluster)}\n")
-    head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
-    head.append(f", {where}" if where else "")
+    head = Text.assemble((found.workload.name, "bold"), f": {jobs} on {tables.machine(machine)}\n")
+    head.append(f"recorded {'waits' if site else 'starts'} beside those of {found.policy}")
+    head.append(f": {found.repeats}" if isinstance(found, SiteReplay) else "")
+    head.append(f"; scored: {found.window}{f', {where}' if where and not site else ''}")
     if found.never_started:
         never = tables.count(found.never_started, "job")
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
-        causes = why_never(found.simulated, found.workload, found.cluster, window=found.window)
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
+    if isinstance(found, SiteReplay):
+        sites.show_site(found, head)
+        return
     show(
         head,
         Text(),

@@ -17,7 +17,7 @@ from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import count, numbers_table
-from shadowtime.cli.replay_site import HEADINGS, SHOWN, group_label
+from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
@@ -310,15 +310,7 @@ def _groups(arm: Arm) -> Table:
     table = numbers_table(
         "mean waits", "jobs", "baseline", "changed", *between, "difference ± 95 %", "effect"
     )
-    table.columns[0].no_wrap = True
-    heading, listed = "", 0
-    for row in arm.groups:
-        if row.by not in (heading, "all"):
-            table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
-            listed = 0
-        heading, listed = row.by, listed + 1
-        if listed > SHOWN:
-            continue
+    for row in by_kind(table, arm.groups):
         reach = [f"{span(row.changed.low)} to {span(row.changed.high)}"] if wide else []
         table.add_row(
             group_label(row.by, row.name),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.cli.replay_site import HEADINGS, SHOWN, group_label
+from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.report.numbers import number, span
 from shadowtime.report.page.whatif import more_of, name_of, share_of
 
@@ -84,22 +84,15 @@ def _offer(offer: Offer | None, priced: bool) -> list[str]:
 def _groups(arms: Sequence[Arm]) -> Table:
     """Every group under every option: by how much of its mean wait it changes."""
     table = numbers_table("mean waits", "jobs", "as it is", *(arm.label for arm in arms))
-    table.columns[0].no_wrap = True
     rows = [{(row.by, row.name): row for row in arm.groups} for arm in arms]
-    keys = list(dict.fromkeys(key for each in rows for key in each))
+    first = {key: row for each in reversed(rows) for key, row in each.items()}
+    keys = dict.fromkeys(key for each in rows for key in each)
     order = list(dict.fromkeys(by for by, _ in keys))
-    keys.sort(key=lambda key: order.index(key[0]))
-    heading, listed = "", 0
-    for by, name in keys:
-        if by not in (heading, "all"):
-            table.add_row(Text(f"by {HEADINGS.get(by, by)}", "dim"))
-            listed = 0
-        heading, listed = by, listed + 1
-        if listed > SHOWN:
-            continue
-        known = next(each[by, name] for each in rows if (by, name) in each)
-        cells = [_cell(each.get((by, name))) for each in rows]
-        table.add_row(group_label(by, name), number(known.jobs), span(known.baseline_s), *cells)
+    known = [first[key] for key in sorted(keys, key=lambda key: order.index(key[0]))]
+    for row in by_kind(table, known):
+        cells = [_cell(each.get((row.by, row.name))) for each in rows]
+        label = group_label(row.by, row.name)
+        table.add_row(label, number(row.jobs), span(row.baseline_s), *cells)
     return table
 
 
