@@ -82,23 +82,29 @@ def span(found: Waits) -> str:
 
 def again(folder: Path, chosen: Sequence[Path], *, phases: int) -> Iterator[str]:
     """The table of daemons that got the jobs of a recording again."""
-    columns = "recorded, s | the daemon again, s | simulated, s | range, s | to the daemon's mean"
-    yield f"| version | recording | {columns} |"
+    columns = "recorded, s | the daemon again, s | simulated, s | to the daemon's mean"
+    yield f"| version | recording | {columns} | ratios of the others |"
     yield "|---|---|---:|---:|---:|---:|---:|"
+    ratios = []
     for recording in chosen:
         more = sorted(folder.glob(f"{version_of(recording)}-{recording.name}-*/jobs.psv"))
         if not more:
             continue
         with tempfile.TemporaryDirectory() as place:
-            stripped = strip(recording, Path(place) / "site")
-            found = compare_groups(stripped, phases=phases, easy=False).all_jobs
-        waits = [compare_waits(one.parent, phases=1).recorded for one in more]
+            found, *others = (
+                compare_waits(strip(one, Path(place) / str(number)), phases=phases)
+                for number, one in enumerate([recording, *(path.parent for path in more)])
+            )
+        waits = [one.recorded for one in others]
+        ratios += [one.factor for one in others]
         yield (
             f"| {version_of(recording)} | {recording.name} | {found.recorded:.1f} | "
             f"{', '.join(f'{one:.1f}' for one in waits)} | {found.mean:.1f} | "
-            f"{min(found.phases):.1f} to {max(found.phases):.1f} | "
-            f"{found.mean / fmean([found.recorded, *waits]):.2f} |"
+            f"{found.mean / fmean([found.recorded, *waits]):.2f} | "
+            f"{', '.join(f'{one.factor:.2f}' for one in others)} |"
         )
+    if ratios:
+        yield f"\nThe mean of the {len(ratios)} ratios of the others is {fmean(ratios):.2f}."
 
 
 def row(
@@ -173,7 +179,7 @@ where it is beyond its bar (5 % on A to G, 20 % with fair-share, 10 % on the oth
 SubmitLine); *range* is that of single offsets, *by group* the largest deviation among accounts,
 partitions and QOS of at least 30 jobs. A recording is one run of many that its daemon could have
 made: where the daemon got the same jobs at the same times once more, the second table shows how far
-its own mean waits are apart.
+its own mean waits are apart, and the ratios of those runs, simulated from their own tables.
 
 """
 
