@@ -132,3 +132,19 @@ def test_a_terminal_shows_the_simulated_date(monkeypatch: pytest.MonkeyPatch) ->
             run.look(2 * 86_400, 2)
             time.sleep(0.01)
     assert "50% at day 3" in terminal.file.getvalue()
+
+
+def test_runs_elsewhere_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same lines: done, failed, and the time left at the rate since the first was done."""
+    seconds = iter(range(0, 10_000))
+    patience = time.monotonic() + 30
+    printed = ""
+    with working("simulating", patience=0, clock=seconds.__next__) as advance:
+        while "..." not in printed and time.monotonic() < patience:
+            time.sleep(0.01)
+            printed += capsys.readouterr().err
+        for done in range(1, 30):
+            advance.count(done, 200, failed=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 <= len(lines) <= 6
+    assert re.fullmatch(r"simulating, 1 failed: \d+ of 200, about \d.* left", lines[-1])

@@ -120,7 +120,7 @@ def test_a_small_run_is_kept_and_read_again(
     assert (first.claims, first.policy) == (second.claims, second.policy)
     again("fcfs")
     assert asked == ["easy", "fcfs"], "another policy"
-    for file in tmp_path.rglob("*.npz"):
+    for file in tmp_path.rglob("*.run"):
         file.write_bytes(b"damaged")
     assert again("easy").start.tolist() == first.start.tolist()
     assert asked == ["easy", "fcfs", "easy"], "what cannot be read is run"
@@ -129,7 +129,7 @@ def test_a_small_run_is_kept_and_read_again(
     assert len(asked) == 4, "other sources of the engine"
     monkeypatch.setattr(running, "MOST_KEPT", 2)
     again("lxf")
-    assert len(list(tmp_path.rglob("*.npz"))) == 2
+    assert len(list(tmp_path.rglob("*.run"))) == 2
     monkeypatch.setenv("SHADOWTIME_CACHE", "/dev/null/nowhere")
     assert again("easy").start.tolist() == first.start.tolist(), "without a cache"
 

@@ -39,7 +39,7 @@ def command(folder: Path, name: str) -> list[str]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_command_continues(tmp_path: Path, how: signal.Signals) -> None:
     """Killed once a checkpoint is there, it does not begin again, and the schedule is the same."""
-    files = tmp_path / "runs" / "schedules"
+    files = tmp_path / "runs" / "kept"
     child = subprocess.Popen(
         [sys.executable, "-c", FAST, *command(tmp_path, "killed")], stderr=subprocess.PIPE
     )
@@ -52,7 +52,7 @@ def test_a_killed_command_continues(tmp_path: Path, how: signal.Signals) -> None
     assert child.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), told
     assert [one.suffix for one in files.iterdir()] == [".checkpoint"]
     assert run(command(tmp_path, "resumed")) == 0
-    assert [one.suffix for one in files.iterdir()] == [".npz"]
+    assert [one.suffix for one in files.iterdir()] == [".run"]
     plain = [*command(tmp_path, "whole")]
     del plain[plain.index("--resume") : plain.index("--resume") + 2]
     assert run(plain) == 0
@@ -64,7 +64,7 @@ def test_a_checkpoint_of_other_code_is_refused(
 ) -> None:
     """With a sentence that names the file; nothing is lost by it."""
     assert run(command(tmp_path, "first")) == 0
-    [kept] = (tmp_path / "runs" / "schedules").iterdir()
+    [kept] = (tmp_path / "runs" / "kept").iterdir()
     kept.unlink()
     file = kept.with_suffix(".checkpoint")
     write_checkpoint(file, b"state", code="0123")

@@ -174,7 +174,7 @@ def test_a_full_disk_is_named_by_every_command(
 ) -> None:
     """A result that does not fit is reported with the file, of which nothing is left."""
     log = write_log(tmp_path, jobs=1500)
-    for option, file in (("-o", "schedules/easy.csv"), ("--resume", "schedules/")):
+    for option, file in (("-o", "schedules/easy.csv"), ("--resume", "kept/")):
         folder = small_disk / option
         assert run(["compare", str(log), "-c", "pool:256", "-p", "easy", option, str(folder)]) == 2
         said = capsys.readouterr().err.splitlines()[-1]

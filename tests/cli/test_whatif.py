@@ -129,7 +129,7 @@ def test_a_what_if_goes_on_where_it_was_interrupted(
     limit = 4
     assert run([*words, "--resume", "runs"]) == 130
     capsys.readouterr()
-    assert len(list(Path("runs/schedules").glob("*.npz"))) == 4
+    assert len(list(Path("runs/kept").glob("*.run"))) == 4
     limit = 6
     assert run([*words, "--resume", "runs"]) == 0
     assert capsys.readouterr().out == whole and len(made) == 6
@@ -137,8 +137,8 @@ def test_a_what_if_goes_on_where_it_was_interrupted(
     assert capsys.readouterr().out == whole
     assert run([*words, "--resume", "others", "--workers", "1"]) == 0, "made by another process"
     assert capsys.readouterr().out == whole
-    assert len(list(Path("others/schedules").glob("*.npz"))) == 6
-    next(Path("runs/schedules").glob("*.npz")).write_bytes(b"half")
+    assert len(list(Path("others/kept").glob("*.run"))) == 6
+    next(Path("runs/kept").glob("*.run")).write_bytes(b"half")
     assert run([*words, "--resume", "runs"]) != 0
     assert "Delete it." in capsys.readouterr().err
 

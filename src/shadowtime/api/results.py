@@ -240,7 +240,7 @@ def compare(
     if resume is not None:
         from shadowtime.api.sweep import load_log
         from shadowtime.study.sweep.copies import run_copies
-        from shadowtime.study.sweep.kept import kept
+        from shadowtime.study.sweep.store import kept
 
         engine = kept(simulate, resume)
         if (shake or resample) and counted is None:  # the saved numbers are about all jobs

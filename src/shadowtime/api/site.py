@@ -22,8 +22,8 @@ from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld
-from shadowtime.study.sweep.kept import kept
 from shadowtime.study.sweep.parts import run_parts
+from shadowtime.study.sweep.store import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

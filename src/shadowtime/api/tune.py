@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.api.inputs import inputs_of
+from shadowtime.study.sweep.store import Store
 from shadowtime.study.tune import Parts, Space
 from shadowtime.study.tune import tune as search
 from shadowtime.study.tune.parts import PERIODS
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     from shadowtime.study.tune import Tuned
@@ -30,6 +32,7 @@ def tune(
     rivals: Sequence[str] | None = None,
     periods: int = PERIODS,
     report_on: Any = None,
+    resume: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tuned:
     """Tune parameters of a policy on the first 60 % of a log, select on 20 %, report on the rest.
@@ -63,6 +66,9 @@ def tune(
         policies that differ from the template only in what is tuned]
     periods : N >= 1
         Cuts of the log over which tuning is evaluated; fewer where the log is short.
+    resume : DIR
+        Save the numbers of every run in DIR, and reuse those found there: the same command resumes
+        after Ctrl-C.
 
     Examples
     --------
@@ -80,5 +86,5 @@ def tune(
     return search(
         Parts.cuts(workload, periods=periods, report_on=other), machine, space, objectives,
         method=method, trials=trials, seed=seed, copies=copies, baseline=baseline, rivals=rivals,
-        progress=progress,
+        progress=progress, store=None if resume is None else Store.at(resume),
     )  # fmt: skip

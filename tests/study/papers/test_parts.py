@@ -14,8 +14,9 @@ from shadowtime.engine import simulate
 from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers import Plan, Task, carry_out
-from shadowtime.study.papers.parts import FOLDER, kept, read_result
+from shadowtime.study.papers.parts import kept
 from shadowtime.study.papers.subjects import Subject
+from shadowtime.study.sweep.store import Store
 from shadowtime.workload import Workload
 
 JOBS = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
@@ -80,10 +81,10 @@ def test_only_values_are_read(tmp_path: Path) -> None:
             return os.mkdir, (str(tmp_path / "made"),)
 
     for content in (pickle.dumps(Evil()), b"", b"nonsense"):
-        path = tmp_path / "x.task"
-        path.write_bytes(content)
+        store = Store.at(tmp_path / "other")
+        store.path("x").write_bytes(content)
         with pytest.raises(InputError, match="Delete it"):
-            read_result(path)
+            store.read("x")
     assert not (tmp_path / "made").exists()
     carry_out(keeping(tmp_path, plan([])), threads=1)
-    assert len(list((tmp_path / FOLDER).iterdir())) == 3
+    assert len(list(Store.at(tmp_path).place.iterdir())) == 3

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import shadowtime as st
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -283,3 +286,33 @@ def test_the_command(tmp_path, capsys) -> None:
     again = str(tmp_path / "log.swf")
     assert run([*words, "--over", "reserve=1..3", "--report-on", again]) == 2
     assert "were used for tuning" in capsys.readouterr().err
+
+
+def test_an_interrupted_search_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that were finished are not simulated again, and the answer is the same."""
+    import shadowtime.study.tune as module
+
+    simulated: list[int] = []
+    real = module.simulate
+
+    def counted(*given: Any, **more: Any) -> Any:
+        if len(given[0]) > 1:  # one job loads the passes
+            simulated.append(1)
+        if len(simulated) == 9 and not resumed:
+            raise KeyboardInterrupt
+        return real(*given, **more)
+
+    resumed = False
+    monkeypatch.setattr(module, "simulate", counted)
+    options: dict[str, Any] = {"over": ["reserve=1..3"], "trials": 3, "copies": 2, "rivals": []}
+    with pytest.raises(KeyboardInterrupt):
+        st.tune(st.demo(), "pool:256", "easy", resume=tmp_path, **options)
+    done = len(list((tmp_path / "kept").glob("*.run")))
+    assert done >= 6
+    resumed = True
+    simulated.clear()
+    again = st.tune(st.demo(), "pool:256", "easy", resume=tmp_path, **options)
+    rest = len(simulated)
+    simulated.clear()
+    assert again.as_dict() == st.tune(st.demo(), "pool:256", "easy", **options).as_dict()
+    assert rest <= len(simulated) - done

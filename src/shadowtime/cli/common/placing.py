@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from shadowtime.cli.common.console import errors, note
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 
@@ -79,57 +77,10 @@ class Placing:
 
 
 HERE = Placing()
-EVERY = 30.0
-"""Seconds between two lines where output is not a terminal."""
 
 
 @contextlib.contextmanager
-def counting(clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Progress], None]]:
-    """A moving bar on a terminal; elsewhere an occasional line with the remaining time."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = errors()
-    printed = clock()
-    first: tuple[int, float] | None = None
-    if not console.is_terminal:
-
-        def report(now: Progress) -> None:
-            nonlocal printed, first
-            # Until the first runs are done, workers wait in a queue and load: no measure of a run.
-            first = first or (now.done, clock())
-            if clock() - printed >= EVERY:
-                printed = clock()
-                note(line(now, clock() - first[1], after=first[0]))
-
-        with working("simulating"):
-            yield report
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
-    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
-
-        def move(now: Progress) -> None:
-            failed = f", {now.failed:,} failed" if now.failed else ""
-            text = f"simulating{failed}"
-            bar.update(task, completed=now.done, total=now.total, description=text)
-
-        yield move
-
-
-def line(now: Progress, elapsed: float, *, after: int = 0) -> str:
-    """The state of a study in one line; ``elapsed`` seconds since ``after`` runs were done.
-
-    Examples
-    --------
-    >>> from shadowtime.study.sweep.run import Progress
-    >>> line(Progress(done=50, failed=1, total=200), 30.0)
-    '50 of 200 runs, 1 failed, about 1 min 30 s left'
-    """
-    from shadowtime.report.numbers import span
-
-    failed = f", {now.failed:,} failed" if now.failed else ""
-    made = now.done - after
-    left = round(elapsed / made * (now.total - now.done)) if made > 0 else 0
-    rest = f", about {span(left)} left" if made > 0 else ""
-    return f"{now.done:,} of {now.total:,} runs{failed}{rest}"
+def counting() -> Iterator[Callable[[Progress], None]]:
+    """Progress of runs elsewhere: how many are done, how many failed, and the remaining time."""
+    with working("simulating") as advance:
+        yield lambda now: advance.count(now.done, now.total, failed=now.failed)

@@ -94,6 +94,18 @@ class State:
             self.now_doing = now_doing or self.what
             self._move()
 
+    def count(self, done: int, total: int, *, failed: int = 0) -> None:
+        """Report how many of all runs are done, and how many of these failed."""
+        with self.lock:
+            self.done, self.steps = done, total
+            self.now_doing = f"{self.what}, {failed:,} failed" if failed else self.what
+            # Until the first are done, workers wait in a queue and load: no measure of a run.
+            self.first = self.first or (self.share, self.clock())
+            self._move()
+            told = self._told()
+        if told:
+            note(told)
+
     def watched(self, engine: Engine) -> Engine:
         """The same engine, whose runs report how far they are."""
         from shadowtime.engine.watch import Watch
@@ -110,12 +122,17 @@ class State:
             elif not known and seen.share > RESUMED:
                 self.first = self.first[0] + seen.share / (self.steps or 1), self.first[1]
             self._move()
-            due = self.announced is not None and self.clock() - self.announced >= EVERY
-            if due:
-                self.announced = self.clock()
-                text = f"{self.now_doing}: {self.far}"
-        if due:
-            note(text)
+            told = self._told()
+        if told:
+            note(told)
+
+    def _told(self) -> str:
+        """The next line where output is not a terminal; empty if it is too early for one."""
+        now = self.clock()
+        if self.announced is None or now - self.announced < EVERY:
+            return ""
+        self.announced = now
+        return f"{self.now_doing}: {self.far}"
 
     @property
     def share(self) -> float:
@@ -127,7 +144,7 @@ class State:
         """How far the work is: runs, share, the simulated date of the last run, the time left."""
         share = self.share
         first, since = self.first or (0.0, self.begun)
-        words = [f"{self.done} of {self.steps}"] if (self.steps or 1) > 1 else []
+        words = [f"{self.done:,} of {self.steps:,}"] if self.steps and self.steps > 1 else []
         if self.runs:
             last = min(self.runs.values(), key=lambda one: one.share)
             words.append(f"{share:.0%} at {when(last)}")
@@ -142,8 +159,9 @@ class State:
         if self.line is not None:
             done = self.share * self.steps if self.steps else self.done
             self.line.update(
-                self.line.task_ids[0], completed=done, description=self.now_doing, far=self.far
-            )
+                self.line.task_ids[0], completed=done, total=self.steps,
+                description=self.now_doing, far=self.far,
+            )  # fmt: skip
 
     def show(self, console: Console) -> None:
         """Begin to show it, with the time since the beginning of the work."""
@@ -156,15 +174,14 @@ class State:
             self._move()
 
     def made(self, console: Console) -> Progress:
-        """The line: a bar where the number of steps is known, the time, and how far it is."""
+        """The line: a bar (it moves to and fro while nothing is counted), time, how far it is."""
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
 
-        bar = [BarColumn(bar_width=30)] if self.steps else []
         return Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            *bar,
+            BarColumn(bar_width=30),
             Elapsed(),
             TextColumn("{task.fields[far]}"),
             console=console,

@@ -53,9 +53,9 @@ def prepare(
     ``resume`` all runs are kept in that folder, and reused from it.
     """
     if resume is not None:
-        from shadowtime.study.sweep.kept import kept, runs_in
+        from shadowtime.study.sweep.store import Store, kept
 
-        there = runs_in(resume)
+        there = Store.at(resume).content
         note(f"{resume}: {there}" if there else f"{resume}: nothing to resume, all runs begin")
         return kept(prepare(policies, cluster, jobs=jobs, small=small), resume)
     missing = warm.cold(policies, cluster)
@@ -88,24 +88,24 @@ def run_once(
     be written or read is needed.
     """
     from shadowtime.kernel.numba_cache import user_cache
-    from shadowtime.study.sweep import kept
+    from shadowtime.study.sweep.store import ENDING, kept
 
     if not isinstance(policy, Policy) or policy.written:
         return engine(jobs, cluster, policy, watch=watch)
     place = user_cache("runs")
-    with kept.ONE_AT_A_TIME:
-        path = kept.path_of(place / source_digest(ENGINE), jobs, cluster, policy)
-        if path.exists():
-            with suppress(InputError):  # damaged: the run is repeated
-                return kept.read_kept(path).replace(job_id=jobs.job_id)
-    made = engine(jobs, cluster, policy, watch=watch)
-    with suppress(OSError, ShadowtimeError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_kept(made, path)
-        by_age = sorted(place.rglob("*.npz"), key=lambda each: each.stat().st_mtime)
+    try:
+        keeping = kept(engine, place / source_digest(ENGINE))
+    except ShadowtimeError:  # there is no such folder
+        return engine(jobs, cluster, policy, watch=watch)
+    try:
+        made = keeping(jobs, cluster, policy, watch=watch)
+    except (OSError, InputError):  # a disk that is full, a damaged file
+        return engine(jobs, cluster, policy, watch=watch)
+    with suppress(OSError):
+        by_age = sorted(place.rglob(f"*{ENDING}"), key=lambda each: each.stat().st_mtime)
         for old in by_age[:-MOST_KEPT]:
             old.unlink()
-    return made
+    return made.replace(job_id=jobs.job_id)
 
 
 def run_policies(

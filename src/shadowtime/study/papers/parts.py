@@ -1,41 +1,32 @@
 """A paper whose runs are made by workers, with the results kept in a folder by key.
 
-No task runs twice. What a task finds is whatever its paper measures, so it is kept as Python
-pickles it; reading takes nothing but values of this package, of NumPy and of the language, and no
-function but those that make arrays. The key is a digest of the paper, the task, the logs with
-their machines, the seeds, the semantics of the engine and the sources of the package, since the
-code of a task is what it measures.
+No task runs twice. What a task finds is whatever its paper measures. The key is a digest of the
+paper, the task, the logs with their machines, the seeds, the semantics of the engine and the
+sources of the package, since the code of a task is what it measures.
 """
 
 from __future__ import annotations
 
-import io
 import os
-import pickle
 import pkgutil
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.semantics import SEMANTICS
-from shadowtime.engine.values import Values
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import UsageError
 from shadowtime.kernel.sources import PACKAGE
-from shadowtime.private import result_file
 from shadowtime.study.papers.reproduction import Plan, Task
 from shadowtime.study.papers.subjects import Subject, find_subjects
-from shadowtime.study.sweep.kept import canonical
-from shadowtime.study.sweep.keys import digest, of_file, of_workload
+from shadowtime.study.sweep.keys import canonical, digest, of_file, of_workload
+from shadowtime.study.sweep.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shadowtime.study.papers.reproduction import Paper
-
-
-FOLDER = "tasks"
 
 
 def kept(
@@ -49,13 +40,9 @@ def kept(
 ) -> Plan:
     """The same plan, whose tasks take what the folder has and keep what it has not.
 
-    Files are written atomically: Ctrl-C and kill -9 lose only the tasks in progress.
+    Ctrl-C and kill -9 lose only the tasks in progress.
     """
-    root = Path(folder) / FOLDER
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {root}: {error.strerror}") from None
+    store = Store.at(folder)
     inputs = [
         part for one in subjects for part in (one.label, of_workload(one.workload),
                                               digest(*canonical(one.cluster)))
@@ -63,21 +50,14 @@ def kept(
     common = digest(paper, str(SEMANTICS), sources(), str(seeds), str(quick), *inputs)
     tasks = []
     for at, task in enumerate(plan.tasks):
-        path = root / f"{digest(common, str(at), task.name)}.task"
-        tasks.append(Task(name=task.name, work=_once(task, path), path=path))
+        key = digest(common, str(at), task.name)
+        work = partial(_once, store, key, task)
+        tasks.append(Task(name=task.name, work=work, path=store.path(key)))
     return Plan(tasks=tuple(tasks), put_together=plan.put_together)
 
 
-def _once(task: Task, path: Path) -> Callable[[], Any]:
-    def work() -> Any:
-        if path.exists():
-            return read_result(path)
-        found = task.work()
-        with result_file(path) as beside:
-            beside.write_bytes(pickle.dumps(found, protocol=5))
-        return found
-
-    return work
+def _once(store: Store, key: str, task: Task) -> Any:
+    return store.once(key, lambda watch: task.work())
 
 
 @cache
@@ -85,25 +65,6 @@ def sources() -> str:
     """The digest of every source file of the package."""
     files = sorted(PACKAGE.rglob("*.py"))
     return digest(*(f"{one.relative_to(PACKAGE).as_posix()} {of_file(one)}" for one in files))
-
-
-def read_result(path: Path) -> Any:
-    """What a task found; a file that contains anything else is rejected.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "one.task"
-    ...     _ = path.write_bytes(pickle.dumps({"wait": (1.5, 2)}))
-    ...     read_result(path)
-    {'wait': (1.5, 2)}
-    """
-    try:
-        return Values(io.BytesIO(path.read_bytes())).load()
-    except Exception as error:  # a damaged pickle raises nearly anything
-        why = str(error) or type(error).__name__
-        raise InputError(f"cannot be read ({why})", path=str(path), hint="Delete it.") from None
 
 
 def names() -> list[str]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 from shadowtime.engine import simulate
 from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.trial_runs import TrialRun, trial_runs
-from shadowtime.study.sweep.kept import kept, path_of
+from shadowtime.study.sweep.keys import of_run
+from shadowtime.study.sweep.store import Store, kept
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -63,4 +64,4 @@ class WhatIfStudy:
             return False
         made = run.input()
         cluster = cast("Cluster", made.site)
-        return path_of(self.folder, made.jobs, cluster, run.policy).exists()
+        return Store.at(self.folder).has(of_run(made.jobs, cluster, run.policy))

@@ -12,12 +12,13 @@ import hashlib
 import inspect
 import json
 import pickle
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
 from shadowtime.policy.files import ORIGIN, files_in, name_of_text
@@ -26,8 +27,9 @@ from shadowtime.policy.part import Part
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
 
 LENGTH = 32
@@ -188,3 +190,48 @@ def _state(policy: Any) -> bytes:
             f"{type(policy).__name__} contains values that cannot be serialised ({error}), so its "
             "runs have no key: use only numbers and strings, or name it as my.py:name"
         ) from None
+
+
+def of_run(jobs: Workload, cluster: Cluster, policy: Any) -> str:
+    """The digest of what a schedule depends on."""
+    machine = digest(*canonical(cluster))
+    return digest("schedule", str(SEMANTICS), of_workload(jobs), machine, of_policy(policy))
+
+
+def canonical(value: Any) -> Iterator[str | bytes]:
+    """A value as texts that are the same in every process: sets are sorted.
+
+    Examples
+    --------
+    >>> list(canonical(frozenset({"b", "a"})))
+    ['set', '2', "'a'", "'b'"]
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        yield type(value).__name__
+        for one in fields(value):
+            if one.compare:
+                yield one.name
+                yield from canonical(getattr(value, one.name))
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        yield from (value.dtype.str, str(value.shape), np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (set, frozenset)):
+        yield from ("set", str(len(value)), *sorted(digest_text(one) for one in value))
+    elif isinstance(value, dict) or hasattr(value, "items"):
+        yield from ("dict", str(len(value)))
+        for key, item in value.items():
+            yield from canonical(key)
+            yield from canonical(item)
+    elif isinstance(value, (list, tuple)) or (
+        isinstance(value, np.ndarray) and value.dtype == object
+    ):
+        yield from ("list", str(len(value)))
+        for item in value:
+            yield from canonical(item)
+    else:
+        yield repr(value)
+
+
+def digest_text(value: Any) -> str:
+    """One text for a member of a set."""
+    parts = list(canonical(value))
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else digest(*parts)

@@ -1,9 +1,9 @@
 """The runs of a study, performed by workers into a folder from which the study reads them.
 
-A what-if and a paper consist of runs whose results are saved by key (``sweep.kept``,
-``papers.parts``). A worker rebuilds the study from its description and performs one of its runs;
-the result is in the folder, and the study itself, which runs where it was started, reads it from
-there. So an interrupted study resumes, and only a number is sent.
+A what-if and a paper consist of runs whose results are saved by key (``sweep.store``). A worker
+rebuilds the study from its description and performs one of its runs; the result is in the folder,
+and the study itself, which runs where it was started, reads it from there. So an interrupted study
+resumes, and only a number is sent.
 """
 
 from __future__ import annotations

@@ -14,8 +14,14 @@ from shadowtime.policy import make_policy, parse_policy
 from shadowtime.policy.files import with_files
 from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.replicas import SEED, Replicas
-from shadowtime.study.sweep.kept import canonical
-from shadowtime.study.sweep.keys import digest, of_machine, of_path, of_policy, of_workload
+from shadowtime.study.sweep.keys import (
+    canonical,
+    digest,
+    of_machine,
+    of_path,
+    of_policy,
+    of_workload,
+)
 from shadowtime.study.sweep.ranges import expand
 from shadowtime.trace._bytes import stem
 

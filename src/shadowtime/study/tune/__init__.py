@@ -4,7 +4,7 @@ several cuts of a log, beside what needs no tuning."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.loads import AS_RECORDED
 from shadowtime.study.ranking import NEVER
 from shadowtime.study.replicas import Replicas
+from shadowtime.study.sweep.keys import digest
+from shadowtime.study.sweep.store import run_key
 from shadowtime.study.tune.parts import Parts
 from shadowtime.study.tune.rivals import (
     TUNED,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.watch import Watch
+    from shadowtime.study.sweep.store import Store
     from shadowtime.study.tune.space import Candidate
     from shadowtime.workload import Workload
 
@@ -197,6 +201,7 @@ def tune(
     baseline: str = "easy",
     rivals: Sequence[str] | None = None,
     progress: Callable[[str], None] = lambda what: None,
+    store: Store | None = None,
 ) -> Tuned:
     """Search, select and report in every cut of a log, each on different jobs.
 
@@ -206,7 +211,8 @@ def tune(
     the first objective is chosen and run on the last part. So are, in every cut, the template as it
     is, the ``rivals`` (by default the catalogue's policies that differ from it only in what is
     tuned) and the baseline. Intervals are over the cuts; on the last one they are also over shaken
-    copies. A candidate that the engine rejects is counted and dropped, and so is a rival.
+    copies. A candidate that the engine rejects is counted and dropped, and so is a rival. The
+    numbers of runs that are in ``store`` are taken from there, and those of others kept.
     """
     signs = [_sign(name) for name in objectives]
     if not objectives:
@@ -214,9 +220,9 @@ def tune(
     if trials < 2:
         raise UsageError(f"{trials} trial is not a search: give at least 2")
     table = _others(space, baseline, rivals)
-    _load(space, [policy for _, policy in table.values()], cuts[-1].tune, cluster)
     easy = table[baseline][1]
-    task = _Task(cluster, space, objectives, signs, easy, method, trials, seed, progress)
+    task = _Task(cluster, space, objectives, signs, easy, method, trials, seed, progress, store)
+    task.load([policy for _, policy in table.values()], cuts[-1].tune)
     periods: list[Period] = []
     lasts: list[Workload] = []
     for number, parts in enumerate(cuts, 1):
@@ -230,10 +236,7 @@ def tune(
     progress("the last parts, once")
     shown = _rivals(task, table, periods, lasts)
     entry = periods[-1].front[0]
-    base = [
-        _measured(easy, [part], cluster, objectives) or {}
-        for part in (cuts[-1].tune, cuts[-1].select)
-    ]
+    base = [task.measured(easy, [part]) or {} for part in (cuts[-1].tune, cuts[-1].select)]
     rows, never = _report(task, entry, base, lasts[-1], copies)
     return Tuned(
         space=space, objectives=tuple(objectives), method=method, periods=tuple(periods),
@@ -268,6 +271,7 @@ class _Task:
     trials: int
     seed: int
     progress: Callable[[str], None]
+    store: Store | None
 
     def choose(self, parts: Parts) -> tuple[str, Trials, tuple[Entry, ...]]:
         """Search on the first part, select on the second."""
@@ -278,10 +282,7 @@ class _Task:
 
         def values(candidates: Sequence[Candidate], rung: int | None) -> list[Values]:
             inputs = [parts.tune] if rung is None else weeks[:rung]
-            tasks = [
-                partial(_measured, _policy(space, one), inputs, self.cluster, objectives)
-                for one in candidates
-            ]
+            tasks = [partial(self.measured, _policy(space, one), inputs) for one in candidates]
             found = fan_out(tasks)
             where = "all jobs" if rung is None else "weeks"
             self.progress(f"{len(candidates)} candidates on {where}")
@@ -304,10 +305,7 @@ class _Task:
         count = max(SELECTED, min(MOST_SELECTED, len(front(first))))
         best = [possible[at] for at in order(first)[:count]]
         self.progress(f"{len(best)} candidates on the jobs to select on")
-        tasks = [
-            partial(_measured, space.policy(one), [parts.select], self.cluster, objectives)
-            for one in best
-        ]
+        tasks = [partial(self.measured, space.policy(one), [parts.select]) for one in best]
         chosen_on = [found or {} for found in fan_out(tasks)]
         most = self.never([parts.select])
         second = [_signed(found, objectives, signs, most) for found in chosen_on]
@@ -330,8 +328,40 @@ class _Task:
 
     def never(self, inputs: Sequence[Workload]) -> float:
         """Jobs that the baseline never starts."""
-        found = _measured(self.easy, inputs, self.cluster, self.objectives)
+        found = self.measured(self.easy, inputs)
         return (found or {}).get(NEVER, 0.0)
+
+    def measured(self, policy: Any, inputs: Sequence[Workload]) -> dict[str, float] | None:
+        """The means of metrics, and of the jobs that never start, over inputs; None if rejected."""
+        if policy is None:
+            return None
+        try:
+            found = [self._numbers(policy, jobs) for jobs in inputs]
+        except PolicyError:
+            return None
+        return {
+            name: float(np.mean([one[name] for one in found]))
+            for name in (*self.objectives, NEVER)
+            if all(name in one for one in found)
+        }
+
+    def _numbers(self, policy: Any, jobs: Workload) -> dict[str, float]:
+        def work(watch: Watch | None) -> dict[str, float]:
+            made = simulate(jobs, self.cluster, policy, watch=watch)
+            return dict(measure(made, jobs, self.cluster))
+
+        if self.store is None:
+            return work(None)
+        return self.store.once(digest("numbers", run_key(jobs, self.cluster, policy)), work)
+
+    def load(self, others: Sequence[Any], jobs: Workload) -> None:
+        """Compile and load what is needed, before several threads need it at once."""
+        rng = np.random.default_rng(0)
+        chosen = [*others, *(_policy(self.space, self.space.draw(rng)) for _ in range(4))]
+        found = [one for one in chosen if one is not None]
+        warm(found, self.cluster, cores=cores())
+        for one in found:
+            replace(self, store=None).measured(one, [jobs.take(np.arange(1))])
 
     def policy(self, entry: Entry) -> Any:
         """The policy of a candidate."""
@@ -348,7 +378,7 @@ def _rivals(
     runs = [[task.policy(one.front[0]) for one in periods]]
     runs += [[policy] * len(periods) for _, policy in table.values()]
     tasks = [
-        partial(_measured, policy, [jobs], task.cluster, task.objectives)
+        partial(task.measured, policy, [jobs])
         for row in runs
         for policy, jobs in zip(row, lasts, strict=True)
     ]
@@ -383,7 +413,7 @@ def _report(
     replicas = Replicas.of(shake=copies, seed=task.seed)
     inputs = [replicas.make(last, task.cluster, AS_RECORDED, k) for k in range(copies + 1)]
     tasks = [
-        partial(_measured, policy, [jobs], task.cluster, task.objectives)
+        partial(task.measured, policy, [jobs])
         for policy in (task.policy(entry), task.easy)
         for jobs in inputs
     ]
@@ -434,36 +464,7 @@ def _policy(space: Space, candidate: Candidate) -> Any:
         return None
 
 
-def _measured(
-    policy: Any, inputs: Sequence[Workload], cluster: Cluster, names: Sequence[str]
-) -> dict[str, float] | None:
-    """The means of metrics, and of the jobs that never start, over inputs; None if rejected."""
-    if policy is None:
-        return None
-    found = []
-    for jobs in inputs:
-        try:
-            found.append(measure(simulate(jobs, cluster, policy), jobs, cluster))
-        except PolicyError:
-            return None
-    return {
-        name: float(np.mean([one[name] for one in found]))
-        for name in (*names, NEVER)
-        if all(name in one for one in found)
-    }
-
-
 def _sampled(weeks: list[Workload], seed: int) -> list[Workload]:
     """The weeks in a random order, the same for all candidates."""
     places = np.random.default_rng([seed, 2]).permutation(len(weeks))
     return [weeks[at] for at in places.tolist()]
-
-
-def _load(space: Space, others: Sequence[Any], jobs: Workload, cluster: Cluster) -> None:
-    """Compile and load what is needed, before several threads need it at once."""
-    rng = np.random.default_rng(0)
-    chosen = [*others, *(_policy(space, space.draw(rng)) for _ in range(4))]
-    found = [one for one in chosen if one is not None]
-    warm(found, cluster, cores=cores())
-    for one in found:
-        _measured(one, [jobs.take(np.arange(1))], cluster, ())

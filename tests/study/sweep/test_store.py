@@ -16,7 +16,8 @@ from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.policy import SlurmPolicy
-from shadowtime.study.sweep.kept import kept, key_of, read_kept, write_kept
+from shadowtime.study.sweep.keys import of_run
+from shadowtime.study.sweep.store import Store, kept
 from shadowtime.workload import Workload
 
 JOBS = Workload.build(submit=[0, 1, 2, 3], run=[9, 5, 4, 7], procs=[3, 4, 1, 2])
@@ -47,8 +48,8 @@ def same(one: Schedule, other: Schedule) -> bool:
 )
 def test_a_kept_schedule_is_the_schedule(machine, policy, tmp_path: Path) -> None:
     made = simulate(JOBS, machine, parse_policy(policy) if isinstance(policy, str) else policy)
-    write_kept(made, tmp_path / "one.npz")
-    assert same(made, read_kept(tmp_path / "one.npz"))
+    Store.at(tmp_path).once("one", lambda watch: made)
+    assert same(made, Store.at(tmp_path).read("one"))
 
 
 def test_another_input_is_another_run(tmp_path: Path) -> None:
@@ -74,10 +75,10 @@ def test_the_key_is_the_same_in_another_process(tmp_path: Path) -> None:
     """Whatever the order in which a set gives its members."""
     script = tmp_path / "key.py"
     script.write_text(
-        "from study.sweep.test_kept import JOBS, SITE, SlurmPolicy, key_of\n"
-        "print(key_of(JOBS, SITE, SlurmPolicy()))\n"
+        "from study.sweep.test_store import JOBS, SITE, SlurmPolicy, of_run\n"
+        "print(of_run(JOBS, SITE, SlurmPolicy()))\n"
     )
-    wanted = key_of(JOBS, SITE, SlurmPolicy())
+    wanted = of_run(JOBS, SITE, SlurmPolicy())
     tests = Path(__file__).parents[2]
     for seed in ("1", "2"):
         done = subprocess.run(

@@ -1,0 +1,142 @@
+"""What runs found, in a folder, under the digest of all that it depends on: nothing runs twice.
+
+The same store keeps whole schedules (comparisons, replays and what-ifs compare waits job by job,
+where a row of numbers is not enough) and what the tasks of papers measure. Values are pickled;
+reading them takes nothing but values of this package, of NumPy and of the language.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import threading
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shadowtime.engine.values import Values
+from shadowtime.engine.watch import CHECKPOINT, Watch
+from shadowtime.errors import InputError, UsageError
+from shadowtime.private import result_file
+from shadowtime.study.sweep.keys import of_run
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.study.compare import Engine
+    from shadowtime.workload import Workload
+
+Found = TypeVar("Found")
+FOLDER, ENDING = "kept", ".run"
+ONE_AT_A_TIME = threading.Lock()
+"""A key reads the source of a function with ``ast``, which in Python 3.11 occasionally fails if two
+threads use it (SystemError: recursion depth mismatch)."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The runs of a folder. Files are written atomically: a crash leaves whole ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     store = Store.at(place)
+    ...     store.once("key", lambda watch: {"wait": (1.5, 2)})
+    ...     store.once("key", lambda watch: "not run"), store.has("key"), store.content
+    {'wait': (1.5, 2)}
+    ({'wait': (1.5, 2)}, True, 'runs found: 1 finished')
+    """
+
+    place: Path
+
+    @staticmethod
+    def at(folder: str | os.PathLike[str]) -> Store:
+        """The store in a folder, which is created."""
+        place = Path(folder) / FOLDER
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot create the folder {place}: {error.strerror}") from None
+        return Store(place)
+
+    def path(self, key: str) -> Path:
+        """The file of a run."""
+        return self.place / f"{key}{ENDING}"
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there."""
+        return self.path(key).exists()
+
+    def once(
+        self, key: str, work: Callable[[Watch], Found], *, watch: Watch | None = None
+    ) -> Found:
+        """What a run found before; else it is performed, with a place for its checkpoint, and kept.
+
+        Ctrl-C and kill -9 lose at most the last minute of a run in progress, which continues from
+        its checkpoint (engine/watch.py), or all of it where its engine writes none.
+        """
+        if self.has(key):
+            found: Found = self.read(key)
+            return found
+        checkpoint = self.place / f"{key}{CHECKPOINT}"
+        found = work(replace(watch or Watch(), checkpoint=checkpoint))
+        with result_file(self.path(key)) as beside, open(beside, "wb") as file:
+            pickle.dump(found, file, protocol=5)
+        checkpoint.unlink(missing_ok=True)
+        return found
+
+    def read(self, key: str) -> Any:
+        """What a run found; a file that contains anything else is rejected."""
+        path = self.path(key)
+        try:
+            return Values(io.BytesIO(path.read_bytes())).load()
+        except Exception as error:  # a damaged pickle raises nearly anything
+            why = str(error) or type(error).__name__
+            raise InputError(f"cannot be read ({why})", path=str(path), hint="Delete it.") from None
+
+    @property
+    def content(self) -> str:
+        """How many runs are there, in words; empty where there are none."""
+        counts = Counter(one.suffix for one in self.place.glob("*.*"))
+        words = {ENDING: "finished", CHECKPOINT: "to be continued"}
+        found = [f"{counts[end]:,} {word}" for end, word in words.items() if counts[end]]
+        return f"runs found: {', '.join(found)}" if found else ""
+
+
+def run_key(jobs: Workload, cluster: Cluster, policy: Any) -> str:
+    """The key of a run, from any thread."""
+    with ONE_AT_A_TIME:
+        return of_run(jobs, cluster, policy)
+
+
+def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
+    """The same engine, which reuses the folder's schedules and saves new ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.engine import simulate
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1], run=[9, 5], procs=[3, 4])
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = kept(simulate, place)(jobs, Cluster.pool(4), parse_policy("easy"))
+    ...     again = kept(None, place)(jobs, Cluster.pool(4), parse_policy("easy"))  # no engine
+    >>> again.start.tolist()
+    [0, 9]
+    """
+    store = Store.at(folder)
+
+    def run(
+        jobs: Workload, cluster: Cluster, policy: Any, /, *, watch: Watch | None = None
+    ) -> Schedule:
+        key = run_key(jobs, cluster, policy)
+        return store.once(key, lambda seen: engine(jobs, cluster, policy, watch=seen), watch=watch)
+
+    return run
