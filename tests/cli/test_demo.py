@@ -107,7 +107,7 @@ def test_a_small_run_is_kept_and_read_again(
     jobs, pool = first_jobs(demo_workload(), 50), Cluster.pool(256)
     asked: list[str] = []
 
-    def engine(jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
+    def engine(jobs: Workload, cluster: Cluster, policy: Any, *, watch: Any = None) -> Schedule:
         asked.append(policy.name)
         return simulate(jobs, cluster, policy)
 
