@@ -65,7 +65,15 @@ def test_every_option_is_named_after_its_parameter_and_has_help(name: str) -> No
             assert one.help
 
 
-PUBLIC = {"simulate": 2, "compare": 7, "tune": 9, "paper": 3, "sweep run": 2, "whatif": 18}
+PUBLIC = {
+    "simulate": 2,
+    "compare": 7,
+    "tune": 9,
+    "paper": 3,
+    "sweep run": 2,
+    "whatif": 18,
+    "replay": 5,
+}
 """Commands whose work a public function does, and how many keywords both have."""
 
 

@@ -19,7 +19,7 @@ from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.replay import replay_site
-from shadowtime.study.site.trials import Repeats
+from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.sweep.parts import run_parts
@@ -73,16 +73,18 @@ def replay(
     site: str | os.PathLike[str],
     policy: Any = "slurm",
     *,
-    phases: int = 6,
+    phases: int | None = None,
     window: Any = None,
-    by: Sequence[str] | None = None,
+    where: str = "",
+    by: str | Sequence[str] = "",
     tz: str | None = None,
 ) -> SiteReplay:
     """Simulate a site folder under its own scheduler and compare it with what happened.
 
     Rules
     -----
-    ``policy`` is what ``--policy`` accepts. ``found.groups`` has recorded and simulated mean waits
+    The keywords are the options of ``shadowtime replay``, with the same defaults; ``policy`` is
+    what ``--policy`` accepts. ``found.groups`` has recorded and simulated mean waits
     with the range of one run, ``found.trust`` the verdict.
 
     Examples
@@ -93,11 +95,17 @@ def replay(
     ...
     shadowtime.errors.InputError: no-such-folder: ...
     """
+    groups = (parse_by(by) if isinstance(by, str) else tuple(by)) if by else BY
     world = load_world(os.fspath(site), policy=policy, tz=tz, report=_warn)
     return replay_site(
-        world.jobs, world.site, world.policy,
-        repeats=Repeats(phases=phases), window=as_window(window), by=tuple(by or BY),
+        world.jobs, world.site, world.policy, repeats=repeats_of(world.policy, phases),
+        window=as_window(window), where=Where.parse(where), by=groups,
     )  # fmt: skip
+
+
+def repeats_of(policy: Any, phases: int | None) -> Repeats:
+    """How often a site is replayed: two runs of a policy without phases would be equal."""
+    return Repeats(phases=phases or (PHASES if hasattr(policy, "phase") else 1))
 
 
 def whatif(

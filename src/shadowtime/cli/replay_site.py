@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rich.text import Text
 
+from shadowtime.api.site import repeats_of
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
@@ -17,7 +18,6 @@ from shadowtime.metrics.groups import BY, parse_by
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.study.expected_error import within
 from shadowtime.study.site.replay import replay_site
-from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.trust import shade
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def run_site(
     resume: str | None,
 ) -> SiteReplay:
     """Replay the site several times, with progress."""
-    # Two runs of a policy without phases are equal; copies only on request.
-    usual = PHASES if hasattr(policy, "phase") else 1
-    repeats = Repeats(phases=phases or usual)
+    repeats = repeats_of(policy, phases)
     machine: Any = site
     print_policy_notes([policy], machine, workload)
     engine = prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
