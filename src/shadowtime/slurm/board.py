@@ -364,10 +364,10 @@ def pays_to_compile(jobs: int) -> bool:
 
     In the library of this installation, or in the cache.
     """
-    kernel = getattr(walk, "py_func", walk)
-    if jobs >= LONG_LOG or kernel is walk or library.holds(kernel):
+    kernels = [getattr(one, "py_func", one) for one in (walk, main_walk)]
+    if jobs >= LONG_LOG or kernels[0] is walk or all(map(library.holds, kernels)):
         return True
     from shadowtime.kernel.numba_cache import cache_folder
 
-    file = Path(kernel.__code__.co_filename)
-    return any(cache_folder(file).glob(f"{file.stem}.{kernel.__name__}-*.nbi"))
+    files = [(Path(one.__code__.co_filename), one.__name__) for one in kernels]
+    return all(any(cache_folder(file).glob(f"{file.stem}.{name}-*.nbi")) for file, name in files)

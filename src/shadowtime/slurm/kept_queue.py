@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.state import SlurmState
     from shadowtime.types import Ints
+
+
+_kept = attrgetter("rank")
 
 
 class KeptQueue(list[Record]):
@@ -34,7 +38,8 @@ class KeptQueue(list[Record]):
             count = len(self)
             if count == len(self.rows):
                 self.rows = np.concatenate([self.rows, np.full(count, -1, np.int64)])
-            at = bisect_right(self, rank(record), key=rank)
+            record.rank = rank(record)
+            at = bisect_right(self, record.rank, key=_kept)
             self.insert(at, record)
             self.rows[at + 1 : count + 1] = self.rows[at:count]
             self.rows[at] = record.row
@@ -46,7 +51,7 @@ class KeptQueue(list[Record]):
             section = state.machine.sections.get(name)
             if section is None:
                 continue
-            at = bisect_left(self, rank(Record(job, section)), key=rank)
+            at = bisect_left(self, rank(Record(job, section)), key=_kept)
             while at < len(self) and self[at].job.id == job.id:
                 count = len(self)
                 del self[at]
@@ -55,5 +60,7 @@ class KeptQueue(list[Record]):
     def sort_again(self) -> None:
         """Priorities have changed."""
         self.in_order = None
-        self.sort(key=rank)
+        for record in self:
+            record.rank = rank(record)
+        self.sort(key=_kept)
         self.rows[: len(self)] = [record.row for record in self]

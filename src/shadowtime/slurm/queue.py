@@ -25,6 +25,8 @@ class Record:
     section: Section
     row: int = -1
     """Its row in the arrays of compiled passes, where it has one."""
+    rank: tuple[bool, int, int, int, int] | None = None
+    """As :func:`rank`, in a queue that is kept."""
 
 
 def rank(record: Record) -> tuple[bool, int, int, int, int]:
@@ -83,7 +85,7 @@ class _Place:
     __slots__ = ("over", "qos", "rank")
 
     def __init__(self, over: Mapping[str, Container[str]], record: Record) -> None:
-        self.qos, self.rank = record.job.qos, rank(record)
+        self.qos, self.rank = record.job.qos, record.rank or rank(record)
         self.over = over.get(self.qos, ())
 
     def __lt__(self, other: _Place) -> bool:
