@@ -56,6 +56,7 @@ TESTED = {
         "engine/test_columns.py",
         "test_each_slot",
     ),
+    "earliest deadline first, with admission": ("engine/test_idea_pages.py", "test_edf"),
     "a power cap, or licences, that change by the hour, with the guarantees of every policy": (
         "engine/test_bounds.py",
         "test_starts_equal_the_reference",

@@ -146,7 +146,8 @@ def _load(
     workload = read(trace, **cleaning.switches(), **counted)
     if machine is None:
         machine = parse_cluster(None, machine=workload.machine)
-    workload = _count_unused(workload, machine, shared, report)
+    bounded = tuple(one.partition("=")[0] for one in cleaning.series)
+    workload = _count_unused(workload, machine, (*shared, *bounded), report)
     fitting = fit(workload, machine, too_wide=cleaning.too_wide)
     if fitting.cleaning["too_wide_dropped"]:
         wide = _listed(too_wide_jobs(workload, machine))
@@ -218,16 +219,19 @@ def _shared(machine: Cluster | None) -> tuple[str, ...]:
 
 
 def _count_unused(
-    workload: Workload, machine: Cluster, shared: tuple[str, ...], report: Report
+    workload: Workload, machine: Cluster, used: tuple[str, ...], report: Report
 ) -> Workload:
-    """Report extra columns of the log that have no effect on this machine, and count their jobs."""
+    """Report extra columns of the log that have no effect on this machine, and count their jobs.
+
+    ``used``: what nodes share, and what a series bounds.
+    """
     counts: dict[str, int] = {}
     for name in extra_names(workload.header):
         values = workload.extra.get(name)
         if values is None or values.dtype.kind == "f" or name in INSTANTS:
             continue  # no amount that a machine could have: functions read it
         asking = int((values > 0).sum())
-        if not asking or name in machine.resources or name in shared:
+        if not asking or name in machine.resources or name in used:
             continue
         counts[f"{name}_ignored"] = asking
         cure = f"pool:{machine.procs},{name}=AMOUNT"
