@@ -185,6 +185,7 @@ def benchmarks() -> str:
         "growth",
         "whatif",
         "expected-error",
+        "stripped",
         "slurm-waits",
         "live-site",
         "board",
