@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.metrics.drawn import drawn_over_time
-from shadowtime.metrics.energy import watts_of
+from shadowtime.metrics.energy import POWER, watts_of
 from shadowtime.report.levels import Level
 from shadowtime.report.page.markup import mark, section
 from shadowtime.report.page.over_time import (
@@ -34,10 +34,10 @@ def energy(report: ReportInput, numbers: str) -> str:
     end = max([int(report.workload.submit[-1]), *(int(r.schedule.end.max()) for r in report.runs)])
     edges = stretches(begin, end)
     axis = TimeAxis.of(report.workload, edges)
-    drawings = [
-        _curve(one, k, edges, axis) for k, one in enumerate(report.workload.series.values())
-    ]
     watts = watts_of(report.workload)
+    cap = report.workload.series.get(POWER) if watts is not None else None
+    curves = [one for one in report.workload.series.values() if one is not cap]
+    drawings = [_curve(one, k, edges, axis) for k, one in enumerate(curves)]
     if watts is not None:
         lines = [
             Line(
@@ -45,6 +45,9 @@ def energy(report: ReportInput, numbers: str) -> str:
             )
             for i, run in enumerate(report.runs)
         ]
+        if cap is not None:  # beside what is drawn under it
+            allowed = cap.integral(edges[:-1], edges[1:]) / np.diff(edges) / 1000
+            lines.append(Line("allowed", resource_mark(len(curves)), allowed))
         top = max(float(line.values.max()) for line in lines)
         drawings.append(
             over_time(

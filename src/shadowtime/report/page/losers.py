@@ -124,7 +124,8 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
     )
 
 
-SHOWN = ("wait_mean_s", "bsld_mean", "energy_kwh", "energy_cost", "carbon_kg", "deadlines_missed")
+ALWAYS = ("wait_mean_s", "bsld_mean")
+SHOWN = (*ALWAYS, "energy_kwh", "energy_cost", "carbon_kg", "deadlines_missed")
 """Mean wait first: it determines which classes pay."""
 
 
@@ -132,6 +133,7 @@ def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -
     """A table per metric: a row per class, a column per policy."""
     rows = [row for found in classes.values() for row in found]
     metrics = [name for name in SHOWN if any(name in row.metrics for row in rows)]
+    metrics = [name for name in metrics if name in ALWAYS or _differs(classes, name)]
     if not metrics:
         return ""
     return fill(
@@ -142,6 +144,12 @@ def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -
             for name in metrics
         ],
     )
+
+
+def _differs(classes: dict[str, tuple[ClassRow, ...]], metric: str) -> bool:
+    """Whether a class has another value under another policy; of one policy every value is told."""
+    by_run = [[(row.label, row.metrics.get(metric)) for row in rows] for rows in classes.values()]
+    return len(by_run) == 1 or any(values != by_run[0] for values in by_run)
 
 
 def _groups(
