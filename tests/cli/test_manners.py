@@ -98,7 +98,7 @@ INPUTS = {
 """Commands that write, with inputs that do not exist."""
 STREAMED = {"hperf export", "sweep script", "trace fetch"}
 """Not subject to this rule: they write to standard output or to the cache of logs."""
-READ = {"--log", "--state", "--slurm-conf-dir"}
+READ = {"--log", "--state", "--slurm-conf-dir", "--from"}
 """Options that name something to read."""
 
 

@@ -57,7 +57,7 @@ def tune(
     report_on : LOG2
         Report on another log; then 75 % of LOG are used for tuning and 25 % for selection.
     """
-    check_outputs(report=report)
+    check_outputs(report=report, kept=search["resume"])
     Space.of(policy, search["over"])  # a wrong range is reported before the log is read
     jobs, machine = load(log, cluster, cleaning)
     other = None if report_on is None else load(report_on, cluster, cleaning)[0]
