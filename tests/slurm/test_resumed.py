@@ -56,7 +56,9 @@ class Reports:
 
     def watch(self, checkpoint: Path | None) -> Watch:
         """What sees the run."""
-        return Watch(show=self.show, checkpoint=checkpoint, clock=self.clock, saved_every=1e8)
+        return Watch(
+            show=self.show, checkpoint=checkpoint, clock=self.clock, saved_every=1e8, stride=0
+        )
 
 
 @st.composite

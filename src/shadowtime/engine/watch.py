@@ -56,6 +56,8 @@ class Watch:
     saved."""
     clock: Callable[[], float] = time.monotonic
     saved_every: float = SAVED_EVERY
+    stride: int = 63
+    """Events that an engine written in Python passes by between two looks at the clock."""
 
     def of(self, jobs: int, *, epoch: int | None, code: str = "") -> Watched:
         """Begin to watch one run of so many jobs; ``code`` is the digest of what performs it."""

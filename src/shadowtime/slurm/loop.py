@@ -116,14 +116,14 @@ class Loop:
         watched = self.watched
         if watched is not None and (raw := watched.found()) is not None:
             restore(self, raw)
-        times = self.times
+        times, passed = self.times, 0
         while self.events or not times.idle or (self.waiting and self.running):
             if self._over():
                 break
             main = times.main
-            if watched is not None and watched.due:
-                now = min(self.events.next_time, main, times.next_backfill) - self.opening
-                watched.look(now, self.over, partial(saved, self))
+            if watched is not None and (passed := passed - 1) < 0:
+                passed = watched.watch.stride
+                self._report(watched)
             if self.events.next_time <= min(main, times.next_backfill):
                 event = self.events.pop()
                 times.quiet_until = 0
@@ -133,6 +133,13 @@ class Loop:
             else:
                 self._backfill(times.next_backfill)
         return self.out
+
+    def _report(self, watched: Watched) -> None:
+        """How far the run is, where somebody wants to know by now."""
+        if watched.due:
+            times = self.times
+            now = min(self.events.next_time, times.main, times.next_backfill) - self.opening
+            watched.look(now, self.over, partial(saved, self))
 
     def _open(self) -> None:
         """What is known before the first event: submissions, cancellations, changes of nodes."""
