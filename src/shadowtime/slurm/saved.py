@@ -43,7 +43,7 @@ def saved(loop: Loop) -> bytes:
     state |= {
         "open": _rows(out, sorted(loop.begun)),
         "counts": (out.preemptions, out.passes, out.lost, out.paused),
-        "left": left,
+        "events_left": left,
         "added": added,
         "number": loop.events.number,
         "more_rows": list(itertools.islice(reversed(loop.rows.items()), more)),
@@ -60,7 +60,7 @@ def restore(loop: Loop, raw: bytes) -> None:
     for one in loop.over_in:
         _put_back(out, _Unpickler(io.BytesIO(one), known).load())
     _put_back(out, state.pop("open"))
-    loop.events.restore(state.pop("left"), state.pop("added"), state.pop("number"))
+    loop.events.restore(state.pop("events_left"), state.pop("added"), state.pop("number"))
     loop.rows.update(state.pop("more_rows")[::-1])
     vars(loop).update(state)
     queue = loop.state.queue
