@@ -61,6 +61,6 @@ class KeptQueue(list[Record]):
         """Priorities have changed."""
         self.in_order = None
         for record in self:
-            record.rank = rank(record)
+            record.rank, record.place = rank(record), None
         self.sort(key=_kept)
         self.rows[: len(self)] = [record.row for record in self]

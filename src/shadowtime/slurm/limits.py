@@ -106,6 +106,11 @@ class Accounts:
         )  # fmt: skip
 
     @cached_property
+    def bounds_ageing(self) -> bool:
+        """True where some QOS or account bounds how many jobs grow older."""
+        return any(one.user_accruing is not None for one in self._every())
+
+    @cached_property
     def bounds_jobs(self) -> bool:
         """True where some QOS or account bounds the number of running jobs."""
         return any(

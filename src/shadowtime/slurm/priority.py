@@ -179,7 +179,7 @@ class RunPriorities:
             return
         if tests:
             self.tested.update(waiting)
-        if self.accounts.enforced:
+        if self.accounts.enforced and self.accounts.bounds_ageing:
             let_age(self.accounts, waiting.values(), now)
 
     def end(self, job: Job, time: float) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Record:
     """Its row in the arrays of compiled passes, where it has one."""
     rank: tuple[bool, int, int, int, int] | None = None
     """As :func:`rank`, in a queue that is kept."""
+    place: _Place | None = None
+    """By which it is compared with others, where some preempt others."""
 
 
 def rank(record: Record) -> tuple[bool, int, int, int, int]:
@@ -76,7 +78,10 @@ def _preemptors_first(found: list[Record], policy: Preemption) -> list[Record]:
     """The records, sorted by rank, in an order in which those that preempt others come first."""
     if policy.kind != "qos" or not _some_outrank({one.job.qos for one in found}, policy):
         return found
-    return sorted(found, key=functools.partial(_Place, policy.over))
+    for record in found:
+        if record.place is None:
+            record.place = _Place(policy.over, record)
+    return sorted(found, key=attrgetter("place"))
 
 
 class _Place:
