@@ -75,7 +75,7 @@ def test_three_columns_suffice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("job_id,submit,run,color\n1,0,5,red\n", "line 1: there is no column 'color'"),
+        ("job_id,submit,run,node\n1,0,5,2\n", "line 1: there is no column 'node'. Is it nodes?"),
         ("job_id,submit,run,nodes\n1,0,5,two\n", "line 2: nodes must be a whole number"),
         ("job_id,submit,run,nodes\n1,0,5,0\n", "line 2: nodes must be at least 1"),
         ("job_id,submit,run\n1,,5\n", "line 2: submit is missing"),
@@ -91,6 +91,29 @@ def test_bad_tables_are_one_sentence(tmp_path: Path, text: str, words: str) -> N
     with pytest.raises(InputError) as caught:
         read(tmp_path / "jobs.csv")
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_columns_of_other_names_are_kept(tmp_path: Path) -> None:
+    """Numbers, fractions and texts; deadlines move to the log's clock; there and back."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        "job_id,submit,run,procs,deadline,weight,team\n"
+        "1,1600000000,5,1,1600000900,0.5,red\n"
+        "2,1600000010,5,1,,2,blue\n"
+        "3,1600000020,5,1,1600000500,,red\n"
+    )
+    jobs = read(path)
+    assert jobs.extra["deadline"].tolist() == [900, -1, 500]
+    assert jobs.extra["weight"].tolist() == [0.5, 2.0, -1.0]
+    team = jobs.extra["team"].tolist()
+    assert [jobs.name_of("team", one) for one in team] == ["red", "blue", "red"]
+    write_jobs(jobs, tmp_path / "again.csv")
+    again = read(tmp_path / "again.csv")
+    for name in ("deadline", "weight"):
+        assert again.extra[name].tolist() == jobs.extra[name].tolist(), name
+    assert [again.name_of("team", one) for one in again.extra["team"].tolist()] == [
+        "red", "blue", "red",
+    ]  # fmt: skip
 
 
 def test_other_endings_are_rejected(tmp_path: Path) -> None:

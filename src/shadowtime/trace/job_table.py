@@ -1,7 +1,8 @@
 """Jobs as a table with a named column for everything that a job can request.
 
 CSV and Parquet share the columns; docs/reference/formats.md describes each. Only job_id, submit
-and run must be there. Times are seconds; submissions later than 2001 count from 1970.
+and run must be there. Times are seconds; submissions later than 2001 count from 1970. Columns of
+other names are kept for functions of a policy, which read them as ``job.NAME``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from shadowtime.cluster.amounts import COUNTED
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.sacct_columns import Table
 from shadowtime.slurmtext.sbatch import dependencies_of
+from shadowtime.trace.further_columns import refuse_misspelt, typed
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.moved import INSTANTS
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
@@ -129,12 +132,8 @@ class JobTable:
         for column in NEEDED:
             if column not in self.columns:
                 raise InputError(f"the table has no column {column}", path=path, line=1)
-        unknown = [column for column in columns if column not in KNOWN]
-        if unknown:
-            raise InputError(
-                f"there is no column {unknown[0]!r}", path=path, line=1,
-                hint=f"Columns are {', '.join(KNOWN)}.",
-            )  # fmt: skip
+        self.further = [column for column in columns if column not in KNOWN]
+        refuse_misspelt(self.further, KNOWN, path)
         self.counts: dict[str, int] = {}
         self.table = Table(len(FIELDS), expected)
         self.beside = {
@@ -142,8 +141,9 @@ class JobTable:
             if column in self.columns
         }  # fmt: skip
         self.index, self.line, self.part = (Table(1, expected) for _ in range(3))
+        self.cells = {column: Table(1, expected) for column in self.further}
         self.numbering: dict[str, dict[str, int]] = {
-            kind: {"": 0} for kind in (*NAMED, "partition", "name", "node_list")
+            kind: {"": 0} for kind in (*NAMED, "partition", "name", "node_list", *self.further)
         }
         self.asked = [column for column in _ASKED if column in self.columns]
         self.known: dict[tuple[Any, ...], int] = {}
@@ -198,6 +198,8 @@ class JobTable:
                 called(kind) if kind == "node_list"
                 else self._numbers(kind, columns[kind], first, missing=_usual(kind))
             )  # fmt: skip
+        for kind, room in self.cells.items():
+            room.more(n)[0] = called(kind)
         self.line.more(n)[0] = np.arange(first, first + n)
         self.part.more(n)[0] = part
         for row, cell in enumerate(columns.get("dependency", ())):
@@ -239,8 +241,10 @@ class JobTable:
         n = self.table.rows
         table, line, index = self.table.written(), self.line.written()[0], self.index.written()[0]
         beside = {column: room.written()[0] for column, room in self.beside.items()}
+        cells = {column: room.written()[0] for column, room in self.cells.items()}
         kept = self._last_of_each(table) if self.foreign else None
         if kept is not None:
+            cells = {column: values[kept] for column, values in cells.items()}
             table, line, index = table[:, kept], line[kept], index[kept]
             beside = {column: values[kept] for column, values in beside.items()}
             n = len(line)
@@ -254,6 +258,10 @@ class JobTable:
             if column in beside:
                 beside[column][beside[column] >= 0] -= origin
         places = beside.pop("node_list", None)
+        further = {column: typed(self.numbering[column], cells[column]) for column in cells}
+        for column in {*INSTANTS} & {*further}:
+            given = further[column].values
+            given[given >= 0] -= origin
         asked = Requests(
             distinct=tuple(self.distinct), index=index, dependencies=tuple(self.dependencies),
             **{
@@ -269,8 +277,12 @@ class JobTable:
                 **{column: tuple(self.numbering[kind]) for kind, column in NAMED.items()},
                 "partition": tuple(self.numbering["partition"]),
                 "node_list": tuple(self.numbering["node_list"]),
+                **{column: one.names for column, one in further.items() if one.names},
             },
-            extra={} if places is None else {"node_list": places},
+            extra={
+                **({} if places is None else {"node_list": places}),
+                **{column: one.values for column, one in further.items()},
+            },
             header=() if not origin else (
                 "; Version: 2.2", "; Conversion: from a table of jobs by shadowtime",
                 f"; UnixStartTime: {origin}",

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from shadowtime.cluster.site_folder import zone_of
 from shadowtime.errors import InputError, MissingExtra, UsageError
 from shadowtime.trace._bytes import MAX_SIZE, too_large, warn_cut
+from shadowtime.trace.further_columns import further_of
 from shadowtime.trace.job_map import MAPS, map_for
 from shadowtime.trace.job_map_cells import mapped
 from shadowtime.trace.job_map_guess import propose
-from shadowtime.trace.job_table import NEEDED, JobTable, table_of
+from shadowtime.trace.job_table import KNOWN, NEEDED, JobTable, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -320,7 +321,7 @@ def _opened_parquet(data: Any, path: str) -> Opened:
 def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:
     """Write a workload as a table of jobs, CSV or Parquet by the file's suffix."""
     file = Path(path)
-    columns = table_of(workload)
+    columns = table_of(workload) | further_of(workload, KNOWN)
     if file.suffix == ".csv":
         with file.open("w", encoding="utf-8", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
