@@ -1,4 +1,4 @@
-"""Bounds that change by time (a power cap by the hour): starts equal the reference, and hold."""
+"""Bounds that change over time (a power cap by the hour): starts equal the reference, and hold."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from shadowtime.kernel.registers import (
     VOLATILE,
 )
 from shadowtime.kernel.state import build
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.bounds import bounded_amounts
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -62,11 +62,11 @@ def simulate(
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
-    bounds = bounds_of(workload, {})
-    if bounds and (hasattr(policy, "simulate") or cluster.shape not in ("pool", "site")):
+    bounded = bounded_amounts(workload)
+    if bounded and (hasattr(policy, "simulate") or cluster.shape not in ("pool", "site")):
         raise PolicyError(
-            f"the series {next(iter(bounds))} bounds what is in use by time, which policies made "
-            "of parts know on pools and sites: leave it out, or rename it to have it read only"
+            f"the series {bounded[0]} is a bound that changes over time, which only policies made "
+            "of parts can keep, on pools and sites: leave it out, or give it another name"
         )
     if hasattr(policy, "simulate"):  # a whole scheduler, such as Slurm's own
         seen = {} if watch is None else {"watch": watch}
@@ -83,13 +83,18 @@ def simulate(
         return simulate_nodes(workload, cluster, policy, watch=watch)
     own_code = hasattr(policy, "decide")
     by_usage = not own_code and policy.order.by_usage
-    as_site = by_usage or leaves_the_queue(workload) or bool(bounds)
-    if bounds and own_code:
-        raise PolicyError("a policy in Python on a pool does not know bounds that change by time")
+    as_site = by_usage or leaves_the_queue(workload) or bool(bounded)
+    if bounded and own_code:
+        raise PolicyError(
+            f"the series {bounded[0]} is a bound that changes over time, which a policy written as "
+            "a Python class can keep on a site only: describe the machine as one, or leave it out"
+        )
     if cluster.shape == "pool" and not own_code and as_site:
-        from shadowtime.engine.site.pool import simulate_as_site
+        from shadowtime.engine.site import simulate_site
+        from shadowtime.workload.pool_site import pool_as_site
 
-        return simulate_as_site(workload, cluster, policy, watch=watch)
+        asked, site = pool_as_site(workload, cluster)
+        return simulate_site(asked, site, policy, watch=watch).replace(place=None)
     refuse_unfit(workload, cluster)
     if hasattr(policy, "decide"):
         from shadowtime.engine.python_policy import simulate_object

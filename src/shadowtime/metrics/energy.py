@@ -12,6 +12,7 @@ import numpy as np
 
 from shadowtime.schedule.runs import runs
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
@@ -25,14 +26,9 @@ KWH = 3_600_000.0
 
 def watts_of(workload: Workload) -> Floats | None:
     """The watts of each job while it runs, 0 where unknown; None if the log knows none."""
-    found: AnyArray | None = None
-    if POWER in workload.resources:
-        found = workload.demand[:, workload.resources.index(POWER)]
-    elif POWER in workload.extra:
-        found = np.asarray(workload.extra[POWER])
-    elif workload.requests is not None:
-        each = [dict(one.amounts).get(POWER, 0) for one in workload.requests.distinct]
-        found = np.array(each, np.float64)[workload.requests.index] if any(each) else None
+    found = column_of(workload, POWER)
+    if found is None or not found.any():
+        found = workload.extra.get(POWER)
     return None if found is None else np.maximum(found.astype(np.float64), 0.0)
 
 

@@ -13,7 +13,7 @@ from shadowtime.metrics.unstarted import waited_until
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.obstacle import Obstacle, by_passes
 from shadowtime.study.way import Way, is_slurm
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.bounds import bounded_amounts
 from shadowtime.workload.pool_site import pool_as_site
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> t
 def on_nodes(
     workload: Workload, cluster: Cluster | Site | None, schedule: Schedule
 ) -> tuple[Workload, Site, Schedule] | None:
-    """What is asked for obstacles: a site, or a pool with bounds that change by time as one node.
+    """What is asked for obstacles: a site, or a pool with bounds that change over time as one node.
 
     None for other machines, whose schedules do not name nodes.
     """
     if cluster is None or cluster.shape == "site":
         return None if cluster is None else (workload, cast("Site", cluster), schedule)
-    if cluster.shape != "pool" or not bounds_of(workload, {}):
+    if cluster.shape != "pool" or not bounded_amounts(workload):
         return None
     asked, site = pool_as_site(workload, cast("Cluster", cluster))
     places = [f"{site.nodes[0].name}:{procs}" for procs in workload.demand[:, 0].tolist()]

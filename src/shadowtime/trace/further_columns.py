@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.errors import InputError
+from shadowtime.errors import InputError, similar
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.moved import INSTANTS
 
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 ALIKE = 0.8
-"""How alike a name must be to one of ours to be taken for a misspelling, of 1."""
+"""How similar a name must be to one of ours, of 1, to count as a misspelling of it."""
 
 
 def refuse_misspelt(columns: Iterable[str], known: Sequence[str], path: str | None) -> None:
     """Reject a name that is almost one of ours."""
     for column in columns:
-        if meant := get_close_matches(column, known, n=1, cutoff=ALIKE):
+        if meant := similar(column, known, most=1, cutoff=ALIKE):
             raise InputError(
                 f"there is no column {column!r}", path=path, line=1,
                 hint=f"Is it {meant[0]}? If it is one of your own, give it another name.",

@@ -14,7 +14,7 @@ from shadowtime.verify.on_site import follow_site
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.pv_easy import pv_easy
 from shadowtime.verify.world import NEVER, Job, World
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.bounds import bounded_amounts
 from shadowtime.workload.pool_site import pool_as_site
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def follow(
     if machine.shape == "nodes":
         raise NotFollowedError("jobs slow each other down on nodes that share bandwidth")
     leaving = workload.extra.get("cancel_at")
-    if (leaving is not None and bool((leaving >= 0).any())) or bounds_of(workload, {}):
+    if (leaving is not None and bool((leaving >= 0).any())) or bounded_amounts(workload):
         asked, site = pool_as_site(workload, machine)
         return follow_site(asked, site, policy, until, places=False)
     if policy.order.by_event:

@@ -26,6 +26,11 @@ ROUNDS_AHEAD = 400
 MOST_STEPS = 2_000_000
 
 
+def bounded_amounts(workload: Workload) -> list[str]:
+    """The amounts that a series of the workload bounds."""
+    return [name for name in workload.series if is_amount(name)]
+
+
 def bounds_of(workload: Workload, fixed: Mapping[str, int]) -> dict[str, Series]:
     """The bound of each amount that has a series, as whole numbers at instants, without a period.
 
@@ -46,16 +51,16 @@ def bounds_of(workload: Workload, fixed: Mapping[str, int]) -> dict[str, Series]
     [500.0, 300.0]
     """
     found = {}
-    for name, series in workload.series.items():
-        if is_amount(name):
-            if bool((series.value < 0).any()):
-                raise InputError(
-                    f"the series {name} bounds what is in use, and has a value below 0: "
-                    "correct it, or give the series another name"
-                )
-            made = _repeated(series, workload) if series.period else series
-            value = np.minimum(np.floor(made.value), fixed.get(name, np.inf))
-            found[name] = replace(made, value=value)
+    for name in bounded_amounts(workload):
+        series = workload.series[name]
+        if bool((series.value < 0).any()):
+            raise InputError(
+                f"the series {name} bounds what is in use, and has a value below 0: "
+                "correct it, or give the series another name"
+            )
+        made = _repeated(series, workload) if series.period else series
+        value = np.minimum(np.floor(made.value), fixed.get(name, np.inf))
+        found[name] = replace(made, value=value)
     return found
 
 

@@ -1,4 +1,4 @@
-"""A pool as a site of one node: for what only sites know, such as bounds that change by time."""
+"""A pool as a site of one node: for what only sites know, such as bounds that change over time."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def pool_as_site(workload: Workload, pool: Cluster) -> tuple[Workload, Site]:
     """A pool as a site of one node, and its jobs with requests.
 
     An amount that has a series as its bound belongs to the site, any other resource to the node.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1], run=[9, 5], procs=[4, 4])
+    >>> asked, site = pool_as_site(jobs, Cluster.pool(4))
+    >>> site, asked.requests[0].tasks
+    (Site(1 node, 4 cpus), 4)
     """
     whole = dict(zip(pool.resources, pool.hosts[0].capacity, strict=True))
     bounds = bounds_of(workload, whole)

@@ -50,7 +50,7 @@ class Case:
 
     @cached_property
     def bounds(self) -> dict[str, Series]:
-        """Amounts that a series bounds by time."""
+        """Amounts that a series bounds over time."""
         return bounds_of(self.workload, {})
 
     @cached_property

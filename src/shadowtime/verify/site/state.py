@@ -207,7 +207,7 @@ class SiteState:
 
     @cached_property
     def bounds(self) -> dict[str, Series]:
-        """Amounts whose bounds change by time."""
+        """Amounts whose bounds change over time."""
         return bounds_of(self.workload, self.site.amounts)
 
     def closed(self, shape: Shape, node: int, start: int, length: int) -> bool:
