@@ -12,7 +12,6 @@ from benchmarks.rows import Row
 from benchmarks.timing import best_cpu
 
 from shadowtime.cluster.site import Node, Partition, Site
-from shadowtime.engine.watch import Seen, Watch
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import state_of
@@ -128,37 +127,6 @@ def slurm_quarter(folder: Path) -> Iterator[Row]:
     """CPU seconds of a quarter of a year: its queue is shorter than that of a whole one."""
     count = JOBS // 4
     yield _whole_run(count, f"slurm quarter: {count:,} jobs in a quarter of a year", BAR_YEAR / 4)
-
-
-def slurm_watched(folder: Path) -> Iterator[Row]:
-    """What it costs a run to be watched, and to write a checkpoint every two seconds."""
-    count, site = JOBS // 40, plain_site(NODES)
-    run_slurm(*_three(part_of_a_year(200), site), compiled=True)  # warm
-    jobs, requests = part_of_a_year(count)
-    file = folder / "key.checkpoint"
-    written: list[float] = []
-    pace = 2.0
-
-    def seconds(watch: Watch | None) -> float:
-        before = time.process_time()
-        run_slurm(jobs, site, requests, compiled=True, watch=watch)
-        return time.process_time() - before
-
-    def see(run: object, seen: Seen) -> None:
-        if file.exists() and (not written or file.stat().st_mtime != written[-1]):
-            written.append(file.stat().st_mtime)
-
-    plain = min(seconds(None) for _ in range(2))
-    seen = min(seconds(Watch(show=lambda run, seen: None)) for _ in range(2))
-    saved = seconds(Watch(show=see, checkpoint=file, saved_every=pace))
-    each = (saved - plain) / max(1, len(written))
-    words = f"slurm: {count:,} jobs"
-    yield Row(what=f"{words}, watched against not", value=seen / plain, unit="x", bar=1.05)
-    yield Row(
-        what=f"{words}, a checkpoint, of which one is written every minute",
-        value=each, unit="s", bar=0.6,
-        note=f"{len(written)} written, the last of {file.stat().st_size:,} bytes",
-    )  # fmt: skip
 
 
 def _whole_run(count: int, words: str, bar: float) -> Row:

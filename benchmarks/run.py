@@ -43,11 +43,12 @@ from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
 from benchmarks.bench_site_year import site_year  # noqa: E402
-from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter, slurm_watched  # noqa: E402
+from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter  # noqa: E402
 from benchmarks.bench_slurm_year import slurm_year  # noqa: E402
 from benchmarks.bench_small import small  # noqa: E402
 from benchmarks.bench_sweep import sweep  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
+from benchmarks.bench_watched import watched  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
 from rich.console import Console  # noqa: E402
 
@@ -68,7 +69,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "site": site,
     "slurm": slurm,
     "slurm-quarter": slurm_quarter,
-    "slurm-watched": slurm_watched,
+    "watched": watched,
     "slurm-passes": slurm_passes,
     "slurm-year": slurm_year,
     "reading": reading,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,36 +27,71 @@ PATIENCE = 240
 """Seconds: a loaded machine is slow."""
 
 
-def command(folder: Path, name: str) -> list[str]:
-    """One run under Slurm's scheduler, seconds long."""
-    log = folder / "log.swf"
+SLURM = ("slurm(bf_interval=30)", "pool:64", 3_000, 1)
+KINDS = {
+    "slurm": SLURM,
+    "plain Python": ("conservative", "pool:64", 3_000, 1),
+    "compiled": ("conservative", "pool:64", 40_000, 4),
+    "site": ("conservative", "SITE", 500, 4),
+}
+"""Runs that take seconds: policy, machine, jobs, and how many times faster they are submitted."""
+
+
+def command(folder: Path, name: str, kind: str = "slurm") -> list[str]:
+    """One run, seconds long."""
+    policy, machine, jobs, load = KINDS[kind]
+    log, site = folder / "log.swf", folder / "slurm.conf"
     if not log.exists():
-        write_swf(lublin_workload(3000, seed=1, procs=64), log)
-    more = ["--policy", "slurm(bf_interval=30)", "--resume", str(folder / "runs")]
-    where = ["-c", "pool:64", "--schedule", str(folder / f"{name}.csv")]
+        made = lublin_workload(jobs, seed=1, procs=64)
+        write_swf(made.replace(submit=made.submit // load), log)
+        nodes = "NodeName=n[1-6] CPUs=8\nNodeName=big CPUs=16 Gres=gpu:2\n"
+        site.write_text(f"{nodes}PartitionName=p Nodes=ALL Default=YES\n")
+    more = ["--policy", policy, "--resume", str(folder / "runs")]
+    where = ["-c", machine.replace("SITE", str(site)), "--schedule", str(folder / f"{name}.csv")]
     return ["simulate", str(log), *more, *where]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_killed_command_continues(tmp_path: Path, how: signal.Signals) -> None:
+def end_of(arguments: list[str], plain: dict[str, str]) -> int:
+    """The exit code of a command; without compiling it needs a process of its own."""
+    if not plain:
+        return run(arguments)
+    code = [sys.executable, "-c", "from shadowtime.cli import main; main()", *arguments]
+    return subprocess.run(code, env=os.environ | plain, timeout=PATIENCE, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("slurm", signal.SIGINT),
+        ("slurm", signal.SIGKILL),
+        ("plain Python", signal.SIGINT),
+        ("compiled", signal.SIGINT),
+        ("compiled", signal.SIGKILL),
+        ("site", signal.SIGINT),
+    ],
+)
+def test_a_killed_command_continues(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     """Killed once a checkpoint is there, it does not begin again, and the schedule is the same."""
     files = tmp_path / "runs" / "kept"
+    plain = {"NUMBA_DISABLE_JIT": "1"} if kind in ("plain Python", "site") else {}
     child = subprocess.Popen(
-        [sys.executable, "-c", FAST, *command(tmp_path, "killed")], stderr=subprocess.PIPE
+        [sys.executable, "-c", FAST, *command(tmp_path, "killed", kind)],
+        stderr=subprocess.PIPE,
+        env=os.environ | plain,
     )
     end = time.monotonic() + PATIENCE
-    while not list(files.glob("*.checkpoint")) and child.poll() is None:
+    while not list(files.glob("[!.]*.checkpoint")) and child.poll() is None:
         assert time.monotonic() < end
         time.sleep(0.01)
     child.send_signal(how)
     _, told = child.communicate(timeout=PATIENCE)
     assert child.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), told
-    assert [one.suffix for one in files.iterdir()] == [".checkpoint"]
-    assert run(command(tmp_path, "resumed")) == 0
+    assert [one.suffix for one in files.glob("[!.]*")] == [".checkpoint"]
+    assert end_of(command(tmp_path, "resumed", kind), plain) == 0
     assert [one.suffix for one in files.iterdir()] == [".run"]
-    plain = [*command(tmp_path, "whole")]
-    del plain[plain.index("--resume") : plain.index("--resume") + 2]
-    assert run(plain) == 0
+    whole = [*command(tmp_path, "whole", kind)]
+    del whole[whole.index("--resume") : whole.index("--resume") + 2]
+    assert end_of(whole, plain) == 0
     assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
@@ -67,7 +103,7 @@ def test_a_checkpoint_of_other_code_is_refused(
     [kept] = (tmp_path / "runs" / "kept").iterdir()
     kept.unlink()
     file = kept.with_suffix(".checkpoint")
-    write_checkpoint(file, b"state", code="0123")
+    write_checkpoint(file, [b"state"], code="0123")
     assert run(command(tmp_path, "second")) == 2
     told = capsys.readouterr().err
     assert "nothing to resume" in told and "another version of shadowtime" in told

@@ -150,7 +150,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(
 ) -> None:
     """One sentence with the file and what to do."""
     file = tmp_path / "key.checkpoint"
-    write_checkpoint(file, b"state", code="1")
+    write_checkpoint(file, [b"state"], code="1")
     assert read_checkpoint(file, code="1") == b"state"
     file.write_bytes(file.read_bytes() + damage if damage else b"something else")
     with pytest.raises(InputError, match=told):

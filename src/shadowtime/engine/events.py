@@ -43,6 +43,7 @@ from shadowtime.kernel.registers import (
     NEVER,
     NOW,
     PASSES,
+    PAUSE,
     RUNNING,
     STARTS,
     WAKE,
@@ -259,5 +260,12 @@ def compact(state: Any, world: Any) -> None:
 
 @kernel
 def lacks_room(state: Any) -> bool:
-    """True when the log of attempts might overflow in the next pass."""
-    return state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
+    """True when the log of attempts might overflow in the next pass, or the loop shall return."""
+    full = state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
+    return bool(full or to_be_saved(state.reg))
+
+
+@kernel
+def to_be_saved(reg: Any) -> bool:
+    """True when the loop shall return before the next pass, for a checkpoint."""
+    return bool(0 < reg[PAUSE] <= reg[PASSES] + 1)

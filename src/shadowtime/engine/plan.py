@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shadowtime.kernel.shortest import Shortest
     from shadowtime.policy import Policy, backfill, order
 
-Loop = Callable[[Any, Any], int]
-"""Runs the event loop on (state, world) until it is done or needs room."""
+Loop = Callable[..., int]
+"""Runs the event loop on (state, world, arguments of the pass) until it is done or needs room."""
 
 
 SAFE, BOLD = ("by-shadow", "shortest", 0), ("fits", "order", 0)
@@ -36,14 +36,16 @@ class Prepared(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def plan(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Loop:
-    """The event loop with the right pass for this policy on this machine.
+def loop_of(
+    policy: Policy, cluster: Cluster, n: int, own: Own | None = None
+) -> tuple[Loop, tuple[Any, ...]]:
+    """The event loop with the right pass for this policy on this machine, and its arguments.
 
     Passes are imported here, when they are needed: each costs seconds to compile the first time.
     """
     made = prepare(policy, cluster, n, own)
-    run = import_module(f"shadowtime.engine.passes.{made.name}").run
-    return lambda state, world: int(run(state, world, *made.arguments))
+    run: Loop = import_module(f"shadowtime.engine.passes.{made.name}").run
+    return run, made.arguments
 
 
 def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Prepared:

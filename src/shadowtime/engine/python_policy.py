@@ -13,7 +13,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.run_tables import as_schedule, with_more_room
-from shadowtime.engine.watch import reading
+from shadowtime.engine.saved import reading
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.plan import plan, refuse_functions_on_nodes
+from shadowtime.engine.plan import loop_of, refuse_functions_on_nodes
 from shadowtime.engine.run_tables import (
     as_schedule,
     leaves_the_queue,
@@ -17,7 +17,7 @@ from shadowtime.engine.run_tables import (
     seen_by_instants,
     with_more_room,
 )
-from shadowtime.engine.watch import reading
+from shadowtime.engine.saved import reading
 from shadowtime.engine.work import keep_work
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
@@ -114,12 +114,15 @@ def simulate(
         from shadowtime.engine.custom import own_of
 
         own = own_of(policy, workload)
-    loop = plan(policy, cluster, len(workload), own)
+    run, arguments = loop_of(policy, cluster, len(workload), own)
     from shadowtime.engine.events import DONE, ROOM_NEEDED
 
-    with reading(watch, workload, state.reg):
-        while (code := loop(state, world)) == ROOM_NEEDED:
-            state = with_more_room(state)
+    saves = not policy.backfill.selects  # its tables hold addresses
+    with reading(watch, workload, state.reg, saves=saves) as pauses:
+        (state, world, arguments), _ = pauses.continued((state, world, arguments))
+        while (code := int(run(state, world, *arguments))) == ROOM_NEEDED:
+            if not pauses.paused((state, world, arguments)):
+                state = with_more_room(state)
     if code != DONE:
         from shadowtime.engine.failures import raise_failure
 

@@ -7,22 +7,21 @@ run, reports to it now and then, and asks it first whether a checkpoint is there
 from __future__ import annotations
 
 import hashlib
-import threading
+import os
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError
-from shadowtime.kernel.registers import ARRIVED, NOW, RUNNING, WAITING
-from shadowtime.private import replace_whole
+from shadowtime.private import result_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
+    Pieces: TypeAlias = Sequence[bytes | memoryview]
+    """A state as bytes, in pieces: whoever has large arrays need not copy them."""
 
 SAVED_EVERY = 60.0
 """Seconds of work that a killed process loses at most, beside what writing takes."""
@@ -88,7 +87,7 @@ class Watched:
         """True if it is time to report."""
         return self.watch.clock() >= self._next
 
-    def look(self, now: float, over: int, state: Callable[[], bytes] | None = None) -> None:
+    def look(self, now: float, over: int, state: Callable[[], Pieces] | None = None) -> None:
         """Report that ``over`` jobs are over; ``state`` is asked for if it is time to save it."""
         watch = self.watch
         if watch.show is not None:
@@ -104,46 +103,27 @@ class Watched:
         """True if a checkpoint is due."""
         return at - self._saved >= self.watch.saved_every
 
-    def found(self) -> bytes | None:
+    def found(self) -> memoryview | None:
         """The checkpoint of this run; None if there is none."""
         path = self.watch.checkpoint
         return None if path is None else read_checkpoint(path, code=self.code)
 
 
-@contextmanager
-def reading(watch: Watch | None, workload: Workload, reg: Ints) -> Iterator[None]:
-    """Report from a thread beside while the engine runs: it reads the registers of the run.
-
-    Compiled code leaves Python's lock to others, and need not know that it is watched.
-    """
-    if watch is None or watch.show is None:
-        yield
-        return
-    run = watch.of(len(workload), epoch=workload.epoch)
-    ended = threading.Event()
-
-    def look() -> None:
-        while not ended.wait(SEEN_EVERY):
-            run.look(int(reg[NOW]), int(reg[ARRIVED] - reg[WAITING] - reg[RUNNING]))
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def write_checkpoint(path: Path, state: bytes, *, code: str) -> None:
+def write_checkpoint(path: Path, pieces: Pieces, *, code: str) -> None:
     """Replace a run's checkpoint: the old one or the new one is there at any time."""
-    head = f" {path.stem} {code} {hashlib.sha256(state).hexdigest()}\n".encode()
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    head = f" {path.stem} {code} {digest.hexdigest()}\n".encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_whole(path, MAGIC + head + state, mode=0o644)
+    with result_file(path) as beside, open(beside, "wb") as file:
+        file.writelines((MAGIC + head, *pieces))
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def read_checkpoint(path: Path, *, code: str) -> bytes | None:
-    """What :func:`write_checkpoint` wrote; None if there is no such file.
+def read_checkpoint(path: Path, *, code: str) -> memoryview | None:
+    """The bytes that :func:`write_checkpoint` wrote; None if there is no such file.
 
     A damaged file, one of other inputs and one that other code wrote are rejected.
     """
@@ -151,7 +131,8 @@ def read_checkpoint(path: Path, *, code: str) -> bytes | None:
         raw = path.read_bytes()
     except FileNotFoundError:
         return None
-    head, _, state = raw.partition(b"\n")
+    end = raw.find(b"\n") + 1 or len(raw)
+    head, state = raw[:end], memoryview(raw)[end:]
     words = head.removeprefix(MAGIC).split()
     why = ""
     if not head.startswith(MAGIC) or len(words) != 3:

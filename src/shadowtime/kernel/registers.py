@@ -40,6 +40,8 @@ CORRECTIONS = 16
 """Entries in the heap of prediction corrections."""
 ATTEMPTS = 17
 """Entries in the log of preempted attempts."""
+PAUSE = 18
+"""The loop returns before this pass, counted from 1, to be saved (engine/saved.py); 0: never."""
 LEARNER = 24
 """How estimates learn: estimates.py."""
 UNKNOWN_USER = 25

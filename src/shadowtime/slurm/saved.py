@@ -30,7 +30,7 @@ REBUILT = (
 """What a new loop has already, or gets back piece by piece."""
 
 
-def saved(loop: Loop) -> bytes:
+def saved(loop: Loop) -> list[bytes]:
     """The state of a loop between two events."""
     left, added = loop.events.since(loop.opened)
     more = len(loop.rows) - loop.first_rows
@@ -48,10 +48,10 @@ def saved(loop: Loop) -> bytes:
         "number": loop.events.number,
         "more_rows": list(itertools.islice(reversed(loop.rows.items()), more)),
     }
-    return pickle.dumps([_packed(state, names), *loop.over_in], protocol=5)
+    return [pickle.dumps([_packed(state, names), *loop.over_in], protocol=5)]
 
 
-def restore(loop: Loop, raw: bytes) -> None:
+def restore(loop: Loop, raw: memoryview) -> None:
     """Continue from a saved state, on a loop that is ready for its first event."""
     known, out = named(loop), loop.out
     packed, *loop.over_in = Values(io.BytesIO(raw)).load()

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.events import DONE, PASS_DUE, admit, compact, drop_stale_ends, next_instant
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    admit,
+    compact,
+    drop_stale_ends,
+    next_instant,
+    to_be_saved,
+)
 from shadowtime.engine.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
 from shadowtime.engine.nodes.rates import conclude, find_end, find_ends, refresh, set_out, will_end
 from shadowtime.engine.nodes.running_table import vacate
@@ -28,8 +37,13 @@ from shadowtime.kernel.registers import (
 
 @routine
 def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
-    """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
+    """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left.
+
+    ROOM_NEEDED: a checkpoint is to be written first.
+    """
     reg = state.reg
+    if to_be_saved(reg):
+        return ROOM_NEEDED
     drop_stale_ends(state, world)
     now = next_instant(state, world)
     if now >= NEVER:

@@ -21,7 +21,7 @@ from shadowtime.engine.nodes.run_tables import (
     table_for,
 )
 from shadowtime.engine.nodes.running_table import Table, numbered
-from shadowtime.engine.watch import reading
+from shadowtime.engine.saved import reading
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.registers import NEVER, SLIPPED, VOLATILE
@@ -80,8 +80,17 @@ def simulate_nodes(
     if table.par[nf.BACKFILL] == nf.LEAST_PENALTY:
         table.job[:, nf.LIKE] = alike(table, learned=known.learner != FIXED)
     rates = rates_for(workload, law, shape=(nodes, cores))
-    with reading(watch, workload, state.reg):
-        loop_of(policy, table)(state, world, rates)
+    from shadowtime.engine.events import ROOM_NEEDED
+    from shadowtime.engine.nodes.rua.timeline import with_more_room
+
+    run, plans, units = loop_of(policy, table)
+    with reading(watch, workload, state.reg, saves=True) as pauses:
+        (state, world, table, rates, plans), _ = pauses.continued(
+            (state, world, table, rates, plans)
+        )
+        while run(state, world, table, rates, *plans, units) == ROOM_NEEDED:
+            if not pauses.paused((state, world, table, rates, plans)):
+                plans = tuple(with_more_room(one, len(one.room)) for one in plans)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,

@@ -8,7 +8,7 @@ rules are in docs/policies/multifactor.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from shadowtime.workload.site_requests import requests_of
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.priority.shares import Branch
+    from shadowtime.engine.saved import Pauses
     from shadowtime.engine.site.plan import Prepared
     from shadowtime.engine.site.run_tables import PreparedRun
     from shadowtime.engine.site.tables import Ground
@@ -39,18 +40,31 @@ if TYPE_CHECKING:
     from shadowtime.workload.request import Requests
 
 
+CHANGING = ("shares", "branch", "running", "eligible", "next_tick", "ranked")
+"""What of the priorities changes in a run; running jobs share the branches of the tree."""
+
+
 def run_by_priority(
-    workload: Workload, site: Site, policy: Policy, chosen: Prepared, made: PreparedRun
+    workload: Workload,
+    site: Site,
+    policy: Policy,
+    chosen: Prepared,
+    made: PreparedRun,
+    pauses: Pauses,
 ) -> tuple[State, Ground, dict[str, int]]:
     """Run a workload; returns the tables as they are at the end, and counts for the reader."""
-    state, ground = made.state, made.ground
-    arguments = chosen.arguments(ground)
+    arguments = chosen.arguments(made.ground)
     keys = None if chosen.keeps else arguments[0].memory
     queue = Priorities(workload, site, policy, made, keys)
+    held = made.state, made.world, made.ground, made.events, arguments, queue.keys
+    (state, world, ground, events, arguments, _), more = pauses.continued(held)
+    queue.continued(more)
     while True:
-        code = steps.go_to_pass(state, made.world, ground, made.events)
+        code = steps.go_to_pass(state, world, ground, events)
         if code == ROOM_NEEDED:
-            state, ground = with_more_room(state, ground)
+            held = state, world, ground, events, arguments, queue.keys
+            if not pauses.paused(held, queue.known):
+                state, ground = with_more_room(state, ground)
             continue
         if code != PASS_DUE:
             return state, ground, queue.counters
@@ -58,7 +72,7 @@ def run_by_priority(
         while chosen.decide_once(state, ground, *arguments) == ROOM_NEEDED:
             state, ground = with_more_room(state, ground)
         queue.after_pass(state, ground)
-        steps.finish_pass(state, made.world, ground, made.events)
+        steps.finish_pass(state, world, ground, events)
 
 
 @dataclass(slots=True)
@@ -110,6 +124,15 @@ class Priorities:
         self.node_at = made.node_at
         without = sum(self.branch[at] is None for at in self.whose.tolist())
         self.counters = {"without_association": without}
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What a run changes here beside the keys, for a checkpoint."""
+        return {name: getattr(self, name) for name in CHANGING}
+
+    def continued(self, known: dict[str, Any] | None) -> None:
+        """Go on from a checkpoint."""
+        vars(self).update(known or {})
 
     def before_pass(self, state: State, ground: Ground) -> None:
         """Ticks up to now, what has ended, and priorities for jobs that entered the queue."""

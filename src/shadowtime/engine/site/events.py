@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.corrections import correct, first_correction
-from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED, compact, drop_stale_ends
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    compact,
+    drop_stale_ends,
+    to_be_saved,
+)
 from shadowtime.engine.events import next_instant as next_of_jobs
 from shadowtime.engine.site.entering import (
     LEFT,
@@ -285,7 +292,7 @@ def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
 def next_pass(state: Any, world: Any, ground: Any, e: Any, plans: int) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
     if ground.mark[PASS_PENDING] == 0:
-        if lacks_room(state, ground, plans):
+        if to_be_saved(state.reg) or lacks_room(state, ground, plans):
             return ROOM_NEEDED
         if advance(state, world, ground, e) != PASS_DUE:
             return DONE

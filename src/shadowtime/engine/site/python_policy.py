@@ -10,10 +10,10 @@ import numpy as np
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
+from shadowtime.engine.saved import reading
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.plan import own_on, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
-from shadowtime.engine.watch import reading
 from shadowtime.policy.snapshot import ask_policy, name_of
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
+from shadowtime.engine.saved import reading
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
-from shadowtime.engine.watch import reading
 from shadowtime.workload.bounds import with_bounds
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ def simulate_site(
         if policy.order.by_usage:
             from shadowtime.engine.site.by_priority import run_by_priority
 
-            with reading(watch, workload, state.reg):
-                state, ground, counted = run_by_priority(workload, site, policy, chosen, made)
+            with reading(watch, workload, state.reg, saves=True) as pauses:
+                state, ground, counted = run_by_priority(
+                    workload, site, policy, chosen, made, pauses
+                )
             claims = site_claims(policy, workload, site)
             schedule = as_site_schedule(
                 workload, site, policy.name, claims, state, made.world, ground, made.asks,
@@ -77,9 +79,12 @@ def simulate_site(
             )  # fmt: skip
             return schedule.replace(counters={**schedule.counters, **counted})
         arguments = chosen.arguments(ground)
-        with reading(watch, workload, state.reg):
-            while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
-                state, ground = with_more_room(state, ground)
+        with reading(watch, workload, state.reg, saves=True) as pauses:
+            held = state, made.world, ground, made.events, arguments
+            (state, world, ground, events, arguments), _ = pauses.continued(held)
+            while chosen.run(state, world, ground, events, *arguments) == ROOM_NEEDED:
+                if not pauses.paused((state, world, ground, events, arguments)):
+                    state, ground = with_more_room(state, ground)
         refuse_failed(policy, state, chosen.own, workload)
     claims = site_claims(policy, workload, site)
     return as_site_schedule(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.saved import reading
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.general_parts import make_general
 from shadowtime.engine.site.run_tables import prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
-from shadowtime.engine.watch import reading
 from shadowtime.engine.work import keep_work
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
@@ -28,6 +28,7 @@ from shadowtime.types import Reason
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
+    from shadowtime.engine.saved import Pauses
     from shadowtime.engine.site.run_tables import PreparedRun
     from shadowtime.engine.site.tables import Ground
     from shadowtime.engine.watch import Watch
@@ -66,18 +67,22 @@ def run_venture(
     """Run a workload; returns what it worked on, and the tables as they are at the end."""
     made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0, own=own)
     keep_work(made.state, policy)
-    with reading(watch, workload, made.state.reg):
-        return made, *_run_to_the_end(made, policy, own, len(workload))
+    with reading(watch, workload, made.state.reg, saves=True) as pauses:
+        return made, *_run_to_the_end(made, policy, own, len(workload), pauses)
 
 
-def _run_to_the_end(made: PreparedRun, policy: Policy, own: Own, jobs: int) -> tuple[State, Ground]:
-    state, ground = made.state, made.ground
+def _run_to_the_end(
+    made: PreparedRun, policy: Policy, own: Own, jobs: int, pauses: Pauses
+) -> tuple[State, Ground]:
     parts = Venture.of(policy)
     frame = make_general(n=jobs, depth=0, own=own)
+    held = made.state, made.world, made.ground, made.events, frame
+    (state, world, ground, events, frame), _ = pauses.continued(held)
     while True:
-        code = steps.go_to_pass(state, made.world, ground, made.events)
+        code = steps.go_to_pass(state, world, ground, events)
         if code == ROOM_NEEDED:
-            state, ground = with_more_room(state, ground)
+            if not pauses.paused((state, world, ground, events, frame)):
+                state, ground = with_more_room(state, ground)
             continue
         if code != PASS_DUE:
             return state, ground
@@ -85,12 +90,12 @@ def _run_to_the_end(made: PreparedRun, policy: Policy, own: Own, jobs: int) -> t
             steps.report_news(state, frame, own.pointer)
         if made.volatile:
             steps.update_expected(state, ground)
-        Pass(state, made.world, ground, parts, own).carry_out()
+        Pass(state, world, ground, parts, own).carry_out()
         if own.bits & 1 << LEARN_START:
             steps.report_starts(state, frame, own.pointer)
         if state.reg[FAILED] >= 0:
             return state, ground
-        steps.finish_pass(state, made.world, ground, made.events)
+        steps.finish_pass(state, world, ground, events)
 
 
 def decide_venture(

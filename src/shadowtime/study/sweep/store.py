@@ -87,7 +87,8 @@ class Store:
         found = work(replace(watch or Watch(), checkpoint=checkpoint))
         with result_file(self.path(key)) as beside, open(beside, "wb") as file:
             pickle.dump(found, file, protocol=5)
-        checkpoint.unlink(missing_ok=True)
+        for one in (checkpoint, *self.place.glob(f".{checkpoint.name}.*")):  # one cut in half
+            one.unlink(missing_ok=True)
         return found
 
     def read(self, key: str) -> Any:
@@ -102,7 +103,7 @@ class Store:
     @property
     def content(self) -> str:
         """How many runs are there, in words; empty where there are none."""
-        counts = Counter(one.suffix for one in self.place.glob("*.*"))
+        counts = Counter(one.suffix for one in self.place.glob("[!.]*"))
         words = {ENDING: "finished", CHECKPOINT: "to be continued"}
         found = [f"{counts[end]:,} {word}" for end, word in words.items() if counts[end]]
         return f"runs found: {', '.join(found)}" if found else ""

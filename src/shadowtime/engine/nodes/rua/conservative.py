@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.fields import (
     BY_LOAD,
@@ -95,8 +95,10 @@ UNITS = Units(change, first_room, assess, seek)
 def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[RESUME] == 0 and advance(state, world, table, rates) != PASS_DUE:
-            return DONE
+        if b.par[RESUME] == 0:
+            code = advance(state, world, table, rates)
+            if code != PASS_DUE:
+                return int(code)
         b.par[RESUME] = 0
         if lacks_room(b, table.par[RUNNING] + state.reg[WAITING]):
             b.par[RESUME] = 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.events import PASS_DUE
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.fields import (
     BACKFILL,
@@ -75,13 +75,15 @@ UNITS = Units(evaluate, within, plan_at, plan_head, prefers_later, must_wait)
 @entry
 def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
     """The event loop with this pass."""
-    while advance(state, world, table, rates) == PASS_DUE:
+    while True:
+        code = advance(state, world, table, rates)
+        if code != PASS_DUE:
+            return int(code)
         table.par[NOW] = state.reg[CLOCK]
         admit(state, table)
         if state.reg[WAITING] > 0:
             decide(state, table, k)
             carry_out_starts(state, world, table, rates)
-    return DONE
 
 
 @kernel

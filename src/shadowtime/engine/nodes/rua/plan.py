@@ -8,50 +8,36 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.engine.nodes import fields as f
 
 if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
     from shadowtime.engine.nodes.running_table import Table
     from shadowtime.policy import Policy
 
-Loop = Callable[[Any, Any, Any], int]
-"""Runs the event loop on (state, world, rates) until it is done."""
+Loop = Callable[..., int]
+"""Runs the event loop on (state, world, table, rates, plan if any, units) until it is done."""
 
 
-def loop_of(policy: Policy, table: Table) -> Loop:
-    """The event loop with the right pass: one reservation at most, or one for every job.
+def loop_of(policy: Policy, table: Table) -> tuple[Loop, tuple[Plan, ...], Any]:
+    """The event loop with the right pass, its timeline of promises if any, and what it calls.
 
     Passes are imported here, when they are needed: each takes its time to compile.
     """
-    if policy.reserve.kept:
-        return conservative_loop(table, compress=policy.reserve.compresses)
-    from shadowtime.engine.nodes.rua import passes
+    if not policy.reserve.kept:
+        from shadowtime.engine.nodes.rua import passes
 
-    return lambda state, world, rates: passes.run(state, world, table, rates, passes.UNITS)
-
-
-def conservative_loop(table: Table, *, compress: bool) -> Loop:
-    """The loop of promises that outlive the pass; their timeline grows when there is no room."""
-    from shadowtime.engine.events import ROOM_NEEDED
+        return passes.run, (), passes.UNITS
     from shadowtime.engine.nodes.rua import conservative
-    from shadowtime.engine.nodes.rua.timeline import make_plan, with_more_room
+    from shadowtime.engine.nodes.rua.timeline import make_plan
 
     par = table.par
-
-    def run(state: Any, world: Any, rates: Any) -> int:
-        plan = make_plan(
-            n=len(table.job),
-            nodes=int(par[f.NODES]),
-            cores=int(par[f.CORES]),
-            hinges=int(par[f.HINGES]),
-            compress=compress,
-            costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
-        )
-        units = conservative.UNITS
-        done = conservative.run(state, world, table, rates, plan, units)
-        while done == ROOM_NEEDED:
-            plan = with_more_room(plan, len(plan.room))
-            done = conservative.run(state, world, table, rates, plan, units)
-        return done
-
-    return run
+    plan = make_plan(
+        n=len(table.job),
+        nodes=int(par[f.NODES]),
+        cores=int(par[f.CORES]),
+        hinges=int(par[f.HINGES]),
+        compress=policy.reserve.compresses,
+        costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
+    )
+    return conservative.run, (plan,), conservative.UNITS
 
 
 def parameters(policy: Policy) -> dict[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.running_table import claim, enlist
@@ -93,7 +93,11 @@ FEW = 4
 @entry
 def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
     """The event loop with this pass."""
-    while b.par[RESUME] != 0 or advance(state, world, table, rates) == PASS_DUE:
+    while True:
+        if b.par[RESUME] == 0:
+            code = advance(state, world, table, rates)
+            if code != PASS_DUE:
+                return int(code)
         now = state.reg[CLOCK]
         table.par[nodes.NOW] = now
         if b.par[RESUME] == 0:
@@ -110,7 +114,6 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
             decide(state, b, now)
             occupy(state, table, b, now)
             carry_out_starts(state, world, table, rates)
-    return DONE
 
 
 @routine

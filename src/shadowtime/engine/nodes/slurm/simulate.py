@@ -21,7 +21,7 @@ from shadowtime.engine.nodes.run_tables import (
     table_for,
 )
 from shadowtime.engine.nodes.slurm import availability as bk
-from shadowtime.engine.watch import reading
+from shadowtime.engine.saved import reading
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
@@ -84,10 +84,14 @@ def simulate_slurm(
     )
     rates = rates_for(workload, law, shape=(nodes, cores))
     availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
-    with reading(watch, workload, state.reg):
-        while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
-            more = bk.rows(2 * availability.when.shape[1], nodes, cores)
-            availability = availability._replace(**more)
+    with reading(watch, workload, state.reg, saves=True) as pauses:
+        held = state, world, table, rates, availability
+        held, _ = pauses.continued(held)
+        while slurm.run(*held) == ROOM_NEEDED:
+            if not pauses.paused(held):
+                more = bk.rows(2 * held[-1].when.shape[1], nodes, cores)
+                held = *held[:-1], held[-1]._replace(**more)
+    state, world, table, rates, _ = held
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
