@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.errors import UsageError
-from shadowtime.kernel.numba_cache import refuse_foreign
-from shadowtime.private import result_file, write_result
+from shadowtime.private import refuse_foreign, result_file, write_result
 from shadowtime.schedule import Schedule, write
 from shadowtime.trace import write_swf
 from shadowtime.workload import Workload

@@ -247,3 +247,37 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def user_cache(kind: str, *, made: bool = True) -> Path:
+    """The folder of what is kept between processes: compiled code, small runs, unfinished commands.
+
+    It is created, and rejected if others can write to it, unless it is not to be ``made`` yet.
+    """
+    base = os.environ.get("SHADOWTIME_CACHE")
+    if base is None:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        base = os.path.join(home, "shadowtime")
+    if made:
+        refuse_foreign(Path(base) / kind)
+    return Path(base) / kind
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Make the folder for compiled code, or refuse one that others can write to.
+
+    What is in it is loaded and run: anyone who can write to it can run code as its user. If the
+    folder cannot be created, Numba works without a cache.
+    """
+    try:
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        about = os.stat(folder)
+    except OSError:
+        return
+    if about.st_uid not in (os.geteuid(), 0) or about.st_mode & 0o002:
+        from shadowtime.errors import UsageError
+
+        raise UsageError(
+            f"{folder} belongs to another user or can be written by all: compiled code that lies "
+            "there would be run. Name a folder of your own in SHADOWTIME_CACHE"
+        )

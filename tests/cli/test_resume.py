@@ -111,3 +111,40 @@ def test_a_checkpoint_of_other_code_is_refused(
     file.write_bytes(file.read_bytes().replace(file.stem.encode(), b"0" * 32))
     assert run(command(tmp_path, "second")) == 2
     assert "other inputs" in capsys.readouterr().err
+
+
+def test_what_nobody_asked_to_keep_is_kept_until_the_command_ends(tmp_path: Path) -> None:
+    """Ctrl-C without --resume: the command says how to continue, does, and leaves nothing."""
+    cache = tmp_path / "cache"
+    words = [*command(tmp_path, "out", "plain Python")]
+    del words[words.index("--resume") : words.index("--resume") + 2]
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1", "SHADOWTIME_CACHE": str(cache)}
+
+    def begun(*, kill: bool) -> str:
+        code = [sys.executable, "-c", FAST, *words]
+        child = subprocess.Popen(code, stderr=subprocess.PIPE, text=True, env=env)
+        end = time.monotonic() + PATIENCE
+        while kill and not list(cache.rglob("[!.]*.checkpoint")):
+            assert child.poll() is None and time.monotonic() < end
+            time.sleep(0.01)
+        if kill:
+            child.send_signal(signal.SIGINT)
+        told = child.communicate(timeout=PATIENCE)[1]
+        assert child.returncode == (130 if kill else 0), told
+        return str(told)
+
+    assert "what is done is kept, the same command continues" in begun(kill=True)
+    assert "interrupted before; runs found: 1 to be continued" in begun(kill=False)
+    assert not list((cache / "interrupted").iterdir())
+    resumed = (tmp_path / "out.csv").read_bytes()
+    assert "interrupted" not in begun(kill=False)
+    assert (tmp_path / "out.csv").read_bytes() == resumed
+
+
+def test_a_short_command_writes_nothing(tmp_path: Path) -> None:
+    """In its first minute a command keeps nothing."""
+    env = {"SHADOWTIME_CACHE": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "1"}
+    words = [*command(tmp_path, "out", "plain Python")]
+    del words[words.index("--resume") : words.index("--resume") + 2]
+    assert end_of(words, env) == 0
+    assert not (tmp_path / "cache" / "interrupted").exists()

@@ -18,7 +18,7 @@ import click
 
 import shadowtime
 from shadowtime.cli.common.hints import about_missing_options
-from shadowtime.cli.common.interrupt import answer_interrupts, interrupted
+from shadowtime.cli.common.interrupt import answer_interrupts, forget, interrupted
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
@@ -122,6 +122,7 @@ def run(arguments: Sequence[str]) -> int:
             debug = debug or bool(context.params["debug"])
             code = app.invoke(context)
         sys.stdout.flush()
+        forget(arguments)
         return int(code or 0)
     except click.exceptions.Exit as stop:
         return stop.exit_code

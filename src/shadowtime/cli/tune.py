@@ -13,6 +13,7 @@ from shadowtime.cli.common.console import show
 from shadowtime.cli.common.inputs import load
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import kept_folder
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number
@@ -59,6 +60,7 @@ def tune(
     """
     check_outputs(report=report, kept=search["resume"])
     Space.of(policy, search["over"])  # a wrong range is reported before the log is read
+    search["resume"] = kept_folder(search["resume"])
     jobs, machine = load(log, cluster, cleaning)
     other = None if report_on is None else load(report_on, cluster, cleaning)[0]
     with working("tuning") as advance:

@@ -84,7 +84,7 @@ def reading(
     watch: Watch | None, workload: Workload, reg: Ints, *, saves: bool = False
 ) -> Iterator[Pauses]:
     """Report on a run from a thread; ``saves``: its caller writes checkpoints when it is asked."""
-    saves = saves and watch is not None and watch.checkpoint is not None
+    saves = saves and watch is not None and watch.saves
     if watch is None or (watch.show is None and not saves):
         yield Pauses(None, reg)
         return

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.errors import InputError
+from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.private import result_file
 
 if TYPE_CHECKING:
@@ -53,10 +54,18 @@ class Watch:
     checkpoint: Path | None = None
     """The file of this run's checkpoint, named by the digest of the run's inputs; None: it is not
     saved."""
+    later: Callable[[], Path] | None = None
+    """Where a run is saved that nobody asked to save, asked for when it is due: a run that ends
+    before needs no digest. What cannot be written there is left out."""
     clock: Callable[[], float] = time.monotonic
     saved_every: float = SAVED_EVERY
     stride: int = 63
     """Events that an engine written in Python passes by between two looks at the clock."""
+
+    @property
+    def saves(self) -> bool:
+        """True if checkpoints are to be written."""
+        return self.checkpoint is not None or self.later is not None
 
     def of(self, jobs: int, *, epoch: int | None, code: str = "") -> Watched:
         """Begin to watch one run of so many jobs; ``code`` is the digest of what performs it."""
@@ -94,8 +103,12 @@ class Watched:
             share = min(1.0, max(0.0, over / self.jobs))
             watch.show(self, Seen(now=now, share=share, epoch=self.epoch))
         at = watch.clock()
-        if state is not None and watch.checkpoint is not None and self.due_to_save(at):
-            write_checkpoint(watch.checkpoint, state(), code=self.code)
+        if state is not None and watch.saves and self.due_to_save(at):
+            if watch.checkpoint is not None:
+                write_checkpoint(watch.checkpoint, state(), code=self.code)
+            elif watch.later is not None:
+                with suppress(OSError, ShadowtimeError):
+                    write_checkpoint(watch.later(), state(), code=self.code)
             self._saved = at = watch.clock()
         self._next = at + min(SEEN_EVERY, watch.saved_every)
 

@@ -10,7 +10,6 @@ and the flags for bounds checks and optimisation, which Numba's own key ignores.
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 import tempfile
 from functools import cache
@@ -20,29 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numba
 from numba.core import config as numba_config
 
-from shadowtime.errors import UsageError
 from shadowtime.kernel.sources import source_digest
+from shadowtime.private import user_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def refuse_foreign(folder: Path) -> None:
-    """Make the folder for compiled code, or refuse one that others can write to.
-
-    What is in it is loaded and run: anyone who can write to it can run code as its user. If the
-    folder cannot be created, Numba works without a cache.
-    """
-    try:
-        os.makedirs(folder, mode=0o755, exist_ok=True)
-        about = os.stat(folder)
-    except OSError:
-        return
-    if about.st_uid not in (os.geteuid(), 0) or about.st_mode & 0o002:
-        raise UsageError(
-            f"{folder} belongs to another user or can be written by all: compiled code that lies "
-            "there would be run. Name a folder of your own in SHADOWTIME_CACHE"
-        )
 
 
 def flags_of_numba() -> str:
@@ -50,16 +31,6 @@ def flags_of_numba() -> str:
     checked = "-checked" if numba_config.BOUNDSCHECK else ""
     level = "" if int(numba_config.OPT) == 3 else f"-O{int(numba_config.OPT)}"
     return checked + level + ("" if numba_config.LOOP_VECTORIZE else "-scalar")
-
-
-def user_cache(kind: str) -> Path:
-    """The folder of what is kept between processes: compiled code, small runs."""
-    base = os.environ.get("SHADOWTIME_CACHE")
-    if base is None:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        base = os.path.join(home, "shadowtime")
-    refuse_foreign(Path(base) / kind)
-    return Path(base) / kind
 
 
 @cache

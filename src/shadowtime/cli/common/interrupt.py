@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import signal
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+from shadowtime.private import user_cache
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 GRACE = 0.7
 """Seconds in which Python has the chance to end by itself and tidy up."""
@@ -32,7 +37,20 @@ def answer_interrupts(arguments: Sequence[str]) -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(reader, interrupted(arguments)), daemon=True).start()
+    threading.Thread(target=_watch, args=(reader, arguments), daemon=True).start()
+
+
+def folder_of(words: Sequence[str]) -> Path | None:
+    """Where what a command has done is kept if it is interrupted; None if there is no such place.
+
+    The words are those that follow ``shadowtime``, as they were typed.
+    """
+    try:
+        text = "\0".join((os.getcwd(), *words)).encode("utf-8", "surrogateescape")
+    except OSError:  # the folder is gone
+        return None
+    digest = hashlib.sha256(text).hexdigest()[:32]
+    return user_cache("interrupted", made=False) / digest if words else None
 
 
 def interrupted(arguments: Sequence[str]) -> str:
@@ -44,17 +62,27 @@ def interrupted(arguments: Sequence[str]) -> str:
     ('interrupted', 'interrupted: what is done is kept, the same command continues')
     """
     kept = any(one == "--resume" or one.startswith("--resume=") for one in arguments)
+    if not kept:
+        folder = folder_of(arguments)
+        kept = folder is not None and folder.is_dir()
     return (
         "interrupted: what is done is kept, the same command continues" if kept else "interrupted"
     )
 
 
-def _watch(reader: int, words: str) -> None:
+def forget(arguments: Sequence[str]) -> None:
+    """A command has ended: what was kept of it is not needed any more."""
+    folder = folder_of(arguments)
+    if folder is not None and folder.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _watch(reader: int, arguments: Sequence[str]) -> None:
     while True:
         if signal.SIGINT in os.read(reader, 64):
             break
     threading.Event().wait(GRACE)
     if sys.stderr.isatty():
         os.write(2, SHOW_CURSOR.encode())
-    os.write(2, f"shadowtime: {words}\n".encode())
+    os.write(2, f"shadowtime: {interrupted(arguments)}\n".encode())
     os._exit(130)

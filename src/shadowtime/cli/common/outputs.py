@@ -92,8 +92,13 @@ def print_json(value: object) -> None:
 
 def command_line() -> str:
     """The command line, quoted so that it can be typed again."""
-    words: tuple[str, ...] = click.get_current_context().find_root().obj
-    return shlex.join(words)
+    return shlex.join(typed_words())
+
+
+def typed_words() -> tuple[str, ...]:
+    """The words of the command line; none where no command runs."""
+    context = click.get_current_context(silent=True)
+    return () if context is None else tuple(context.find_root().obj or ())
 
 
 def _special(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.run import run_policy
 from shadowtime.cli.common.console import note
+from shadowtime.cli.common.interrupt import folder_of
+from shadowtime.cli.common.outputs import typed_words
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.kernel.sources import source_digest
 from shadowtime.policy import Policy
+from shadowtime.private import user_cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.metrics.where import Where
     from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
+    from shadowtime.study.sweep.spare import Spare
     from shadowtime.workload import Workload
 
 
@@ -50,14 +55,44 @@ def prepare(
 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
     quicker, and the schedules are the same. Their schedules are kept (:func:`run_once`). With
-    ``resume`` all runs are kept in that folder, and reused from it.
+    ``resume`` all runs are kept in that folder, and reused from it; without it those of a command
+    that takes more than a minute are kept until it ends (study/sweep/spare.py).
     """
     if resume is not None:
         from shadowtime.study.sweep.store import Store, kept
 
         there = Store.at(resume).content
         note(f"{resume}: {there}" if there else f"{resume}: nothing to resume, all runs begin")
-        return kept(prepare(policies, cluster, jobs=jobs, small=small), resume)
+        return kept(compiled_engine(policies, cluster, jobs=jobs, small=small), resume)
+    engine = compiled_engine(policies, cluster, jobs=jobs, small=small)
+    spare = spare_runs() if jobs > small else None
+    return engine if spare is None else spare.engine(engine)
+
+
+def spare_runs() -> Spare | None:
+    """What this command left when it was interrupted, and may leave; None without a place."""
+    folder = folder_of(typed_words()[1:])
+    if folder is None:
+        return None
+    from shadowtime.study.sweep.spare import Spare, forget_old
+
+    forget_old(folder.parent, time.time())
+    spare = Spare(folder)
+    if spare.content:
+        note(f"this command was interrupted before; {spare.content}")
+    return spare
+
+
+def kept_folder(resume: str | None) -> str | None:
+    """Where a study of many small results keeps them: as asked, else until the command ends."""
+    spare = spare_runs() if resume is None else None
+    return resume if spare is None else str(spare.store.place.parent)
+
+
+def compiled_engine(
+    policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL
+) -> Engine:
+    """What to simulate with, compiled where that is worth it."""
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:
         return partial(run_once, partial(simulate_uncompiled, report=note))
@@ -87,7 +122,6 @@ def run_once(
     folders of their own; a policy with code of a user's own is not kept, and no folder that cannot
     be written or read is needed.
     """
-    from shadowtime.kernel.numba_cache import user_cache
     from shadowtime.study.sweep.store import ENDING, kept
 
     if not isinstance(policy, Policy) or policy.written:

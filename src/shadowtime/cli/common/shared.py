@@ -37,7 +37,8 @@ report : OUT.html
     Write one self-contained page: the verdict, the schedules, the source of each number.
 resume : DIR
     Save every simulated run in DIR and reuse runs found there: the same command resumes after
-    Ctrl-C, and another change simulates only what it affects.
+    Ctrl-C (without DIR, too, if it took over a minute), and another change simulates only what it
+    affects.
 schedule : OUT.csv
     Write the schedule, a row per job (.csv or .parquet).
 state : FILE

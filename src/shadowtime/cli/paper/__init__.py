@@ -8,7 +8,7 @@ from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import compile_notice, working
-from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.running import compiled_engine, kept_folder
 from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
 from shadowtime.cli.paper.tables import show_paper
 from shadowtime.policy import parse_policy
@@ -60,7 +60,7 @@ def paper(
     resume = study.pop("resume")
     placing.check(resume)
     check_outputs(folder=output, report=report, kept=resume)
-    asked = PaperStudy(name=name, traces=traces or None, folder=resume, **study)
+    asked = PaperStudy(name=name, traces=traces or None, folder=kept_folder(resume), **study)
     found = _carried_out(asked, placing)
     typed = command_line()
     if output:
@@ -84,7 +84,8 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     if missing:
         note(f"skipped, not found in {study.traces}: {', '.join(missing)}")
     jobs = sum(len(subject.workload) for subject in subjects)
-    prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
+    policies = [parse_policy(text) for text in paper.policies]
+    compiled_engine(policies, subjects[0].cluster, jobs=jobs)
     plan = study.plan(subjects)
     if study.folder:
         placing.run_parts(study.absolute(), plan.missing(), study.folder)

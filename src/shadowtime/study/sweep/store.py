@@ -68,6 +68,10 @@ class Store:
         """The file of a run."""
         return self.place / f"{key}{ENDING}"
 
+    def checkpoint(self, key: str) -> Path:
+        """The file of its checkpoint."""
+        return self.place / f"{key}{CHECKPOINT}"
+
     def has(self, key: str) -> bool:
         """Whether a run is there."""
         return self.path(key).exists()
@@ -83,13 +87,17 @@ class Store:
         if self.has(key):
             found: Found = self.read(key)
             return found
-        checkpoint = self.place / f"{key}{CHECKPOINT}"
+        checkpoint = self.checkpoint(key)
         found = work(replace(watch or Watch(), checkpoint=checkpoint))
+        self.write(key, found)
+        return found
+
+    def write(self, key: str, found: object) -> None:
+        """Keep what a run found, instead of its checkpoint."""
         with result_file(self.path(key)) as beside, open(beside, "wb") as file:
             pickle.dump(found, file, protocol=5)
-        for one in (checkpoint, *self.place.glob(f".{checkpoint.name}.*")):  # one cut in half
+        for one in self.place.glob(f"*{key}{CHECKPOINT}*"):  # and one that was cut in half
             one.unlink(missing_ok=True)
-        return found
 
     def read(self, key: str) -> Any:
         """What a run found; a file that contains anything else is rejected."""
@@ -99,6 +107,11 @@ class Store:
         except Exception as error:  # a damaged pickle raises nearly anything
             why = str(error) or type(error).__name__
             raise InputError(f"cannot be read ({why})", path=str(path), hint="Delete it.") from None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(one.stat().st_size for one in self.place.iterdir())
 
     @property
     def content(self) -> str:
