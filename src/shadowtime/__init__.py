@@ -32,13 +32,16 @@ if TYPE_CHECKING:
         place,
         plan,
         reserve,
+        resize,
         select,
+        speed,
         victim,
     )
     from shadowtime.api.sweep import Sweep, sweep
     from shadowtime.api.tune import tune
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
+    from shadowtime.kernel.changing import seconds_at
     from shadowtime.kernel.choice import earliest, occupy, release
     from shadowtime.metrics.added import metric
     from shadowtime.policy import Policy
@@ -93,9 +96,12 @@ _HOME = {
     "release": "shadowtime.kernel.choice",
     "replay": "shadowtime.api.site",
     "reserve": "shadowtime.api.slots",
+    "resize": "shadowtime.api.slots",
+    "seconds_at": "shadowtime.kernel.changing",
     "select": "shadowtime.api.slots",
     "session": "shadowtime.api.environment",
     "simulate": "shadowtime.api.run",
+    "speed": "shadowtime.api.slots",
     "sweep": "shadowtime.api.sweep",
     "tune": "shadowtime.api.tune",
     "victim": "shadowtime.api.slots",
@@ -141,9 +147,12 @@ __all__ = [
     "release",
     "replay",
     "reserve",
+    "resize",
+    "seconds_at",
     "select",
     "session",
     "simulate",
+    "speed",
     "sweep",
     "tune",
     "victim",

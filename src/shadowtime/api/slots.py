@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.policy.backfill import ByKey, ByTest, Selected
+from shadowtime.policy.changing import Paced, Resized, speeds_of
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Custom
 from shadowtime.policy.parse import make_policy
@@ -276,6 +277,67 @@ def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str,
 
     def make(written: Callable[..., Any]) -> Selected:
         return Selected(function=written, compiled=compiled, claims=tuple(claims))
+
+    return make if function is None else make(function)
+
+
+def resize(
+    function: Any = None,
+    /,
+    *,
+    speeds: Mapping[float, float] | None = None,
+    compiled: bool = True,
+) -> Any:
+    """How many processors every job has from now on: ``function(now, jobs, free)``.
+
+    Rules
+    -----
+    Called at every submission and end, on a pool. ``jobs`` holds all jobs that are submitted and
+    not over, in order of arrival: the columns of a queue (:func:`select`) and ``held``, the
+    processors that a job has now, 0 while it waits; ``least`` and ``most``, the sizes that it may
+    have; ``left``, the seconds of work expected to be left at its own size ``procs`` and full
+    speed; ``cost`` of a change; ``stops``, how often it was stopped; ``start``, -1 while it waits.
+    Write ``jobs.size[i]``: a job grows, shrinks, starts, or with 0 waits or is stopped. ``speeds``
+    declares thousandths of full speed, each with the share of its power that a job draws then; the
+    function writes ``jobs.speed[i]``. ``st.seconds_at(jobs, i, size, speed)`` is how long a job is
+    expected to take. ``free`` is the whole machine from now on, for ``st.earliest`` and
+    ``st.occupy``; ``free.level[0, 0]`` are its processors. Speed-ups and costs: spec: changing 1.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.resize
+    ... def halves(now, jobs, free):
+    ...     for i in range(min(2, len(jobs.size))):
+    ...         jobs.size[i] = min(jobs.most[i], free.level[0, 0] // 2)
+    >>> st.easy(backfill=halves).parameters["backfill"]
+    'halves'
+    """
+
+    def make(written: Callable[..., Any]) -> Resized:
+        return Resized(function=written, compiled=compiled, speeds=speeds_of(speeds))
+
+    return make if function is None else make(function)
+
+
+def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
+    """How fast every job runs: ``function(now, jobs, i)`` returns one of the declared ``speeds``.
+
+    Called for all jobs at every submission and end; jobs start as under EASY, planned with their
+    expected time at that speed. ``jobs`` and ``speeds`` are those of :func:`resize`.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.speed(speeds={1000: 1.0, 700: 0.5})
+    ... def slow_at_night(now, jobs, i):
+    ...     return 700 if now % 86400 < 6 * 3600 else 1000
+    >>> st.easy(backfill=slow_at_night).parameters["backfill"]
+    'slow_at_night'
+    """
+
+    def make(written: Callable[..., Any]) -> Paced:
+        return Paced(function=written, speeds=speeds_of(speeds))
 
     return make if function is None else make(function)
 

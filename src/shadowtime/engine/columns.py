@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """A column in the record of a job: its name there, and whether it holds fractions."""
+    """A column in the record of a job or in a queue: its name there, what it holds."""
 
     name: str
     fractions: bool = False
+    whole: bool = False
+    """True if it belongs to no job: functions of a whole queue get all of it."""
 
 
 def field_name(column: str) -> str:

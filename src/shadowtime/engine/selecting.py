@@ -18,6 +18,7 @@ from shadowtime.engine.columns import Column, queue_with
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
 from shadowtime.engine.fillers import called, twin
+from shadowtime.engine.pacing import easy_at_pace
 from shadowtime.engine.series import NO_SERIES, series_record, series_text, series_with
 from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
@@ -58,6 +59,7 @@ class Chooser:
         series: Floats = NO_SERIES,
     ) -> None:
         self.part, self.columns, self.names, self.series = part, columns, names, series
+        self.function = called_by_pass(part)
         self.values = tuple(part.settings().values())
         self.error: BaseException | None = None
         self.choice: Choice | None = None
@@ -82,9 +84,9 @@ class Chooser:
         """Call the function in Python; 1 if it raised."""
         try:
             more: tuple[Any, ...] = ()
-            if takes_series(self.part.function):
+            if takes_series(self.function):
                 more = (series_record(self.series, self.names),)
-            plain(self.part.function)(int(now), self.queue(count), self.free(), *more, *self.values)
+            plain(self.function)(int(now), self.queue(count), self.free(), *more, *self.values)
         except BaseException as error:
             self.error = error
             return 1
@@ -95,7 +97,9 @@ class Chooser:
         assert self.choice is not None
         own = self.choice.column[:COLUMNS, :count]
         more = [
-            values[:count].view(np.float64) if column.fractions else values[:count]
+            values[: None if column.whole else count].view(
+                np.float64 if column.fractions else np.int64
+            )
             for column, values in zip(self.columns, self.choice.column[COLUMNS:], strict=True)
         ]
         made: Queue = queue_with(self.columns)(*own, self.choice.need[:count], *more)
@@ -125,8 +129,8 @@ class Chooser:
             frames = traceback.extract_tb(self.error.__traceback__)
             line = next((at.lineno for at in reversed(frames) if at.filename == file), None)
         return PolicyError(
-            f"{policy.name}: the select function {where(function, line)} failed at {now} with "
-            f"{job} jobs in the queue: {why}"
+            f"{policy.name}: the {self.part.takes.name} function {where(function, line)} failed at "
+            f"{now} with {job} jobs in the queue: {why}"
         )
 
 
@@ -154,10 +158,16 @@ class Callback:
         return types.FunctionType(select_signature())
 
 
+def called_by_pass(part: Selected) -> Callable[..., Any]:
+    """The function that decides a whole pass: the user's, or EASY at its speeds."""
+    return easy_at_pace(part.function) if part.paces else part.function
+
+
 def use_of(part: Selected, columns: tuple[Column, ...] = (), series: tuple[str, ...] = ()) -> Use:
     """The function as digests describe it: other values of its parameters compile nothing."""
     kinds = tuple(type(value).__name__ for value in part.settings().values())
-    return Use(SELECT, part.takes, part.function, 3, kinds, columns=columns, series=series)
+    function = called_by_pass(part)
+    return Use(SELECT, part.takes, function, 3, kinds, columns=columns, series=series)
 
 
 @lru_cache(maxsize=64)
@@ -178,7 +188,7 @@ def compile_select(use: Use) -> Any:
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run
     except numba.core.errors.NumbaError as error:
-        raise compile_failure("select", use.function, error) from None
+        raise compile_failure(use.takes.name, use.function, error) from None
     return made
 
 
@@ -230,7 +240,8 @@ def source_of(use: Use, name: str) -> str:
     values = "".join(f", {kind}(values[{k}])" for k, kind in enumerate(use.values))
     count = COLUMNS + len(use.columns)
     more = "".join(
-        f", column[{COLUMNS + k}, :count]{'.view(np.float64)' if column.fractions else ''}"
+        f", column[{COLUMNS + k}{'' if column.whole else ', :count'}]"
+        f"{'.view(np.float64)' if column.fractions else ''}"
         for k, column in enumerate(use.columns)
     )
     series = ""

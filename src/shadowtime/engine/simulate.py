@@ -96,6 +96,10 @@ def simulate(
         asked, site = pool_as_site(workload, cluster)
         return simulate_site(asked, site, policy, watch=watch).replace(place=None)
     refuse_unfit(workload, cluster)
+    if not own_code and policy.backfill.changes:
+        from shadowtime.engine.changing import simulate_changing
+
+        return simulate_changing(workload, cluster, policy, watch=watch)
     if hasattr(policy, "decide"):
         from shadowtime.engine.python_policy import simulate_object
 

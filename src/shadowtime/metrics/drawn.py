@@ -37,10 +37,10 @@ def drawn_over_time(schedule: Schedule, each: AnyArray) -> tuple[Ints, AnyArray]
     """
     spans = runs(schedule)
     lasted = spans.until > spans.since
-    row, since, until = spans.row[lasted], spans.since[lasted], spans.until[lasted]
+    since, until, drawn = spans.since[lasted], spans.until[lasted], spans.drawn(each)[lasted]
     instants, place = np.unique(np.concatenate([since, until]), return_inverse=True)
-    change = np.zeros(len(instants), each.dtype)
-    np.add.at(change, place, np.concatenate([each[row], -each[row]]))
+    change = np.zeros(len(instants), drawn.dtype)
+    np.add.at(change, place, np.concatenate([drawn, -drawn]))
     return instants, np.cumsum(change)
 
 

@@ -37,7 +37,7 @@ def energy_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> d
 
     Rules
     -----
-    A job draws its watts in every run, lost ones too. Cost and carbon take the value of the series
+    A job draws its watts in every run, lost ones too; one that changes, by its size and speed. Cost and carbon take the value of the series
     at each second. A job without a deadline (-1) misses none; one that never started is not scored.
 
     Examples
@@ -58,12 +58,13 @@ def energy_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> d
     if watts is not None:
         spans = runs(schedule)
         counted = which[spans.row]
-        row, since, until = spans.row[counted], spans.since[counted], spans.until[counted]
-        result["energy_kwh"] = float((watts[row] * (until - since)).sum()) / KWH
+        since, until = spans.since[counted], spans.until[counted]
+        drawn = spans.drawn(watts)[counted]
+        result["energy_kwh"] = float((drawn * (until - since)).sum()) / KWH
         for series, name, unit in (("price", "energy_cost", 1.0), ("carbon", "carbon_kg", 1000.0)):
             if series in workload.series:
                 each = workload.series[series].integral(since, until)
-                result[name] = float((watts[row] * each).sum()) / KWH / unit
+                result[name] = float((drawn * each).sum()) / KWH / unit
     if DEADLINE in workload.extra:
         due = np.asarray(workload.extra[DEADLINE])
         asked = which & (due != UNKNOWN)

@@ -56,7 +56,8 @@ def utilisation(
     for at, (own, capacity) in enumerate(cluster.total.items()):
         name = own if at else "procs"  # a site calls its processors cpus
         if name in workload.resources and capacity and end > begin:
-            demand = found.of(workload.demand[:, workload.resources.index(name)])
+            demand = workload.demand[:, workload.resources.index(name)]
+            demand = found.of(demand) if at else found.taken(demand)
             shares[name] = in_use(found, demand, begin, end) / (float(capacity) * (end - begin))
     for name, capacity in getattr(cluster, "amounts", {}).items():
         column = column_of(workload, name)
@@ -141,7 +142,7 @@ def idle_though_wanted(
     turn = turns(schedule, all_runs)
     if len(turn) == 0:
         return 0.0
-    columns = turn.ready, turn.since, turn.until, turn.of(schedule.procs)
+    columns = turn.ready, turn.since, turn.until, turn.taken(schedule.procs)
     ready, since, until, width = (as_row(column) for column in columns)
     keys, widths = np.empty((2, 3 * len(turn)), np.int64), np.empty(len(turn), np.int64)
     counts = np.empty(DIGITS, np.int64)
@@ -167,7 +168,7 @@ def whole_run(
     found = runs(schedule) if known is None else known
     if len(found) == 0 or (len(schedule.attempts) and not started(schedule).any()):
         return {}
-    sums = _sums(found, found.of(schedule.procs))
+    sums = _sums(found, found.taken(schedule.procs))
     area = float(sums[of.AREA])
     first, last = int(workload.submit[0]), int(workload.submit[-1])
     makespan = sums[of.LAST] - first
@@ -175,7 +176,7 @@ def whole_run(
     vain = 0.0
     if len(schedule.attempts):
         lost = lost_parts(schedule)
-        vain = float((schedule.procs[lost.row] * (lost.until - lost.since)).sum())
+        vain = float((lost.taken(schedule.procs) * (lost.until - lost.since)).sum())
     if last > first:
         work = area
         if len(schedule.attempts):

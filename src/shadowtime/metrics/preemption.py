@@ -89,7 +89,7 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
     """
     lost = lost_parts(schedule)
     order = np.argsort(lost.until, kind="stable")
-    area = (schedule.procs[lost.row] * (lost.until - lost.since))[order]
+    area = (lost.taken(schedule.procs) * (lost.until - lost.since))[order]
     moments = lost.until[order]
     last = np.ones(len(moments), bool)
     last[:-1] = moments[1:] != moments[:-1]

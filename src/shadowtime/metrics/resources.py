@@ -96,7 +96,7 @@ def shares_over_time(
     found = runs(schedule) if known is None else known
     names = counted(workload, cluster)
     moments = instants(found.since, found.until) if at is None else at
-    used = totals(moments, found.since, found.until, _demand(workload, names)[found.row])
+    used = totals(moments, found.since, found.until, found.demand(_demand(workload, names)))
     return Shares(names=names, at=moments, share=used / _capacity(cluster, names))
 
 
@@ -150,7 +150,7 @@ def resource_metrics(
     edges = np.array([begin, end], np.int64)
     at = instants(queue.since, found.since, found.until, edges)
     demand, capacity = _demand(workload, names), _capacity(cluster, names)
-    used = totals(at, found.since, found.until, demand[found.row])
+    used = totals(at, found.since, found.until, found.demand(demand))
     seconds = stretches(at, begin, end).astype(np.float64)
     result = _balance(Shares(names=names, at=at, share=used / capacity), seconds)
     if cluster.shape == "pool":

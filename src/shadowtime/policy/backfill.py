@@ -42,6 +42,8 @@ class Backfill(Part):
     """True if it is defined where jobs slow each other down."""
     selects: ClassVar[bool] = False
     """True if one function chooses the whole set of jobs that start, those at the head too."""
+    changes: ClassVar[bool] = False
+    """True if it also gives running jobs other sizes and speeds (policy/changing.py)."""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -314,6 +316,8 @@ class Selected(Written, Backfill):
     claims: tuple[str, ...] = ()
     """What it claims about its schedules if jobs are in order of arrival, for check to prove."""
 
+    paces: ClassVar[bool] = False
+    """True if it is asked for the speed of one job at a time."""
     promising: bool = False
     """True if it promises every job its earliest start and at every pass moves promises up in the
     policy's order: what a site's pass of promises does on named nodes."""

@@ -53,6 +53,8 @@ TIMER = Slot("timer", ("now", "user"), optional=0)
 VICTIM = Slot("victim")
 PLACE = Slot("place", ("now", "job", "node", "user"))
 SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
+RESIZE = Slot("resize", ("now", "jobs", "free"), optional=0)
+SPEED = Slot("speed", ("now", "jobs", "i"), optional=0)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -47,7 +47,7 @@ def busy(schedule: Schedule) -> Level:
     """Processors in use, by lost runs too."""
     spans = runs(schedule)
     at = instants(spans.since, spans.until)
-    return Level(at, totals(at, spans.since, spans.until, schedule.procs[spans.row]))
+    return Level(at, totals(at, spans.since, spans.until, spans.taken(schedule.procs)))
 
 
 def queue(schedule: Schedule) -> Level:

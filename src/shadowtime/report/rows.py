@@ -10,8 +10,8 @@ import numpy as np
 from shadowtime.errors import InputError
 from shadowtime.kernel.jit import entry
 from shadowtime.report.places import spread
+from shadowtime.schedule.runs import lost_runs
 from shadowtime.schedule.runs import runs as every_run
-from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,7 @@ class Runs:
     start: Ints
     end: Ints
     lost: SmallInts
+    procs: Ints
 
     def __len__(self) -> int:
         return len(self.job)
@@ -53,9 +54,10 @@ def runs_of(schedule: Schedule) -> Runs:
     [0]
     """
     spans = every_run(schedule)
-    last = int(started(schedule).sum())
+    last = len(spans) - len(lost_runs(schedule))
     lost = (np.arange(len(spans)) >= last).astype(np.int8)
-    return Runs(job=spans.row, start=spans.since, end=spans.until, lost=lost)
+    procs = spans.taken(schedule.procs)
+    return Runs(job=spans.row, start=spans.since, end=spans.until, lost=lost, procs=procs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +112,12 @@ def lay_out(schedule: Schedule, cluster: Cluster) -> Rows:
     ([0, 1, 0, 2], [1, 1, 1, 1])
     """
     runs = runs_of(schedule)
-    procs = schedule.procs[runs.job]
     hosts = {host.name: host.capacity[0] for host in cluster.hosts}
     real = schedule.place is not None and cluster.shape != "pool"
     if real:
         run, host, width = _on_hosts(schedule, runs, tuple(hosts))
     else:
-        run, host, width = np.arange(len(runs)), np.zeros(len(runs), np.int64), procs
+        run, host, width = np.arange(len(runs)), np.zeros(len(runs), np.int64), runs.procs
         hosts = {cluster.name or "pool": cluster.procs}
     unit = int(np.gcd.reduce(np.concatenate([list(hosts.values()), width[width > 0]])))
     return _stacked(runs, run, host, width // unit, unit, hosts, real=real)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.columns import ALWAYS, ATTEMPTS, NEUTRAL, OF_WORK, largest, smallest
+from shadowtime.schedule.columns import (
+    ALWAYS,
+    ATTEMPTS,
+    NEUTRAL,
+    OF_PIECES,
+    OF_WORK,
+    largest,
+    smallest,
+)
 from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
@@ -76,7 +84,9 @@ def attempts_from(columns: Mapping[str, Ints]) -> Attempts:
     if not all(name in columns for name in OF_WORK):
         return made
     kept, overhead = (columns[name][order] for name in OF_WORK)
-    return replace(made, kept=kept, overhead=overhead)
+    more = {name: columns[name][order] for name in OF_PIECES if name in columns}
+    known = len(more) == len(OF_PIECES)
+    return replace(made, kept=kept, overhead=overhead, **(more if known else {}))
 
 
 def attempt_columns(attempts: Attempts) -> dict[str, Ints]:
@@ -86,4 +96,6 @@ def attempt_columns(attempts: Attempts) -> dict[str, Ints]:
     found = dict(zip(ATTEMPTS, columns, strict=True))
     if attempts.kept is not None and attempts.overhead is not None:
         found |= {"kept": attempts.kept, "overhead": attempts.overhead}
+    if attempts.procs is not None:
+        found |= {name: getattr(attempts, name) for name in OF_PIECES}
     return found

@@ -30,6 +30,11 @@ OF_WORK = ("kept", "overhead")
 """Further columns of it where stopped jobs keep work or starting again costs time: seconds of the
 attempt whose work counts, and seconds at its beginning that went into starting again."""
 
+OF_PIECES = ("procs", "speed", "draw", "work")
+"""Further columns of it where jobs change while they run (spec: changing 4.1): a row for each
+stretch at one size and speed. Processors, thousandths of full speed, millionths of the job's power,
+and its work that counts, in millionths of a second at the job's own size and full speed."""
+
 UNKNOWN_ALLOWED = ("start", "end", "promised", "blocked_at", "limit")
 """Columns in which -1 or nothing means unknown, never, or no limit."""
 
@@ -38,6 +43,7 @@ LARGEST: Mapping[str, int] = {
     "reason": len(Reason) - 1,
     "killed": 1,
     "preempted": 1,
+    "work": 1 << 62,
 }
 """The largest value of a column; times stay below NO_LIMIT, ids within 62 bits."""
 

@@ -20,6 +20,7 @@ from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
     LABELS,
+    OF_PIECES,
     OF_WORK,
     REQUIRED,
     UNKNOWN_ALLOWED,
@@ -240,7 +241,7 @@ def parse_attempts(text: str, *, path: str = "attempts") -> Attempts:
     """
     table = Table.parse(text, path=path)
     table.need(ATTEMPTS, what="A file of attempts")
-    names = ATTEMPTS + tuple(name for name in OF_WORK if name in table.cells)
+    names = ATTEMPTS + tuple(name for name in OF_WORK + OF_PIECES if name in table.cells)
     return attempts_from({name: table.integers(name) for name in names})
 
 

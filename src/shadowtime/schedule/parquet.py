@@ -18,6 +18,7 @@ from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
     LABELS,
+    OF_PIECES,
     OF_WORK,
     REQUIRED,
     UNKNOWN_ALLOWED,
@@ -96,7 +97,7 @@ def read_schedule(path: Path, attempts: Attempts) -> Schedule:
 def read_attempts(path: Path) -> Attempts:
     """Read the attempts of preempted jobs."""
     table = _table(path, ATTEMPTS)
-    names = [name for name in ATTEMPTS + OF_WORK if name in table.column_names]
+    names = [name for name in ATTEMPTS + OF_WORK + OF_PIECES if name in table.column_names]
     return attempts_from({name: _integers(table, name, path) for name in names})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from shadowtime.schedule.schedule import Schedule
+    from shadowtime.schedule.schedule import Attempts, Schedule
     from shadowtime.types import AnyArray, Ints
 
 
@@ -23,6 +23,10 @@ class Spans:
     until: Ints
     whole: bool = False
     """True if they are those of every row, in order."""
+    procs: Ints | None = None
+    """Processors of each stretch, where jobs change while they run."""
+    draw: Ints | None = None
+    """Millionths of its power that the job draws then."""
 
     def of(self, column: Ints) -> Ints:
         """A column of the schedule or workload, a value for each stretch."""
@@ -33,7 +37,27 @@ class Spans:
 
     def at(self, which: AnyArray) -> Spans:
         """Some of the stretches."""
-        return Spans(row=self.row[which], since=self.since[which], until=self.until[which])
+        row, since, until = self.row[which], self.since[which], self.until[which]
+        if self.procs is None or self.draw is None:
+            return Spans(row=row, since=since, until=until)
+        more = {"procs": self.procs[which], "draw": self.draw[which]}
+        return Spans(row=row, since=since, until=until, **more)
+
+    def taken(self, procs: Ints) -> Ints:
+        """Processors of each stretch; ``procs`` are those of each job."""
+        return self.of(procs) if self.procs is None else self.procs
+
+    def demand(self, demand: Ints) -> Ints:
+        """The same for all resources, the first of which is processors."""
+        found = demand[self.row]
+        if self.procs is not None:
+            found[:, 0] = self.procs
+        return found
+
+    def drawn(self, each: AnyArray) -> AnyArray:
+        """What each stretch draws, where a job draws ``each`` at its own size and full speed."""
+        found: AnyArray = each[self.row]
+        return found if self.draw is None else found * self.draw / 1_000_000
 
 
 def started(schedule: Schedule) -> AnyArray:
@@ -59,7 +83,19 @@ def lost_runs(schedule: Schedule) -> Spans:
         return Spans(row=none, since=none, until=none)
     row = row_of(schedule, attempts.job_id)
     lost = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
-    return Spans(row=row[lost], since=attempts.start[lost], until=attempts.end[lost])
+    return _stretches(attempts, row, lost)
+
+
+def _stretches(attempts: Attempts, row: Ints, which: AnyArray) -> Spans:
+    """Some attempts, with their sizes where they have any."""
+    every = Spans(
+        row=row,
+        since=attempts.start,
+        until=attempts.end,
+        procs=attempts.procs,
+        draw=attempts.draw,
+    )
+    return every.at(which)
 
 
 def lost_parts(schedule: Schedule) -> Spans:
@@ -91,7 +127,7 @@ def lost_parts(schedule: Schedule) -> Spans:
     row = row_of(schedule, attempts.job_id)
     which = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
     spent = (attempts.kept + attempts.overhead)[which]
-    parts = Spans(row=lost.row, since=lost.since + spent, until=lost.until)
+    parts = replace(lost, since=lost.since + spent)
     return parts.at(parts.until > parts.since)
 
 
@@ -103,8 +139,8 @@ def restarts(schedule: Schedule) -> Spans:
         return Spans(row=none, since=none, until=none)
     row = row_of(schedule, attempts.job_id)
     which = (attempts.overhead > 0) & (row != UNKNOWN)
-    since = attempts.start[which]
-    return Spans(row=row[which], since=since, until=since + attempts.overhead[which])
+    found = _stretches(attempts, row, which)
+    return replace(found, until=found.since + attempts.overhead[which])
 
 
 def runs(schedule: Schedule, *, all_ran: bool = False) -> Spans:
@@ -119,11 +155,31 @@ def runs(schedule: Schedule, *, all_ran: bool = False) -> Spans:
     if len(schedule.attempts) == 0:
         return Spans(row=final, since=schedule.start[final], until=schedule.end[final])
     lost = lost_runs(schedule)
+    if schedule.attempts.procs is not None:
+        return _with_pieces(schedule, final, lost)
     return Spans(
         row=np.concatenate([final, lost.row]),
         since=np.concatenate([schedule.start[final], lost.since]),
         until=np.concatenate([schedule.end[final], lost.until]),
     )
+
+
+def _with_pieces(schedule: Schedule, final: Ints, lost: Spans) -> Spans:
+    """The runs where jobs change: a stretch each, those at whose end the job was stopped last."""
+    attempts = schedule.attempts
+    row = row_of(schedule, attempts.job_id)
+    whole = final[~np.isin(final, row)]
+    went_on = (attempts.killed == 0) & (row != UNKNOWN) & (attempts.end >= attempts.start)
+    plain = Spans(
+        row=whole,
+        since=schedule.start[whole],
+        until=schedule.end[whole],
+        procs=schedule.procs[whole],
+        draw=np.full(len(whole), 1_000_000, np.int64),
+    )
+    parts = plain, _stretches(attempts, row, went_on), lost
+    names = ("row", "since", "until", "procs", "draw")
+    return Spans(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
 
 
 def waits(schedule: Schedule, all_runs: Spans) -> Spans:
@@ -176,4 +232,5 @@ def turns(schedule: Schedule, all_runs: Spans) -> Turns:
     again[1:] = row[1:] == row[:-1]
     ready = submit[row]
     ready[1:] = np.where(again[1:], end[:-1], ready[1:])
-    return Turns(row=row, since=start, until=end, ready=ready)
+    procs = None if all_runs.procs is None else all_runs.procs[order]
+    return Turns(row=row, since=start, until=end, ready=ready, procs=procs)

@@ -30,6 +30,13 @@ class Attempts:
     """Seconds of each attempt whose work counts; None where preempted attempts lose all of it."""
     overhead: Ints | None = None
     """Seconds at its beginning that went into starting again; None where that costs nothing."""
+    procs: Ints | None = None
+    """Where jobs change while they run there is a row for each stretch at one size and speed (spec:
+    changing 4.1): its processors, thousandths of full speed, millionths of the job's power, and its
+    work that counts in millionths of a second."""
+    speed: Ints | None = None
+    draw: Ints | None = None
+    work: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -146,7 +153,11 @@ class Schedule:
 
     @property
     def worked(self) -> Ints:
-        """Seconds that each job worked: its last run, or the sum of what its attempts kept."""
+        """Seconds that each job worked: its last run, or the sum of what its attempts kept.
+
+        Of a job that changed while it ran: what its work takes at its own size and full speed, at
+        most its response (spec: changing 4.2).
+        """
         length: Ints = self.end - self.start
         if self.attempts.kept is None:
             return length
@@ -156,7 +167,12 @@ class Schedule:
         known = row != UNKNOWN
         again = np.unique(row[known])
         length[again] = 0
-        np.add.at(length, row[known], self.attempts.kept[known])
+        if self.attempts.work is None:
+            np.add.at(length, row[known], self.attempts.kept[known])
+            return length
+        np.add.at(length, row[known], self.attempts.work[known])
+        own = -(-length[again] // 1_000_000)
+        length[again] = np.minimum(own, (self.end - self.submit)[again])
         return length
 
     def replace(self, **changes: Any) -> Schedule:

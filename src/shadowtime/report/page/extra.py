@@ -159,7 +159,7 @@ def preemption(report: ReportInput) -> str:
 
 def _preempted(schedule: Schedule) -> list[str]:
     lost = lost_parts(schedule)
-    wasted = float(((lost.until - lost.since) * schedule.procs[lost.row]).sum())
+    wasted = float(((lost.until - lost.since) * lost.taken(schedule.procs)).sum())
     hit = schedule.kills[schedule.kills > 0]
     done = started(schedule)
     useful = float((schedule.worked * schedule.procs)[done].sum())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.schedule.check.pieces import pieces_conserve_work, pieces_consistent
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN
@@ -72,6 +73,8 @@ def work_conserved(case: Case, *, unfinished: AnyArray | None = None) -> Proof |
     in this sense.
     """
     attempts, rules = case.schedule.attempts, case.rules
+    if attempts.procs is not None:
+        return pieces_conserve_work(case, WORK)
     known = attempts.kept is not None and attempts.overhead is not None
     if not known and (rules is None or not rules.changes_runs or len(attempts) == 0):
         return None
@@ -153,6 +156,8 @@ def attempts_consistent(case: Case) -> Proof:
     strange = np.flatnonzero(row == UNKNOWN)
     if len(strange):
         return violated(CONSISTENT, f"job {attempts.job_id[strange[0]]} has attempts but no row")
+    if attempts.procs is not None:
+        return pieces_consistent(case, CONSISTENT)
     lost = np.bincount(row[attempts.killed == 1], minlength=len(s))
     wrong = np.flatnonzero(lost != s.kills)
     if len(wrong):

@@ -115,7 +115,7 @@ class Case:
     @cached_property
     def used(self) -> Ints:
         """What is in use of each resource at each instant."""
-        return totals(self.at, self.runs.since, self.runs.until, self.demand[self.runs.row])
+        return totals(self.at, self.runs.since, self.runs.until, self.runs.demand(self.demand))
 
     @property
     def no_job(self) -> int:

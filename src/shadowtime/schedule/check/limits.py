@@ -10,6 +10,7 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.schedule.check.capacity import entries_of
+from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
@@ -37,7 +38,7 @@ def limits_kept(case: Case) -> Proof:
     killed. A second per attempt is let pass where the policy has parts of seconds.
     """
     name, s, w = "limits-kept", case.schedule, case.workload
-    ran = started(s)
+    ran = started(s) & ~changed(s)  # of those that changed, the work is proved
     length = s.worked
     limit = case.limit
     slowed = np.zeros(len(s), bool) if s.penalised is None else s.penalised > 0

@@ -1,0 +1,274 @@
+"""The loop of jobs that change: a function gives every job that is there a size and a speed.
+
+Ends move whenever sizes do, so the next one is found among the running jobs and not in a heap; a
+pass looks at all of them anyway (spec: changing 3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED
+from shadowtime.kernel import changing as g
+from shadowtime.kernel import choice as q
+from shadowtime.kernel import record as r
+from shadowtime.kernel.changing import MILLION, rate_at
+from shadowtime.kernel.choice import SELECT_BROKE, WHERE
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    ATTEMPTS,
+    EVENTS,
+    FAILED,
+    KILLS,
+    NEVER,
+    NOW,
+    PASSES,
+    RUNNING,
+    WAITING,
+    WAKE,
+)
+from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+from shadowtime.kernel.slots import SLOT_SHIFT
+
+
+@entry
+def run(t: Any, f: Any, c: Any, fact: Any, choose: Any) -> int:
+    """The event loop; ``f`` is the profile that functions plan in, ``choose`` the function."""
+    reg = t.reg
+    while reg[ATTEMPTS] + 2 * (reg[WAITING] + reg[RUNNING]) <= t.piece.shape[1]:
+        now = next_instant(t)
+        if now >= NEVER:
+            return DONE
+        reg[NOW] = now
+        end_jobs(t, now)
+        while reg[ARRIVED] < t.job.shape[0] and t.job[reg[ARRIVED], g.SUBMIT] <= now:
+            t.here[reg[WAITING] + reg[RUNNING]] = reg[ARRIVED]
+            reg[ARRIVED] += 1
+            reg[WAITING] += 1
+            reg[EVENTS] += 1
+        count = reg[WAITING] + reg[RUNNING]
+        reg[WAKE] = NEVER
+        if count == 0:
+            continue
+        reg[PASSES] += 1
+        describe(t, f, c, fact, count)
+        if choose(now, count, c.mark[WHERE]) != 0:
+            describe(t, f, c, fact, count)  # as it was, to find out why (engine/selecting.py)
+            reg[FAILED] = SELECT_BROKE << SLOT_SHIFT | count
+        elif permitted(t, c, count):
+            carry_out(t, c, count)
+        if reg[FAILED] >= 0:
+            return BROKEN
+    return ROOM_NEEDED
+
+
+@kernel
+def next_instant(t: Any) -> int:
+    """Time of the next end, submission or plan."""
+    reg = t.reg
+    now = reg[WAKE]
+    if reg[ARRIVED] < t.job.shape[0]:
+        now = min(now, t.job[reg[ARRIVED], g.SUBMIT])
+    for i in range(reg[WAITING] + reg[RUNNING]):
+        now = min(now, t.job[t.here[i], g.ENDS_AT])
+    return now
+
+
+@kernel
+def end_jobs(t: Any, now: int) -> None:
+    """End what ends now."""
+    reg = t.reg
+    kept = 0
+    for i in range(reg[WAITING] + reg[RUNNING]):
+        job = t.here[i]
+        if t.job[job, g.ENDS_AT] != now:
+            t.here[kept] = job
+            kept += 1
+            continue
+        close(t, job, now, False)
+        t.job[job, g.ENDS_AT] = NEVER
+        t.job[job, g.END] = now
+        t.job[job, g.SIZE] = 0
+        reg[RUNNING] -= 1
+        reg[EVENTS] += 1
+
+
+@routine
+def describe(t: Any, f: Any, c: Any, fact: Any, count: int) -> None:
+    """Fill the columns; the whole machine is free, as running jobs are to be planned too."""
+    now = t.reg[NOW]
+    f.time[0, 0] = now
+    f.level[0, 0, 0] = t.there[0]
+    f.count[0] = 1
+    column, seen = c.column, q.COLUMNS
+    own = seen + len(g.SEEN)
+    for i in range(count):
+        at = t.here[i]
+        job = t.job[at]
+        column[q.SUBMIT, i] = job[g.SUBMIT]
+        column[q.REQUEST, i] = job[g.REQUEST]
+        column[q.ESTIMATE, i] = job[g.ESTIMATE]
+        column[q.PROCS, i] = job[g.OWN]
+        column[q.NODES, i] = fact[at, r.NODES]
+        column[q.MEMORY, i] = fact[at, r.MEMORY]
+        column[q.GPUS, i] = fact[at, r.GPUS]
+        column[q.USER, i] = fact[at, r.USER]
+        column[q.ACCOUNT, i] = fact[at, r.ACCOUNT]
+        column[q.PARTITION, i] = fact[at, r.PARTITION]
+        column[q.QOS, i] = fact[at, r.QOS]
+        column[q.EXECUTABLE, i] = fact[at, r.EXECUTABLE]
+        column[q.BLOCKED_AT, i] = job[g.BLOCKED_AT]
+        column[q.PROMISED, i] = job[g.PROMISED]
+        column[q.DUE, i] = c.due[at]
+        column[q.START, i] = job[g.START]
+        size = job[g.SIZE]
+        column[seen + g.HELD, i] = size
+        column[seen + g.SIZE_, i] = size
+        column[seen + g.SPEED_, i] = t.speed[job[g.LEVEL]]
+        column[seen + g.LEAST_, i] = job[g.LEAST]
+        column[seen + g.MOST_, i] = job[g.MOST]
+        column[seen + g.LEFT_, i] = expected_left(t, at, now)
+        column[seen + g.PAUSE_, i] = max(0, job[g.RESUME] - now) if size > 0 else 0
+        column[seen + g.COST_, i] = job[g.COST]
+        column[seen + g.STOPS_, i] = job[g.STOPS]
+        column[seen + g.KIND_, i] = job[g.KIND]
+        for k in range(3):  # the bits of fractions
+            column[seen + g.A_ + k, i] = t.curve[at, k]
+        for k in range(column.shape[0] - own):
+            column[own + k, i] = fact[at, r.FACTS + k]
+        c.need[i, 0] = job[g.OWN]
+
+
+@kernel
+def done_at(t: Any, at: int, now: int) -> int:
+    """The work of the present piece so far."""
+    job = t.job[at]
+    if job[g.SIZE] == 0:
+        return 0
+    lasted = max(0, now - max(job[g.SINCE], job[g.RESUME]))
+    return int(min(job[g.LEFT], lasted * job[g.RATE]))
+
+
+@kernel
+def expected_left(t: Any, at: int, now: int) -> int:
+    """Seconds of work that the policy expects to be left (spec: changing 3.4)."""
+    job = t.job[at]
+    done = job[g.WORK] - job[g.LEFT] + done_at(t, at, now)
+    left = job[g.ESTIMATE] * MILLION - done
+    if left <= 0:
+        left = job[g.REQUEST] * MILLION - done
+    return int(max(1, -(-left // MILLION)))
+
+
+@kernel
+def close(t: Any, at: int, now: int, stopped: bool) -> None:
+    """End the present piece of a job: what was done counts, but for what a stop loses."""
+    job, reg = t.job[at], t.reg
+    work = done_at(t, at, now)
+    every = job[g.CHECKPOINT] * MILLION
+    if stopped and every > 0:
+        before = job[g.WORK] - job[g.LEFT]
+        work = max(0, (before + work) // every * every - before)
+    job[g.LEFT] -= work
+    if now > job[g.SINCE] or stopped or job[g.LEFT] == 0:
+        k = reg[ATTEMPTS]
+        reg[ATTEMPTS] += 1
+        t.piece[g.P_JOB, k] = at
+        t.piece[g.P_FROM, k] = job[g.SINCE]
+        t.piece[g.P_UNTIL, k] = now
+        t.piece[g.P_STOPPED, k] = stopped
+        t.piece[g.P_SIZE, k] = job[g.SIZE]
+        t.piece[g.P_LEVEL, k] = job[g.LEVEL]
+        t.piece[g.P_COST, k] = max(0, min(now, job[g.RESUME]) - job[g.SINCE])
+        t.piece[g.P_WORK, k] = work
+
+
+@routine
+def permitted(t: Any, c: Any, count: int) -> bool:
+    """True if sizes and speeds are allowed and fit; else the first that is not is noted."""
+    total = 0
+    sizes, speeds = q.COLUMNS + g.SIZE_, q.COLUMNS + g.SPEED_
+    for i in range(count):
+        at = t.here[i]
+        size = c.column[sizes, i]
+        total += size
+        wrong = 0
+        if size != 0 and not t.job[at, g.LEAST] <= size <= t.job[at, g.MOST]:
+            wrong = g.RESIZE_SIZE
+        elif total > t.there[0]:
+            wrong = g.RESIZE_FULL
+        elif level_of(t, c.column[speeds, i]) < 0:
+            wrong = g.RESIZE_SPEED
+        if wrong > 0:
+            t.reg[FAILED] = wrong << SLOT_SHIFT | at
+            return False
+    return True
+
+
+@kernel
+def level_of(t: Any, speed: int) -> int:
+    """The place of a speed among those declared, -1 if it is none."""
+    for level in range(t.speed.shape[0]):
+        if t.speed[level] == speed:
+            return level
+    return -1
+
+
+@routine
+def carry_out(t: Any, c: Any, count: int) -> None:
+    """Carry out what the function wrote."""
+    reg = t.reg
+    now = reg[NOW]
+    head = -1
+    for i in range(count):
+        at = t.here[i]
+        job = t.job[at]
+        if job[g.PROMISED] < 0 and c.column[q.PROMISED, i] >= 0:
+            job[g.PROMISED] = c.column[q.PROMISED, i]
+        due = c.column[q.DUE, i]
+        c.due[at] = due
+        if now < due < reg[WAKE]:
+            reg[WAKE] = due
+        size = c.column[q.COLUMNS + g.SIZE_, i]
+        level = level_of(t, c.column[q.COLUMNS + g.SPEED_, i])
+        if size == 0 and head < 0:
+            head = at
+            if job[g.BLOCKED_AT] < 0:
+                job[g.BLOCKED_AT] = now
+        held = job[g.SIZE]
+        if size == held and (size == 0 or level == job[g.LEVEL]):
+            continue
+        if held > 0:
+            close(t, at, now, size == 0)
+        if size == 0:
+            job[g.STOPS] += 1
+            job[g.SIZE] = 0
+            job[g.LEVEL] = 0
+            job[g.START] = -1
+            job[g.ENDS_AT] = NEVER
+            reg[KILLS] += 1
+            reg[RUNNING] -= 1
+            reg[WAITING] += 1
+            continue
+        if held == 0:
+            job[g.START] = now
+            reg[RUNNING] += 1
+            reg[WAITING] -= 1
+            job[g.RESUME] = now + (job[g.COST] if job[g.STOPS] > 0 else 0)
+            if job[g.BLOCKED_AT] == now:  # before a job of no length ended at this instant
+                job[g.BLOCKED_AT] = -1
+            if head >= 0:
+                job[g.REASON] = BACKFILLED
+            else:
+                job[g.REASON] = RESERVED if job[g.BLOCKED_AT] >= 0 else HEAD
+        elif size != held:
+            job[g.RESUME] = now + job[g.COST]
+        job[g.SIZE] = size
+        job[g.LEVEL] = level
+        job[g.SINCE] = now
+        job[g.RATE] = rate_at(
+            job[g.KIND], t.fraction[at, 0], t.fraction[at, 1], t.fraction[at, 2], t.knot,
+            job[g.OWN], size, t.speed[level],
+        )  # fmt: skip
+        job[g.ENDS_AT] = max(now, job[g.RESUME]) + -(-job[g.LEFT] // job[g.RATE])
