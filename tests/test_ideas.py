@@ -77,6 +77,16 @@ TESTED = {
         "test_equals_the_reference",
     ),
     "moldable jobs": ("engine/test_moldable.py", "test_sizes_and_runs_equal_a_walk"),
+    "sizes chosen at the start, changed while a job runs, speeds, stops": (
+        "engine/test_changing.py",
+        "test_equals_naive",
+    ),
+    "malleable equipartition": ("engine/test_changing.py", "test_pages_equal_naive"),
+    "malleable backfilling: shrink running jobs to start the next": (
+        "engine/test_changing.py",
+        "test_pages_equal_naive",
+    ),
+    "slowdown by speed scaling": ("engine/test_changing.py", "test_pages_equal_naive"),
     PLACED: ("engine/test_place_slot.py", "test_equals_the_reference"),
     "kill youngest": ("engine/test_victims.py", "test_equals_the_reference"),
     "dependencies, advance reservations, outages, array throttles": (

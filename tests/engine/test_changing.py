@@ -13,7 +13,6 @@ from hypothesis import strategies as hst
 import shadowtime as st
 from conftest import examples
 from naive import changing as naive
-from shadowtime.errors import PolicyError
 from shadowtime.schedule.check import check
 
 PROCS = 8
@@ -206,9 +205,8 @@ def test_equals_naive(part: Any, decide: naive.Decide) -> None:
         a = made.attempts
         if a.procs is not None:
             assert a.speed is not None and a.work is not None
-            rows = zip(a.job_id.tolist(), a.start.tolist(), a.end.tolist(), a.killed.tolist(),
-                       a.procs.tolist(), a.speed.tolist(), a.work.tolist(), strict=True)  # fmt: skip
-            found = sorted(rows)
+            columns = (a.job_id, a.start, a.end, a.killed, a.procs, a.speed, a.work)
+            found = sorted(zip(*(column.tolist() for column in columns), strict=True))
             mine = {row[0] for row in found}
             assert found == sorted(
                 (job.id, *piece) for job in walked for piece in job.pieces if job.id in mine

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import floor
 
 MILLION = 10**6
@@ -147,7 +148,7 @@ def table(points: dict[int, Fraction]) -> Callable[[int], float]:
         known = sorted(points)
         if p <= known[0]:
             return float(points[known[0]] * p / known[0])
-        for before, behind in zip(known, known[1:], strict=False):
+        for before, behind in pairwise(known):
             if p <= behind:
                 step = (points[behind] - points[before]) / (behind - before)
                 return float(points[before] + step * (p - before))

@@ -15,6 +15,7 @@ from shadowtime.trace.swf_extra import extra_names
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
 from shadowtime.workload.moved import INSTANTS
+from shadowtime.workload.speedup import PER_JOB
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -228,7 +229,7 @@ def _count_unused(
     counts: dict[str, int] = {}
     for name in extra_names(workload.header):
         values = workload.extra.get(name)
-        if values is None or values.dtype.kind == "f" or name in INSTANTS:
+        if values is None or values.dtype.kind == "f" or name in INSTANTS or name in PER_JOB:
             continue  # no amount that a machine could have: functions read it
         asking = int((values > 0).sum())
         if not asking or name in machine.resources or name in used:

@@ -63,9 +63,7 @@ def simulate_changing(
     part: Any = policy.backfill
     changing = changing_of(workload, cluster.procs)
     tables = build(workload, changing, cluster.procs, policy)
-    known = {
-        name: values for name, values in columns_of(workload).items() if name not in g.SEEN
-    }
+    known = {name: values for name, values in columns_of(workload).items() if name not in g.SEEN}
     more = columns_read((part.function,), known) if part.compiled else every_column(known)
     names = series_read((part.function,), workload)
     chooser = Chooser(part, SEEN + more, names, packed_series(names, workload))
@@ -143,9 +141,7 @@ def _failure(
     )
 
 
-def _schedule(
-    workload: Workload, policy: Policy, changing: Changing, tables: g.Tables
-) -> Schedule:
+def _schedule(workload: Workload, policy: Policy, changing: Changing, tables: g.Tables) -> Schedule:
     """The rows of a finished run."""
     job, counted = tables.job, tables.reg
     return Schedule(
@@ -171,9 +167,7 @@ def _schedule(
     )
 
 
-def _pieces(
-    workload: Workload, policy: Policy, changing: Changing, tables: g.Tables
-) -> Attempts:
+def _pieces(workload: Workload, policy: Policy, changing: Changing, tables: g.Tables) -> Attempts:
     """The pieces of every job that changed (spec: changing 4.1)."""
     part: Any = policy.backfill
     made = tables.piece[:, : tables.reg[reg.ATTEMPTS]]
@@ -195,7 +189,9 @@ def _pieces(
     cost, stopped, work = of(made[g.P_COST]), of(made[g.P_STOPPED]), of(made[g.P_WORK])
     start, end = of(made[g.P_FROM]), of(made[g.P_UNTIL])
     rate = changing.rates(row[order], of(size), of(speed))
-    counts = np.where(stopped == 1, np.minimum(work // rate, end - start - cost), end - start - cost)
+    counts = np.where(
+        stopped == 1, np.minimum(work // rate, end - start - cost), end - start - cost
+    )
     return Attempts(
         job_id=workload.job_id[row[order]],
         start=start,

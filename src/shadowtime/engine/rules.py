@@ -60,7 +60,7 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
     return Rules(
         policy=policy.name,
         limit=_limit(policy, workload) if on_nodes else workload.limit,
-        preempts=policy.preempt.stops,
+        preempts=policy.preempt.stops or policy.backfill.changes,
         save_every=policy.preempt.save_every,
         restart_s=policy.preempt.restart_s,
         stretched=stretched,

@@ -76,7 +76,7 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
             return ""  # plain Python around small questions
         return "site-conservative" if policy.keeps_promises else "site-general"
     if policy.backfill.selects:
-        return "select"
+        return "" if policy.backfill.changes else "select"
     if policy.reserve.kept:
         return "conservative"
     if is_plain_easy(policy, cluster):

@@ -91,8 +91,8 @@ def rate_at(
 ) -> int:
     """Millionths of the progress at its own size and full speed (spec: changing 2.2)."""
     gain = speedup_at(kind, a, b, knot, procs) / speedup_at(kind, a, b, knot, own)
-    r = int(floor(MILLION * gain + 1e-6))
-    d = int(floor(MILLION / (beta * (1000.0 / speed - 1.0) + 1.0) + 1e-6))
+    r = floor(MILLION * gain + 1e-6)
+    d = floor(MILLION / (beta * (1000.0 / speed - 1.0) + 1.0) + 1e-6)
     return max(1, r * d // MILLION)
 
 

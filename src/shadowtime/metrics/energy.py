@@ -37,8 +37,9 @@ def energy_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> d
 
     Rules
     -----
-    A job draws its watts in every run, lost ones too; one that changes, by its size and speed. Cost and carbon take the value of the series
-    at each second. A job without a deadline (-1) misses none; one that never started is not scored.
+    A job draws its watts in every run, lost ones too; one that changes, by its size and speed. Cost
+    and carbon take the value of the series at each second. A job without a deadline (-1) misses
+    none; one that never started is not scored.
 
     Examples
     --------

@@ -80,6 +80,8 @@ def fair_starts(schedule: Schedule, workload: Workload, cluster: Cluster) -> Fai
         raise UsageError("fair start times need the column blocked_at, which the schedule lacks")
     if cluster.shape != "pool":
         raise UsageError("fair start times are defined on a pool of processors only")
+    if schedule.attempts.procs is not None:
+        raise UsageError("fair start times are defined where running jobs keep their size")
     blocked = np.flatnonzero(started(schedule) & (schedule.blocked_at != UNKNOWN))
     moments = schedule.blocked_at[blocked]
     going = runs(schedule)

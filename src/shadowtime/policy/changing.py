@@ -27,7 +27,9 @@ class Resized(Selected):
 
     changes: ClassVar[bool] = True
     name: ClassVar[str] = "resized"
-    summary: ClassVar[str] = "the sizes and speeds that your function gives waiting and running jobs"
+    summary: ClassVar[str] = (
+        "the sizes and speeds that your function gives waiting and running jobs"
+    )
     takes: ClassVar[Slot] = RESIZE
     speeds: tuple[tuple[int, int], ...] = FULL
     """Thousandths of full speed, and millionths of a job's power that it then draws."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.metrics.classes import called
 from shadowtime.metrics.unstarted import waited_until
@@ -16,6 +18,7 @@ from shadowtime.report.numbers import number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import array_ids
+from shadowtime.workload.speedup import FULL_SPEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request
 
+
+CHANGES = 12
+"""Changes of a job that are told before the rest is counted."""
 
 NAMED = 6
 """Jobs named one by one before the rest is counted."""
@@ -58,7 +64,7 @@ class Words:
             self._overtook(facts),
             self._overtaken(facts),
         ]
-        parts += [self._end()]
+        parts += [self._changes(), self._end()]
         if facts.otherwise is not None:
             parts += otherwise_lines(facts.otherwise, self._at, self._called)
         return tuple(part for part in parts if part)
@@ -222,6 +228,41 @@ class Words:
             f"{_jobs(len(facts.overtaken_by)).capitalize()} submitted after it started before it "
             f"({self._named(facts.overtaken_by)})."
         )
+
+    def _changes(self) -> str:
+        """What its size and speed were, and what happened when they changed."""
+        a, s = self.schedule.attempts, self.schedule
+        if a.procs is None or a.speed is None:
+            return ""
+        mine = np.flatnonzero(a.job_id == s.job_id[self.row])
+        mine = mine[np.argsort(a.start[mine], kind="stable")]
+        if not len(mine):
+            return ""
+        said: list[str] = []
+        before, before_k = (int(s.procs[self.row]), FULL_SPEED), int(mine[0])
+        for k in mine.tolist():
+            at, now = int(a.start[k]), (int(a.procs[k]), int(a.speed[k]))
+            size = "grew" if now[0] > before[0] else "shrank"
+            did = [f"{size} to {_procs(now[0])}"] if now[0] != before[0] else []
+            did += [f"went to {now[1] / 10:g} % of full speed"] if now[1] != before[1] else []
+            if k == mine[0] or a.killed[before_k]:
+                did = [f"{'went on' if said else 'began'} on {_procs(now[0])} at {now[1] / 10:g} %"]
+            said.append(f"{self._at(at)} it {' and '.join(did)}{self._when(at)}")
+            if a.killed[k]:
+                said.append(f"{self._at(int(a.end[k]))} it was stopped{self._when(int(a.end[k]))}")
+            before, before_k = now, k
+        left = len(said) - CHANGES
+        more = f"; then {number(left)} more changes" if left > 0 else ""
+        return f"Its size and speed: {'; '.join(said[:CHANGES])}{more}."
+
+    def _when(self, moment: int) -> str:
+        """What else happened at the instant of a change."""
+        s, own = self.schedule, np.arange(len(self.schedule)) != self.row
+        for column, word in ((s.end, "ended"), (s.start, "started"), (s.submit, "came")):
+            rows = np.flatnonzero((column == moment) & own)
+            if len(rows):
+                return f", as {_jobs(len(rows))} {word} ({self._named(s.job_id[rows].tolist())})"
+        return ""
 
     def _end(self) -> str:
         row, schedule = self.row, self.schedule

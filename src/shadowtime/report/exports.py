@@ -179,6 +179,8 @@ def write_batsim(
     turnaround in seconds.
     """
     path = Path(path)
+    if schedule.attempts.procs is not None:
+        raise UsageError("Batsim's file has one size for each job: jobs of this schedule change it")
     rows = lay_out(schedule, cluster)
     text, count = render_batsim(workload, schedule, rows)
     path.write_text(text, encoding="utf-8")

@@ -94,6 +94,9 @@ def _body(workload: Workload, schedule: Schedule, cluster: Cluster, mapping: str
         return by_host(workload, schedule, lay_out(schedule, cluster))
     if mapping != "A":
         raise UsageError(f"there is no mapping {mapping!r}: choose A (a line per job) or B")
+    if schedule.attempts.procs is not None:
+        raise UsageError("mapping A has one size for each job, which jobs of this schedule change: "
+                         "take mapping B")  # fmt: skip
     if len(workload) > MOST_JOBS:
         raise UsageError(
             f"mapping A has a line per job and {len(workload):,} jobs are too many (at most "

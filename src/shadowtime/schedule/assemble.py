@@ -84,9 +84,11 @@ def attempts_from(columns: Mapping[str, Ints]) -> Attempts:
     if not all(name in columns for name in OF_WORK):
         return made
     kept, overhead = (columns[name][order] for name in OF_WORK)
-    more = {name: columns[name][order] for name in OF_PIECES if name in columns}
-    known = len(more) == len(OF_PIECES)
-    return replace(made, kept=kept, overhead=overhead, **(more if known else {}))
+    made = replace(made, kept=kept, overhead=overhead)
+    if not all(name in columns for name in OF_PIECES):
+        return made
+    procs, speed, draw, work = (columns[name][order] for name in OF_PIECES)
+    return replace(made, procs=procs, speed=speed, draw=draw, work=work)
 
 
 def attempt_columns(attempts: Attempts) -> dict[str, Ints]:

@@ -40,8 +40,8 @@ class Spans:
         row, since, until = self.row[which], self.since[which], self.until[which]
         if self.procs is None or self.draw is None:
             return Spans(row=row, since=since, until=until)
-        more = {"procs": self.procs[which], "draw": self.draw[which]}
-        return Spans(row=row, since=since, until=until, **more)
+        procs, draw = self.procs[which], self.draw[which]
+        return Spans(row=row, since=since, until=until, procs=procs, draw=draw)
 
     def taken(self, procs: Ints) -> Ints:
         """Processors of each stretch; ``procs`` are those of each job."""
@@ -178,8 +178,11 @@ def _with_pieces(schedule: Schedule, final: Ints, lost: Spans) -> Spans:
         draw=np.full(len(whole), 1_000_000, np.int64),
     )
     parts = plain, _stretches(attempts, row, went_on), lost
-    names = ("row", "since", "until", "procs", "draw")
-    return Spans(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
+    row, since, until, procs, draw = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("row", "since", "until", "procs", "draw")
+    )
+    return Spans(row=row, since=since, until=until, procs=procs, draw=draw)
 
 
 def waits(schedule: Schedule, all_runs: Spans) -> Spans:

@@ -23,6 +23,10 @@ COLUMNS = ("speedup", "parallelism", "serial", "min_procs", "max_procs")
 """A job that has one of these may have another size than its own."""
 
 
+PER_JOB = (*COLUMNS, "sigma", "resize_cost", "checkpoint", "beta")
+"""All columns of jobs that change: no amounts that a machine could have."""
+
+
 class Changing(NamedTuple):
     """Of each job, in the rows of its workload."""
 
@@ -112,11 +116,6 @@ def changing_of(workload: Workload, machine: int) -> Changing:
         checkpoint=np.maximum(_known(workload, "checkpoint"), 0).astype(np.int64),
         knot=np.array(knot if n else [0.0]),
     )  # fmt: skip
-
-
-def may_change(workload: Workload) -> bool:
-    """True if some column of the log gives sizes."""
-    return any(name in workload.extra for name in COLUMNS)
 
 
 def _known(workload: Workload, name: str) -> Floats:

@@ -172,6 +172,12 @@ def refuse(policy: Policy | Any) -> None:
                 "requested, last or last-two"
             )
         return
+    if policy.backfill.changes:
+        raise PolicyError(
+            f"{policy.name}: backfill={policy.backfill} is for simulations: live, Slurm and "
+            "HTCondor neither grow a running job nor choose its clock; use a policy that starts "
+            "and stops jobs"
+        )
     refuse_what_a_log_has(policy)
     if policy.preempt.changes_runs:
         why = "the loop cannot see what a job has saved, and plans with its whole request"

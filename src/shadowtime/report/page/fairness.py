@@ -96,10 +96,11 @@ def _delays(report: ReportInput) -> str:
 
 
 def _known(report: ReportInput, run: PolicyRun) -> bool:
-    """Fair starts are defined on a pool of which processors alone are counted."""
+    """Fair starts are defined on a pool of processors alone, for jobs that keep their size."""
     alone = len(counted(report.workload, report.cluster)) < 2
     pool = report.cluster.shape == "pool" and alone
-    return pool and run.schedule.blocked_at is not None and len(run.schedule) > 0
+    keeps = run.schedule.attempts.procs is None
+    return pool and keeps and run.schedule.blocked_at is not None and len(run.schedule) > 0
 
 
 def _summary(view: FairnessView) -> list[str]:

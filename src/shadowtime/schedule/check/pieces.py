@@ -1,4 +1,4 @@
-"""The pieces of jobs that change: they fit together, their sizes are allowed, their work adds up."""
+"""Pieces of jobs that change fit together, their sizes are allowed, and their work adds up."""
 
 from __future__ import annotations
 
