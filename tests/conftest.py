@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -170,3 +171,13 @@ def _program() -> Callable[..., str]:
 def slurm_root(request: pytest.FixtureRequest) -> Path | None:
     """The folder of each Slurm in turn, for :class:`shadowtime.testing.slurm.SlurmCluster`."""
     return require_slurm(request.param)
+
+
+def written_on(page: str, name: str, folder: Path) -> Path:
+    """A file that a page tells the reader to write."""
+    text = (ROOT / "docs/ideas" / page).read_text(encoding="utf-8")
+    block = re.search(rf"\$ cat > {name} <<END\n(.*?)> END", text, re.DOTALL)
+    assert block is not None
+    path = folder / name
+    path.write_text("".join(line[2:] + "\n" for line in block[1].splitlines()))
+    return path

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as hst
 
 import shadowtime as st
-from conftest import examples
+from conftest import examples, written_on
 from naive import changing as naive
+from shadowtime.cluster import Host
+from shadowtime.engine.live_pass.decide import refuse
+from shadowtime.errors import PolicyError
+from shadowtime.policy import parse_policy
+from shadowtime.schedule import read, write
 from shadowtime.schedule.check import check
 
 PROCS = 8
+JOB: dict[str, Any] = {
+    "submit": 0, "procs": 4, "run": 20, "request": 30, "kind": "serial", "least": 1, "most": 8,
+    "cost": 2, "checkpoint": 0, "beta": 1.0, "serial": 0.1, "parallelism": 1.0, "sigma": 0.0,
+}  # fmt: skip
 SPEEDS = {1000: 1.0, 700: 0.5, 400: 0.3}
 TABLE = "1:1 2:1.75 4:2.5"
 
@@ -85,30 +96,41 @@ def naive_unsteady(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]
 
 
 def naive_paced(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
-    """EASY: the first that does not fit gets the earliest start, and nobody delays it."""
+    """Slower the shorter the queue is."""
     speed = max(400, 1000 - 300 * max(0, 3 - len(jobs)))
-    plans: list[tuple[int, int, int]] = []
+    return naive_easy(now, jobs, {job.id: speed for job in jobs})
 
-    def fits(procs: int, start: int, end: int) -> bool:
-        times = [start, *(plan[0] for plan in plans if start < plan[0] < end)]
-        used = [sum(p for a, b, p in plans if a <= t < b) for t in times]
-        return max(used) + procs <= PROCS
 
-    found = {job.id: (job.size, speed) for job in jobs}
-    plans += [(now, now + job.seconds_at(now, job.size, speed), job.size)
-              for job in jobs if job.size]  # fmt: skip
+Plan = tuple[int, int, int]
+
+
+def fits(plans: list[Plan], procs: int, start: int, end: int) -> bool:
+    """True if so many processors are free all the time."""
+    times = [start, *(plan[0] for plan in plans if start < plan[0] < end)]
+    used = [sum(p for a, b, p in plans if a <= t < b) for t in times]
+    return max(used) + procs <= PROCS
+
+
+def naive_easy(
+    now: int, jobs: list[naive.Job], speeds: dict[int, int]
+) -> dict[int, tuple[int, int]]:
+    """EASY: the first that does not fit gets the earliest start, and nobody delays it."""
+    found = {job.id: (job.size, speeds[job.id]) for job in jobs}
+    plans = [(now, now + job.seconds_at(now, job.size, speeds[job.id]), job.size)
+             for job in jobs if job.size]  # fmt: skip
     blocked = False
     for job in jobs:
         if job.size:
             continue
+        speed = speeds[job.id]
         seconds = job.seconds_at(now, job.procs, speed)
-        if fits(job.procs, now, now + seconds):
+        if fits(plans, job.procs, now, now + seconds):
             found[job.id] = (job.procs, speed)
             plans.append((now, now + seconds, job.procs))
         elif not blocked:
             blocked = True
             ends = sorted(end for _, end, _ in plans)
-            start = next(t for t in ends if fits(job.procs, t, t + seconds))
+            start = next(t for t in ends if fits(plans, job.procs, t, t + seconds))
             plans.append((start, start + seconds, job.procs))
     return found
 
@@ -191,6 +213,11 @@ def naive_of(jobs: list[dict[str, Any]]) -> list[naive.Job]:
 )
 def test_equals_naive(part: Any, decide: naive.Decide) -> None:
     """Starts, ends and every piece, and the proofs of check hold."""
+    all_equal(st.easy(backfill=part), decide)
+
+
+def all_equal(policy: Any, decide: naive.Decide) -> None:
+    """A policy equals a walk on random jobs."""
 
     @given(logs())
     @settings(max_examples=examples(150), deadline=None)
@@ -198,7 +225,7 @@ def test_equals_naive(part: Any, decide: naive.Decide) -> None:
         workload, walked = workload_of(jobs), naive_of(jobs)
         naive.follow(walked, PROCS, decide)
         cluster = st.Cluster.pool(PROCS)
-        made = st.simulate(workload, cluster, st.easy(backfill=part)).schedule
+        made = st.simulate(workload, cluster, policy).schedule
         assert made.start.tolist() == [job.start for job in walked]
         assert made.end.tolist() == [job.end for job in walked]
         assert made.kills.tolist() == [job.stops for job in walked]
@@ -218,3 +245,173 @@ def test_equals_naive(part: Any, decide: naive.Decide) -> None:
         assert report.ok, report.first_violation
 
     equal()
+
+
+def naive_shares(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    """Equipartition of docs/ideas/malleable.md."""
+    size = {job.id: 0 for job in jobs}
+    for job in sorted(jobs, key=lambda job: job.size == 0):
+        if job.least + sum(size.values()) <= PROCS:
+            size[job.id] = job.least
+    there = [job for job in jobs if size[job.id]]
+    while True:
+        left = PROCS - sum(size.values())
+        there = [job for job in there if size[job.id] < job.most]
+        if not there or left < len(there):
+            break
+        for job in there:
+            size[job.id] += min(left // len(there), job.most - size[job.id])
+    for job in there[:left]:
+        size[job.id] += 1
+    return {job.id: (size[job.id], 1000) for job in jobs}
+
+
+def naive_shrinking(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    """Malleable backfilling of docs/ideas/malleable.md."""
+    size = {job.id: job.size for job in jobs}
+    waiting = [job for job in jobs if not job.size]
+    by_start = sorted((job for job in jobs if job.size), key=lambda job: job.start)
+    latest = sorted(by_start, key=lambda job: -job.start)
+
+    def left() -> int:
+        return PROCS - sum(size.values())
+
+    while waiting:
+        shrinkable = [job for job in [*latest, *jobs] if size[job.id] > job.least]
+        able = {job.id: size[job.id] - job.least for job in shrinkable}
+        if left() + sum(able.values()) < waiting[0].least:
+            break
+        job = waiting.pop(0)
+        for other in shrinkable:
+            size[other.id] -= max(0, min(able[other.id], job.least - left()))
+        size[job.id] = job.least
+    if waiting:
+        plans = [(now, now + job.seconds_at(now, size[job.id], 1000), size[job.id])
+                 for job in jobs if size[job.id]]  # fmt: skip
+        reserved = False
+        for job in waiting:
+            seconds = job.seconds_at(now, job.least, 1000)
+            if fits(plans, job.least, now, now + seconds):
+                size[job.id] = job.least
+                plans.append((now, now + seconds, job.least))
+            elif not reserved:
+                reserved = True
+                ends = sorted(end for _, end, _ in plans)
+                at = next(t for t in ends if fits(plans, job.least, t, t + seconds))
+                plans.append((at, at + seconds, job.least))
+    fresh = [] if waiting else [job for job in jobs if not job.size]
+    for job in [*fresh, *by_start]:  # the clock of those that start now still stands at -1
+        if size[job.id]:
+            size[job.id] += max(0, min(left(), job.procs - size[job.id]))
+    return {job.id: (size[job.id], 1000) for job in jobs}
+
+
+def naive_harmless(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    """The speeds of docs/ideas/speed-scaling.md."""
+    speed = {}
+    calm = sum(not job.size for job in jobs) <= 4
+    for job in jobs:
+        speed[job.id] = job.speed if job.size else 1000
+        for slow in (800, 600) if calm and not job.size else ():
+            response = now - job.submit + job.seconds_at(now, job.procs, slow)
+            if response <= 2.0 * max(600, job.request):
+                speed[job.id] = slow
+    return naive_easy(now, jobs, speed)
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "name", "decide"),
+    [
+        ("malleable.md", "malleable.py", "equipartition", naive_shares),
+        ("malleable.md", "malleable.py", "shrink_to_start", naive_shrinking),
+        ("speed-scaling.md", "pace.py", "harmless", naive_harmless),
+    ],
+)
+def test_pages_equal_naive(
+    page: str, file: str, name: str, decide: naive.Decide, tmp_path: Path
+) -> None:
+    """The policies on the pages of ideas equal a few lines of plain Python, piece by piece."""
+    policy = parse_policy(f"{written_on(page, file, tmp_path)}:{name}")
+    all_equal(policy, decide)
+
+
+@pytest.mark.parametrize(
+    ("size", "speed", "message"),
+    [
+        (99, 1000, "gives job 1 at 0 99 processors, and it may have 1 to 4, or 0 to wait"),
+        (4, 500, "gives job 1 at 0 the speed 500, and declared are"),
+        (0, 1000, "never ends job 1: nothing is left to wait for"),
+    ],
+)
+def test_wrong_answers_are_named(size: int, speed: int, message: str) -> None:
+    """The job, the instant and what is permitted."""
+
+    @st.resize(compiled=False)
+    def wrong(now: int, jobs: Any, free: Any) -> None:
+        jobs.size[0], jobs.speed[0] = size, speed
+
+    serial = {"serial": np.array([0.0])}
+    jobs = st.Workload.build(submit=[0], run=[5], procs=[2], extra=serial)
+    with pytest.raises(PolicyError, match=message):
+        st.simulate(jobs, "pool:4", st.easy(backfill=wrong))
+
+
+def test_too_many_processors_together() -> None:
+    """All sizes together exceed the machine."""
+
+    @st.resize(compiled=False)
+    def wrong(now: int, jobs: Any, free: Any) -> None:
+        jobs.size[:] = 3
+
+    serial = {"serial": np.array([0.0, 0.0])}
+    jobs = st.Workload.build(submit=[0, 0], run=[5, 5], procs=[2, 2], extra=serial)
+    with pytest.raises(PolicyError, match="job 2 at 0 3 processors, and all sizes together"):
+        st.simulate(jobs, "pool:4", st.easy(backfill=wrong))
+
+
+@pytest.mark.parametrize(
+    ("machine", "parts", "message"),
+    [
+        ("hosts", {}, "defined on a pool of processors, not on hosts"),
+        ("pool:8,memory=4", {}, "also counts memory"),
+        ("pool:8", {"order": "sjf"}, "sort them in the function"),
+        ("pool:8", {"estimate": "last-two"}, "known before the run"),
+    ],
+)
+def test_refused(machine: str, parts: dict[str, str], message: str) -> None:
+    """Where changing jobs are not defined, one sentence says so."""
+    jobs = st.Workload.build(submit=[0], run=[5], procs=[2])
+    cluster: Any = machine
+    if machine == "hosts":
+        cluster = st.Cluster(shape="hosts", hosts=(Host("a", (4,)), Host("b", (4,))))
+    with pytest.raises(PolicyError, match=message):
+        st.simulate(jobs, cluster, st.easy(backfill=equipartition, **parts))
+
+
+def test_live_refuses() -> None:
+    """A real cluster neither grows a running job nor chooses its clock."""
+    with pytest.raises(PolicyError, match="neither grow a running job"):
+        refuse(st.easy(backfill=equipartition))
+
+
+def test_files_keep_pieces(tmp_path: Path) -> None:
+    """What is written is read back, and a falsified piece is found."""
+    jobs = workload_of([JOB | {"id": n + 1, "submit": 3 * n} for n in range(4)])
+    cluster = st.Cluster.pool(PROCS)
+    made = st.simulate(jobs, cluster, st.easy(backfill=equipartition)).schedule
+    for name in ("s.csv", "s.parquet"):
+        write(made, tmp_path / name)
+        back = read(tmp_path / name)
+        for column in ("procs", "speed", "draw", "work", "kept"):
+            mine, theirs = (getattr(one.attempts, column) for one in (made, back))
+            assert mine.tolist() == theirs.tolist()
+    a = made.attempts
+    assert a.procs is not None and a.work is not None
+    for change, rule in (
+        ({"procs": a.procs + PROCS}, "capacity"),
+        ({"work": a.work + 1}, "work-conserved"),
+        ({"end": a.end - (a.end < made.end.max())}, "attempts-consistent"),
+    ):
+        wrong = check(made.replace(attempts=replace(a, **change)), jobs, cluster)
+        violated = [proof.name for proof in wrong.proofs if proof.verdict == "violated"]
+        assert rule in violated

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as hst
 
-from conftest import ROOT, examples
+from conftest import examples, written_on
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
@@ -20,16 +19,6 @@ from shadowtime.workload import Workload
 
 PROCS = 4
 Job = dict[str, int]
-
-
-def written_on(page: str, name: str, folder: Path) -> Path:
-    """A file that a page tells the reader to write."""
-    text = (ROOT / "docs/ideas" / page).read_text(encoding="utf-8")
-    block = re.search(rf"\$ cat > {name} <<END\n(.*?)> END", text, re.DOTALL)
-    assert block is not None
-    path = folder / name
-    path.write_text("".join(line[2:] + "\n" for line in block[1].splitlines()))
-    return path
 
 
 def easy(jobs: list[Job], key: Callable[[int, Job], Any]) -> list[int]:

@@ -18,6 +18,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import registers as reg
 from shadowtime.kernel.choice import COLUMNS, SELECT_BROKE, make_choice
+from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.profile import make_profile
 from shadowtime.kernel.slots import SLOT_SHIFT
 from shadowtime.policy.functions import where
@@ -57,6 +58,11 @@ def simulate_changing(
         raise PolicyError(
             f"{policy.name} changes sizes of jobs by their processors, and this pool also counts "
             f"{', '.join(cluster.resources[1:])}: use a pool of processors"
+        )
+    if policy.estimate.written or known_at_submission(policy.estimate, workload).learner != FIXED:
+        raise PolicyError(
+            f"{policy.name} needs an estimate that is known before the run, and "
+            f"estimate={policy.estimate} is not: use requested, actual or a predictor"
         )
     from shadowtime.engine.passes.changing import run
 

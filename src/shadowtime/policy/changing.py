@@ -47,11 +47,6 @@ class Resized(Selected):
                 f"backfill={self} sees all jobs in order of arrival, so order={policy.order} would "
                 "have no effect; sort them in the function"
             )
-        if policy.estimate.written or policy.estimate.changes:
-            yield (
-                f"backfill={self} needs an estimate that is known before the run; "
-                f"estimate={policy.estimate} is not, use requested, actual or a predictor"
-            )
 
 
 @dataclass(frozen=True)
