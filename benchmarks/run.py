@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import machine, report, slurm_random  # noqa: E402
+from benchmarks.bench_changing import changing  # noqa: E402
 from benchmarks.bench_command import first, help_, second  # noqa: E402
 from benchmarks.bench_compare import compare, compare_cost, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
@@ -85,6 +86,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "sweep": sweep,
     "metadata": metadata,
     "own": own,
+    "changing": changing,
     "paper": paper,
     "hperf-store": store,
     "hperf-paper": hperf_paper,
