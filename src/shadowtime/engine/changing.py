@@ -10,10 +10,10 @@ from shadowtime.engine.claims import claims_of
 from shadowtime.engine.columns import Column, add_columns, columns_of, columns_read, every_column
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import BROKEN, ROOM_NEEDED
+from shadowtime.engine.saved import reading
 from shadowtime.engine.selecting import Chooser
 from shadowtime.engine.series import packed_series, series_read
 from shadowtime.engine.uses import facts_of
-from shadowtime.engine.watch import reading
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import registers as reg
