@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from shadowtime.errors import UsageError
+from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
-from shadowtime.workload.sessions import THINK, sessions_of
+from shadowtime.workload.follows import ENDED, SUBMITTED, submissions
+from shadowtime.workload.sessions import THINK, closed_loop
 
 
 def jobs(**columns: object) -> Workload:
@@ -24,30 +26,35 @@ def jobs(**columns: object) -> Workload:
 
 
 def test_batches_follow_the_end_of_the_one_before() -> None:
-    found = sessions_of(jobs())
-    assert found.batch.tolist() == [0, 0, 1, 2, 3]
-    assert found.after.tolist() == [-1, -1, 0, -1]
-    assert found.think.tolist() == [0, 0, 100, 0]
-    log = jobs()
-    assert found.submits(log.recorded_start + log.run).tolist() == log.submit.tolist()
+    log = closed_loop(jobs())
+    assert log.follows.tolist() == [[2, 1, 10, SUBMITTED], [4, 1, 100, ENDED], [4, 2, 100, ENDED]]
+    assert submissions(log, Schedule.recorded(log)).tolist() == log.submit.tolist()
 
 
 def test_a_faster_machine_receives_the_next_batch_sooner() -> None:
     """Ann's first two end at 110 instead of 200: the third is submitted 90 seconds sooner."""
-    log = jobs()
+    log = closed_loop(jobs())
     end = np.array([100, 110, 150, 360, 90_060])
-    assert sessions_of(log).submits(end).tolist() == [0, 10, 50, 210, 90_000]
+    made = Schedule.recorded(log).replace(end=end)
+    assert submissions(log, made).tolist() == [0, 10, 50, 210, 90_000]
 
 
 def test_a_longer_think_time_begins_a_session() -> None:
     late = jobs(
         submit=[0, 10, 50, 200 + THINK + 1, 90_000], recorded_start=[0, 100, 50, 1401, 90_000]
     )
-    assert sessions_of(late).after.tolist() == [-1, -1, -1, -1]
+    assert closed_loop(late).follows.tolist() == [[2, 1, 10, SUBMITTED]]
 
 
 def test_unknown_users_and_starts() -> None:
     """No user is assumed to wait for a job; without any start it is an error."""
-    assert (sessions_of(jobs(user=[-1] * 5)).after == -1).all()
+    assert len(closed_loop(jobs(user=[-1] * 5)).follows) == 0
     with pytest.raises(UsageError, match="records no starts"):
-        sessions_of(jobs(recorded_start=[-1] * 5))
+        closed_loop(jobs(recorded_start=[-1] * 5))
+
+
+def test_what_the_log_says_of_preceding_jobs_comes_first() -> None:
+    given = {"preceding_job": np.array([-1, -1, -1, 2, 3]), "think_time": np.array([-1] * 4 + [7])}
+    found = closed_loop(jobs(extra=given))
+    assert found.follows.tolist() == [[4, 2, 0, ENDED], [5, 3, 7, ENDED]]
+    assert closed_loop(found) is found

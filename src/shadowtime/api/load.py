@@ -73,6 +73,9 @@ class Cleaning(Reading):
     series: tuple[str, ...] = ()
     """NAME=FILE : Values over time (price, carbon, ...) from a CSV file of times and values, which
     functions of a policy read as series.NAME; repeatable."""
+    feedback: bool = False
+    """Closed loop: users submit their next jobs a think time after the previous ones ended (by the
+    log's preceding jobs, or its sessions)."""
 
     def switches(self, *, site: bool = False) -> dict[str, Any]:
         """The arguments of :func:`shadowtime.trace.read`."""
@@ -109,6 +112,10 @@ def load(
         from shadowtime.trace.series import with_series
 
         workload = with_series(workload, cleaning.series)
+    if cleaning.feedback:
+        from shadowtime.workload.sessions import closed_loop
+
+        workload = closed_loop(workload)
     return workload, machine
 
 

@@ -25,6 +25,7 @@ from shadowtime.kernel.choice import Queue
 from shadowtime.kernel.record import FACTS, Job, record
 from shadowtime.policy.functions import fields_read, plain, where
 from shadowtime.policy.values import near
+from shadowtime.workload import follows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -74,7 +75,11 @@ def columns_of(workload: Workload) -> dict[str, AnyArray]:
     ['deadline', 'power']
     """
     given = dict(zip(workload.resources[1:], workload.demand[:, 1:].T, strict=True))
-    found = {field_name(name): values for name, values in {**workload.extra, **given}.items()}
+    flow: dict[str, AnyArray] = {}
+    if len(workload.follows):
+        flow = {name: find(workload) for name, find in follows.COLUMNS.items()}
+    every = {**flow, **workload.extra, **given}
+    found = {field_name(name): values for name, values in every.items()}
     return {name: values for name, values in found.items() if name not in Job._fields}
 
 

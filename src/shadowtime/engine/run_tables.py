@@ -22,6 +22,7 @@ from shadowtime.kernel.registers import (
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.follows import COMES_AT
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -149,7 +150,7 @@ def as_schedule(
     }
     return Schedule(
         job_id=workload.job_id,
-        submit=workload.submit,
+        submit=job[:, f.SUBMIT].copy() if COMES_AT in workload.extra else workload.submit,
         start=start,
         end=end,
         procs=workload.procs,

@@ -62,6 +62,10 @@ def simulate(
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    if len(workload.follows):
+        from shadowtime.engine.following import simulate_following
+
+        return simulate_following(workload, cluster, policy, watch=watch)
     bounded = bounded_amounts(workload)
     if bounded and (hasattr(policy, "simulate") or cluster.shape not in ("pool", "site")):
         raise PolicyError(

@@ -21,9 +21,11 @@ from shadowtime.metrics.statistics import STATISTICS
 from shadowtime.metrics.tally import as_row, room_for_sums, tally
 from shadowtime.metrics.unstarted import unstarted_metrics
 from shadowtime.metrics.window import ALL
-from shadowtime.schedule.match import match
+from shadowtime.metrics.workflow import workflow_metrics
+from shadowtime.schedule.match import match, take
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.follows import as_submitted
 from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
@@ -67,6 +69,10 @@ def measure(
     """
     schedule = matched(schedule, workload)
     workload = as_started(workload, schedule)
+    given = workload, schedule
+    if len(workload.follows):
+        workload, rows = as_submitted(workload, schedule.submit)
+        schedule, only = take(schedule, rows), None if only is None else only[rows]
     inside = _inside(workload, window, only)
     counts = count(schedule, inside)
     never, missed = unstarted_metrics(schedule, workload, inside)
@@ -77,6 +83,8 @@ def measure(
     result |= count_metrics(schedule, counts, missed)
     result |= contention_metrics(schedule, workload, counts.which)
     result |= energy_metrics(schedule, workload, counts.which)
+    if len(given[0].follows):
+        result |= workflow_metrics(*given, workload.job_id[counts.which])
     return result | measure_added(schedule, workload, cluster, counts.which, known=result)
 
 

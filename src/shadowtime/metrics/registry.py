@@ -177,6 +177,16 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
      "scored jobs that end after their deadline"),
     ("lateness_mean_s", "Mean lateness", "s", "lower", "energy",
      "mean of end - deadline over the missed deadlines"),
+    ("workflows", "Workflows", "workflows", "neither", "workflow",
+     "workflows (jobs that follow one another) all of whose jobs are scored"),
+    ("workflow_makespan_mean_s", "Mean makespan of workflows", "s", "lower", "workflow",
+     "mean of last end - first submission over the workflows"),
+    ("workflow_makespan_max_s", "Longest makespan of a workflow", "s", "lower", "workflow",
+     "largest of last end - first submission over the workflows"),
+    ("workflow_slowdown_mean", "Mean slowdown of workflows", "", "lower", "workflow",
+     "mean of the makespan over what it would be if no job ever waited for the machine"),
+    ("workflow_slowdown_max", "Largest slowdown of a workflow", "", "lower", "workflow",
+     "largest of the makespan over what it would be if no job ever waited for the machine"),
 )  # fmt: skip
 
 
@@ -213,6 +223,7 @@ _COLUMNS = {
     "energy_cost": "energy cost",
     "carbon_kg": "carbon kg",
     "deadlines_missed": "missed deadlines",
+    "workflow_slowdown_mean": "workflow slowdown",
     "unstarted_wait_mean_s": "waited at least",
     "unstarted_wait_max_s": "longest at least",
     "promises_slipped": "slipped",

@@ -10,8 +10,10 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
+from shadowtime.schedule.match import take
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.follows import moved
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -99,6 +101,9 @@ def explain(
         known = f"its ids go from {ids.min()} to {ids.max()}" if len(ids) else "it has no jobs"
         raise UsageError(f"there is no job {job_id} in {workload.name}: {known}")
     row = int(found[0])
+    if len(workload.follows):
+        workload, rows = moved(workload, schedule.submit)
+        schedule, row = take(schedule, rows), int(np.flatnonzero(rows == row)[0])
     on_site = cluster is not None and cluster.shape == "site"
     site = cast("Site", cluster) if on_site else None
     submit, start = int(schedule.submit[row]), int(schedule.start[row])

@@ -94,9 +94,9 @@ class Words:
     def _released(self) -> str:
         """When a job of a site may start at the earliest, if that is not its submission."""
         asked, row = self.workload.requests, self.row
+        parts = [self._followed()]
         if asked is None:
-            return ""
-        parts = []
+            return parts[0]
         begun = int(self.schedule.start[row])
         # Slurm considers an array as a whole: a task's own time in the log does not bind it.
         if asked.begin[row] > self.workload.submit[row] and not 0 <= begun < asked.begin[row]:
@@ -112,7 +112,22 @@ class Words:
             parts.append(
                 f"Of its array ({asked.array[row]}) at most {asked.throttle[row]} run at once."
             )
-        return " ".join(parts)
+        return " ".join(part for part in parts if part)
+
+    def _followed(self) -> str:
+        """Which jobs let this one come."""
+        mine = self.workload.follows[:, 0] == self.workload.job_id[self.row]
+        parts = []
+        for _, other, seconds, since in self.workload.follows[mine].tolist():
+            place = np.flatnonzero(self.workload.job_id == other)
+            if len(place):
+                column = self.schedule.submit if since else self.schedule.end
+                what = "submission" if since else "end"
+                at = int(column[int(place[0])])
+                when = f" ({self._at(at)})" if at >= 0 else ""
+                more = f" and {span(seconds)} more" if seconds else ""
+                parts.append(f"the {what} of job {self._called(other)}{when}{more}")
+        return f"Before it is submitted it waits for {', '.join(parts)}." if parts else ""
 
     def _arrival(self, facts: Explanation) -> str:
         used = self._width(facts.running_on_arrival)

@@ -73,6 +73,8 @@ def _known(workload: Workload) -> dict[str, Any]:
         found["lost_runs"] = {str(job): list(runs) for job, runs in workload.lost_runs.items()}
     if workload.series:
         found["series"] = {name: one.as_dict() for name, one in workload.series.items()}
+    if len(workload.follows):
+        found["follows"] = workload.follows.tolist()
     asked = workload.requests
     if asked is not None:
         found["inferred"] = dict(asked.inferred)
@@ -98,6 +100,12 @@ def read_asked(folder: Path, job_id: Ints) -> dict[str, Any]:
             "contains a series that is none", path=str(folder / NAMES), hint=AGAIN
         ) from None
     found["series"] = series
+    try:
+        found["follows"] = np.array(known.get("follows", []), np.int64).reshape(-1, 4)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            "does not say which jobs follow which", path=str(folder / NAMES), hint=AGAIN
+        ) from None
     if (folder / JOBS).exists():
         found["requests"] = _read_requests(
             folder / JOBS, job_id, found["epoch"] or 0, known.get("inferred", {})

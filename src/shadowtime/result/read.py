@@ -19,6 +19,7 @@ from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 from shadowtime.schedule import read
+from shadowtime.schedule.match import match
 from shadowtime.study.trust import Trust
 
 if TYPE_CHECKING:
@@ -207,10 +208,10 @@ def _schedule(path: Path, workload: Workload) -> Schedule:
     if not os.path.exists(path):  # unlike Path.exists, returns False for any invalid name
         raise InputError("the schedule is missing", path=str(path), hint=AGAIN)
     schedule = read(path)
-    same = all(
-        np.array_equal(getattr(schedule, name), getattr(workload, name))
-        for name in ("job_id", "submit", "procs")
-    )
+    columns: tuple[str, ...] = ("job_id", "submit", "procs")
+    if len(workload.follows):  # its submissions are the run's own, and so is its order
+        schedule, columns = match(schedule, workload).schedule, ("job_id", "procs")
+    same = all(np.array_equal(getattr(schedule, name), getattr(workload, name)) for name in columns)
     if not same:
         raise InputError(
             f"these are not the jobs of inputs/{TRACE} beside it", path=str(path), hint=AGAIN

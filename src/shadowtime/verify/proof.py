@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.schedule.check.report import Proof, not_proved, proved, violated
-from shadowtime.schedule.match import match
+from shadowtime.schedule.match import match, take
 from shadowtime.schedule.places import shares
 from shadowtime.types import Reason
 from shadowtime.verify.expected import Attempt, Expected, Followed
 from shadowtime.verify.follow import follow
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.world import NEVER
+from shadowtime.workload.follows import as_submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +77,9 @@ def follows(
     found = match(schedule, workload)
     if not found.exact:
         return not_proved(FOLLOWS, "the jobs of the schedule are not those of the trace")
+    if len(workload.follows):  # whether they came in time is proved for itself
+        workload, rows = as_submitted(found.workload, found.schedule.submit)
+        found = match(take(found.schedule, rows), workload)
     until = NEVER
     if jobs is not None and jobs < len(workload):
         until = int(workload.submit[jobs])

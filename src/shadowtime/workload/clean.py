@@ -228,6 +228,7 @@ def clean(
         names=raw.names,
         lost_runs=_lost_runs(raw, job_id, at),
         epoch=raw.epoch,
+        follows=raw.follows,
     )
 
 

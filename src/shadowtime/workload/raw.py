@@ -90,6 +90,8 @@ class RawTrace:
     """What each job asks of a site, where the format knows more than amounts."""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names behind the numbers of a column, as in a Workload."""
+    follows: Ints = field(default_factory=lambda: np.empty((0, 4), np.int64))
+    """Jobs that follow others, by id, as in a Workload."""
     epoch: int | None = None
     """Seconds since 1970 at which the log's clock reads 0."""
 

@@ -59,6 +59,10 @@ def resample_users(
         raise UsageError(
             f"{workload.name}: no job names its user, so users cannot be resampled; use shaking"
         )
+    if len(workload.follows):
+        raise UsageError(
+            f"{workload.name}: users whose jobs follow others cannot be resampled; use shaking"
+        )
     if len(workload) == 0:
         return workload
     first = int(workload.submit[0])

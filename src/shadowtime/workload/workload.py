@@ -79,6 +79,8 @@ class Workload:
     requeued, in seconds from its submission."""
     series: Mapping[str, Series] = field(default_factory=dict)
     """Values over time on the workload's clock: price, carbon, power available."""
+    follows: Ints = field(default_factory=lambda: np.empty((0, 4), np.int64))
+    """Jobs that are submitted when others have ended (follows.py), by id."""
     epoch: int | None = None
     """Seconds since 1970 at which the workload's clock reads 0; None where the log does not say."""
 

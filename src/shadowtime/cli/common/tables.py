@@ -63,6 +63,8 @@ FACTS = (
     "carbon_kg",
     "deadlines_missed",
     "lateness_mean_s",
+    "workflow_makespan_mean_s",
+    "workflow_slowdown_mean",
 )
 ONLY_IF_ANY = (
     "unstarted",
@@ -94,6 +96,7 @@ SIDE_BY_SIDE = (
     "energy_cost",
     "carbon_kg",
     "deadlines_missed",
+    "workflow_slowdown_mean",
 )
 """The columns of a comparison."""
 
@@ -104,6 +107,7 @@ SPARE = (
     "bsld_p95",
     "wait_max_s",
     "deadlines_missed",
+    "workflow_slowdown_mean",
     "goodput",
     "wait_p95_s",
     "penalised_mean",

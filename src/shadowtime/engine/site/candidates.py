@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.site.general_parts import ORDER_KIND
-from shadowtime.kernel.fields import ESTIMATE
+from shadowtime.kernel.fields import ESTIMATE, SUBMIT
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys
 from shadowtime.kernel.queue import gather
@@ -48,6 +48,8 @@ def before(state: Any, ground: Any, f: Any, shortest: int, a: int, b: int) -> bo
         return bool(state.job[one, ESTIMATE] < state.job[other, ESTIMATE])
     if f.key[a] != f.key[b]:
         return bool(f.key[a] > f.key[b])
+    if state.job[one, SUBMIT] != state.job[other, SUBMIT]:  # not by row where jobs follow others
+        return bool(state.job[one, SUBMIT] < state.job[other, SUBMIT])
     return bool(one < other)
 
 

@@ -22,6 +22,8 @@ from shadowtime.kernel.site.fields import (
     BEGINS,
     CANCEL,
     CANCELLED,
+    CANCELS,
+    COMING,
     DUE,
     EARLY,
     ENDED,
@@ -42,6 +44,8 @@ from shadowtime.kernel.site.fields import (
 from shadowtime.kernel.site.limits import account_start
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
+from shadowtime.workload.follows import ENDED as SINCE_END
+from shadowtime.workload.follows import SUBMITTED as SINCE_SUBMISSION
 
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 """Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
@@ -52,6 +56,9 @@ WELL, ONE_MET, STARTED_ONCE = 1, 2, 4
 """Bits of ``well``: ends well if it ends; one of several dependencies is met; it has started."""
 
 GROUP_JOB, GROUP_LEFT, GROUP_ANY = 0, 1, 2
+UNMET, LATEST, BEGIN_LATER, CANCEL_LATER, FOLLOW_WORDS = 0, 1, 2, 3, 4
+"""Of a job where some follow others: relations that are not met yet, the latest instant of those
+that are, and by how much its begin time and cancellation are behind its submission."""
 ARRAY_MOST, ARRAY_USED, ARRAY_FROM, ARRAY_BEHIND, ARRAY_NEXT = 0, 1, 2, 3, 4
 
 
@@ -87,30 +94,72 @@ def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
     while reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
         job = reg[ARRIVED]
         reg[ARRIVED] += 1
-        if reg[LEARNER] != FIXED:
-            learn_submit(state, job)
-        reg[EVENTS] += 1
+        if e.follow.shape[0] > 0:
+            continue  # it is submitted when its time has come, or those that it follows say so
+        be_submitted(state, ground, e, job, now)
         any_arrival = True
-        if 0 <= ground.job[job, CANCEL] <= now:
-            ground.mark[CANCELLED] += 1
-            be_over(state, ground, e, job, number(GONE_CANCELLED), now)
-            continue
-        ground.job[job, PHASE] = PENDING
-        if ground.job[job, BEGIN_AT] > now:
-            ground.mark[BEGINS] = push(
-                e.begins, ground.mark[BEGINS], ground.job[job, BEGIN_AT] << reg[BITS] | job
-            )
-        elif ground.job[job, AHEAD] == 0:
-            e.count[READY] = push(e.ready, e.count[READY], job)
     mask = (1 << reg[BITS]) - 1
     while ground.mark[BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
         job = e.begins[0] & mask
         ground.mark[BEGINS] = pop(e.begins, ground.mark[BEGINS])
-        if ground.job[job, PHASE] == PENDING:
+        if ground.job[job, PHASE] == COMING:
+            follow_up(state, ground, e, job, now)
+            any_arrival = True
+        elif ground.job[job, PHASE] == PENDING:
             any_arrival = True
             if ground.job[job, AHEAD] == 0:
                 e.count[READY] = push(e.ready, e.count[READY], job)
     return any_arrival
+
+
+@routine
+def be_submitted(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
+    """A job is submitted now."""
+    reg = state.reg
+    if reg[LEARNER] != FIXED:
+        learn_submit(state, job)
+    reg[EVENTS] += 1
+    if e.follow.shape[0] > 0:
+        tell_followers(state, ground, e, job, number(SINCE_SUBMISSION), now)
+    if 0 <= ground.job[job, CANCEL] <= now:
+        ground.mark[CANCELLED] += 1
+        be_over(state, ground, e, job, number(GONE_CANCELLED), now)
+        return
+    ground.job[job, PHASE] = PENDING
+    if ground.job[job, BEGIN_AT] > now:
+        ground.mark[BEGINS] = push(
+            e.begins, ground.mark[BEGINS], ground.job[job, BEGIN_AT] << reg[BITS] | job
+        )
+    elif ground.job[job, AHEAD] == 0:
+        e.count[READY] = push(e.ready, e.count[READY], job)
+
+
+@routine
+def follow_up(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
+    """A job's time has come: those that it follows have ended, and its user has thought."""
+    state.job[job, SUBMIT] = now
+    ground.job[job, BEGIN_AT] = now + e.follow[job, BEGIN_LATER]
+    if e.follow[job, CANCEL_LATER] >= 0:
+        ground.job[job, CANCEL] = now + e.follow[job, CANCEL_LATER]
+        ground.mark[CANCELS] = push(
+            e.cancels, ground.mark[CANCELS], ground.job[job, CANCEL] << state.reg[BITS] | job
+        )
+    be_submitted(state, ground, e, job, now)
+
+
+@routine
+def tell_followers(state: Any, ground: Any, e: Any, job: int, since: int, now: int) -> None:
+    """A job was submitted, or is over: those that only waited for it are submitted in time."""
+    for at in range(e.then_from[job], e.then_from[job + 1]):
+        if e.then[at, 2] != since:
+            continue
+        other = e.then[at, 0]
+        e.follow[other, LATEST] = max(e.follow[other, LATEST], now + e.then[at, 1])
+        e.follow[other, UNMET] -= 1
+        if e.follow[other, UNMET] == 0:
+            ground.mark[BEGINS] = push(
+                e.begins, ground.mark[BEGINS], e.follow[other, LATEST] << state.reg[BITS] | other
+            )
 
 
 @routine
@@ -170,6 +219,8 @@ def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> 
     e.count[LEFT] -= 1
     if array >= 0:
         call_next(ground, e, array, now)
+    if e.follow.shape[0] > 0:
+        tell_followers(state, ground, e, job, number(SINCE_END), now)
     well = phase == ENDED and e.well[job] & WELL != 0
     for at in range(e.first[job], e.first[job + 1]):
         kind = e.edge[at, 1]

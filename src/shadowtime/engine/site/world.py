@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.site.entering import AFTER, AFTER_ANY, AFTER_NOT_OK, AFTER_OK, LEFT
+from shadowtime.engine.site.entering import (
+    AFTER,
+    AFTER_ANY,
+    AFTER_NOT_OK,
+    AFTER_OK,
+    BEGIN_LATER,
+    CANCEL_LATER,
+    FOLLOW_WORDS,
+    LEFT,
+    UNMET,
+)
 from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.follows import CHILD, COMES_AT, PARENT, SECONDS, SINCE, relations_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -63,6 +74,9 @@ class Events(NamedTuple):
     member: Any  # int64[...]: tasks of each throttled array, by index
     well: Any  # int64[n]: bits, see events.py
     count: Any  # int64[2]
+    then_from: Any  # int64[n + 1]: the relations of jobs that follow each job
+    then: Any  # int64[R, 3]: job that follows, seconds, since its end or its submission
+    follow: Any  # int64[n or 0, 4]: where jobs follow others, see entering.py
 
 
 def build_events(
@@ -80,6 +94,14 @@ def build_events(
     asked = job[:, f.CANCEL] >= 0
     job[asked, f.CANCEL] = np.maximum(job[asked, f.CANCEL], workload.submit[asked])
     job[:, f.REQUEUE] = (job[:, f.REQUEUE] != 0) & site.requeue
+    then_from, then, follow = followers(workload, job)
+    coming = np.empty(0, np.int64)
+    if len(follow):
+        ground.mark[f.TIERS] = 1  # rows are not in order of arrival
+        asked[:] = False
+        comes = workload.extra[COMES_AT]
+        coming = np.sort(comes[comes >= 0] << bits | np.flatnonzero(comes >= 0))
+        ground.mark[f.BEGINS] = len(coming)
     leaving = np.flatnonzero(asked)
     keys = np.sort(job[leaving, f.CANCEL] << bits | leaving)
     ground.mark[f.CANCELS] = len(keys)  # ascending, so it is a heap
@@ -92,8 +114,8 @@ def build_events(
     count = np.zeros(2, np.int64)
     count[LEFT] = n
     return Events(
-        begins=np.empty(begins + 1, np.int64),
-        cancels=np.append(keys, 0).astype(np.int64),
+        begins=np.append(coming, np.zeros(begins + len(follow) + 1)).astype(np.int64),
+        cancels=np.append(keys, np.zeros(len(follow) + 1)).astype(np.int64),
         times=times,
         failures=failures,
         ready=np.empty(2 * n + len(group) + 2, np.int64),
@@ -105,7 +127,26 @@ def build_events(
         member=member,
         well=well.astype(np.int64),
         count=count,
+        then_from=then_from,
+        then=then,
+        follow=follow,
     )
+
+
+def followers(workload: Workload, job: Ints) -> tuple[Ints, Ints, Ints]:
+    """Relations by the job that is followed, and what jobs wait for before they are submitted;
+    empty where all come as they are sorted (workload.follows.released)."""
+    n, relation = len(workload), relations_of(workload)
+    relation = relation[np.argsort(relation[:, PARENT], kind="stable")]
+    first = np.searchsorted(relation[:, PARENT], np.arange(n + 1)).astype(np.int64)
+    follow = np.full((n if COMES_AT in workload.extra else 0, FOLLOW_WORDS), -1, np.int64)
+    if len(follow):
+        follow[:, UNMET] = np.bincount(relation[:, CHILD], minlength=n)
+        follow[:, BEGIN_LATER] = job[:, f.BEGIN_AT] - workload.submit
+        cancel = job[:, f.CANCEL]
+        follow[:, CANCEL_LATER] = np.where(cancel < 0, -1, cancel - workload.submit)
+        job[:, f.CANCEL] = -1
+    return first, np.ascontiguousarray(relation[:, [CHILD, SECONDS, SINCE]]), follow
 
 
 def closings(workload: Workload, site: Site, ground: Ground, node_at: Ints) -> tuple[Ints, Ints]:

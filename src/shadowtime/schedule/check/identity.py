@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
+from shadowtime.schedule.match import take
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.follows import as_submitted, follows_some, submissions
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
+    from shadowtime.schedule.match import Match
+    from shadowtime.types import Ints
 
 
 def each_job_once(case: Case) -> Proof:
@@ -78,3 +83,32 @@ def not_before_submit(case: Case) -> Proof:
             f"{case.workload.submit[row]} s{such(len(early), 'starts')}",
         )
     return proved(name, f"{len(runs)} starts, none before its job was submitted")
+
+
+def after_others(found: Match) -> tuple[Match, Ints, Proof]:
+    """No job starts before those that it follows have ended and its user has thought.
+
+    Also the case in which every job was submitted just then, and its rows: what is left to prove.
+    """
+    name, jobs, s = "after-others", found.workload, found.schedule
+    ran = started(s)
+    due = np.where(ran, submissions(jobs, s), s.submit)
+    settled, rows = as_submitted(jobs, due)
+    match = replace(found, workload=settled, schedule=take(s, rows))
+    early, other = np.flatnonzero(ran & (s.start < due)), np.flatnonzero(s.submit != due)
+    if len(early):
+        row = int(early[np.argmin(s.start[early])])
+        why = (
+            f"job {jobs.job_id[row]} starts at {s.start[row]} s, but those that it follows let it "
+            f"come at {due[row]} s{such(len(early), 'jobs')}"
+        )
+        return match, rows, violated(name, why)
+    if len(other):
+        row = int(other[0])
+        why = (
+            f"job {jobs.job_id[row]} has submit {s.submit[row]} s in the schedule, but those that "
+            f"it follows let it come at {due[row]} s{such(len(other), 'jobs')}"
+        )
+        return match, rows, violated(name, why)
+    count = int(follows_some(jobs).sum())
+    return match, rows, proved(name, f"{count} jobs, each submitted when those it follows ended")

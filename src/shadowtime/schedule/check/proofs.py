@@ -23,7 +23,12 @@ from shadowtime.schedule.check.capacity import (
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.claims import CLAIMS, known_claims
 from shadowtime.schedule.check.contention import contention_recomputed
-from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
+from shadowtime.schedule.check.identity import (
+    after_others,
+    agrees_with_trace,
+    each_job_once,
+    not_before_submit,
+)
 from shadowtime.schedule.check.limits import (
     at_started_sizes,
     limits_kept,
@@ -129,22 +134,23 @@ def check(
     (False, 'at 2 s 5 of 4 procs are in use: job 2, started at 2 s, takes 2')
     """
     held = known_claims(schedule.claims if claims is None else claims)
-    if isinstance(cluster, Site):
-        # The proofs of the case that look at the machine do not apply to a site.
-        found = match(schedule, workload)
-        if rules is not None and len(found.workload) != len(workload):
-            rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
-        on_site = Case(found, cast("Any", cluster), held, rules)
-        repeated = () if again is None else (same_again(on_site, again),)
-        return Report((*_on_site(on_site, cluster), *repeated))
     found = match(schedule, workload)
     if rules is not None and len(found.workload) != len(workload):
         rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
+    follow: tuple[Proof, ...] = ()
+    if len(workload.follows):
+        found, rows, proof = after_others(found)
+        follow, rules = (proof,), rules and rules.take(rows)
+    if isinstance(cluster, Site):
+        # The proofs of the case that look at the machine do not apply to a site.
+        on_site = Case(found, cast("Any", cluster), held, rules)
+        repeated = () if again is None else (same_again(on_site, again),)
+        return Report((*follow, *_on_site(on_site, cluster), *repeated))
     sizes = sizes_allowed(found, cluster)
     if sizes is not None:
         found, rules = at_started_sizes(found, rules)
     case = Case(found, cluster, held, rules)
-    proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
+    proofs = [*follow, *(proof for prove in ALWAYS if (proof := prove(case)) is not None)]
     if sizes is not None:
         proofs.append(sizes)
     for claim, prove in CLAIMED:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
+from shadowtime.schedule.match import take
 from shadowtime.study.site.changes import Change, apply_all
-from shadowtime.study.site.feedback import closed_loop
 from shadowtime.study.site.trials import Repeats, Trial, as_measured
-from shadowtime.workload.sessions import sessions_of
+from shadowtime.workload.follows import as_submitted
+from shadowtime.workload.sessions import closed_loop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
     from shadowtime.study.site.options import Option
     from shadowtime.study.site.world import SiteWorld
-    from shadowtime.workload import Workload
-    from shadowtime.workload.sessions import Sessions
+    from shadowtime.types import Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,14 +34,20 @@ class TrialRun:
     policy: Any
     """As measured on the unmodified log, at the offset of this run."""
     engine: Engine
-    sessions: Sessions | None
+    follows: Ints | None
+    """Closed loop: who submits behind whom (workload/follows.py)."""
 
     def __call__(self) -> Trial:
         made = self.input()
-        run = partial(_simulated, self.engine, cast("Cluster", made.site), self.policy)
-        if self.sessions is None:
-            return Trial(made.jobs, run(made.jobs), self.repeats.stretch(self.number))
-        return closed_loop(made.jobs, self.sessions, run)
+        jobs, site = made.jobs, cast("Cluster", made.site)
+        if self.follows is None:
+            return Trial(
+                jobs, self.engine(jobs, site, self.policy), self.repeats.stretch(self.number)
+            )
+        jobs = jobs.replace(follows=self.follows)
+        schedule = self.engine(jobs, site, self.policy)
+        jobs, rows = as_submitted(jobs, schedule.submit)
+        return Trial(jobs, take(schedule, rows))
 
     def input(self) -> SiteWorld:
         """The changed site with its copy of the log, created when needed."""
@@ -86,7 +90,7 @@ def trial_runs(
         repeats = replace(repeats, shake=not repeats.resample)
     if repeats.count < 2:
         raise UsageError("one run has no interval: give --phases 2 or more")
-    sessions = None
+    follows = None
     loaded = any(one.kind == "load" for chosen in sets for one in chosen)
     if repeats.stretches and (feedback or repeats.shake or repeats.resample or loaded):
         raise UsageError(
@@ -99,7 +103,7 @@ def trial_runs(
                 "--feedback works on the unmodified log under slurm: not with --shake, --resample, "
                 "--load or a policy without phases"
             )
-        sessions = sessions_of(world.jobs)
+        follows = closed_loop(world.jobs).follows
     found = []
     for chosen, own in zip(sets, policies, strict=True):
         # By the log as it was: a latency that moved with the load would look like an effect.
@@ -112,12 +116,8 @@ def trial_runs(
                 number=number,
                 policy=repeats.phased(policy, number),
                 engine=engine,
-                sessions=sessions,
+                follows=follows,
             )
             for number in range(repeats.count)
         ]
     return TrialRuns(sets=sets, repeats=repeats, all=tuple(found))
-
-
-def _simulated(engine: Engine, site: Cluster, policy: Any, jobs: Workload) -> Schedule:
-    return engine(jobs, site, policy)

@@ -95,7 +95,8 @@ def of_workload(workload: Workload) -> str:
     """
     parts: list[str | bytes] = []
     for field in fields(workload):
-        later = field.name == "series" and not workload.series  # older keys stay valid
+        new = field.name in ("series", "follows")  # older keys stay valid
+        later = new and not len(getattr(workload, field.name))
         if field.name not in ("name", "path", "cleaning", "header") and not later:
             parts += [field.name, *_content(getattr(workload, field.name))]
     return digest(*parts)
