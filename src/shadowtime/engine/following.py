@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.slots import ESTIMATE, LEARN_SUBMIT
 from shadowtime.schedule.match import take
 from shadowtime.workload.follows import as_submitted, released, submissions
@@ -65,6 +65,15 @@ def simulate_following(
     made = take(made, np.argsort(row))
     came = np.where(made.start >= 0, made.submit, submissions(workload, made))
     return made.replace(job_id=workload.job_id, submit=came)
+
+
+def refuse_following(workload: Workload, where: str) -> None:
+    """Reject jobs that follow others where submissions must be known."""
+    if len(workload.follows):
+        raise UsageError(
+            f"{workload.name} has jobs that are submitted when others have ended, which {where} "
+            "does not know: use simulate, or leave the relations out"
+        )
 
 
 def _refuse(policy: Any, shape: str) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.engine.events import DONE, advance, carry_out_decisions
+from shadowtime.engine.following import refuse_following
 from shadowtime.engine.passes.easy import find_shadow, may_start
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
@@ -330,6 +331,7 @@ def offer(lanes: Any, i: int, state: Any, head: int) -> int:
 
 def windows_of(workload: Workload, jobs: int, starts: Ints) -> list[Workload]:
     """Windows of a log: ``jobs`` of them from each place on, the first submitted at 0."""
+    refuse_following(workload, "an environment")
     made = []
     for first in starts.tolist():
         part = workload.take(np.arange(first, first + jobs))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shadowtime.engine.custom import own_of
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.failures import raise_failure
+from shadowtime.engine.following import refuse_following
 from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.passes.select import run
 from shadowtime.engine.plan import prepare
@@ -83,6 +84,7 @@ class Session:
         part = Selected(start_none, compiled=False)
         self.policy = Policy(name=name, order=order or Fcfs(), backfill=part)
         self.workload = workload
+        refuse_following(workload, "a session")
         refuse_unfit(workload, cluster)
         self._state, self._world = build(workload, cluster, estimate=workload.request)
         self._state.reg[VOLATILE] = bool((workload.effective_run > workload.request).any())

@@ -52,4 +52,5 @@ def _spans(number: Ints, begin: Ints, end: Ints) -> Floats:
     first, last = np.full(count, 1 << 60), np.full(count, -1)
     np.minimum.at(first, number, begin)
     np.maximum.at(last, number, end)
-    return (last - first).astype(np.float64)
+    found: Floats = (last - first).astype(np.float64)
+    return found

@@ -78,8 +78,8 @@ def follows(
     if not found.exact:
         return not_proved(FOLLOWS, "the jobs of the schedule are not those of the trace")
     if len(workload.follows):  # whether they came in time is proved for itself
-        workload, rows = as_submitted(found.workload, found.schedule.submit)
-        found = match(take(found.schedule, rows), workload)
+        workload, order = as_submitted(found.workload, found.schedule.submit)
+        found = match(take(found.schedule, order), workload)
     until = NEVER
     if jobs is not None and jobs < len(workload):
         until = int(workload.submit[jobs])

@@ -139,8 +139,8 @@ def check(
         rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
     follow: tuple[Proof, ...] = ()
     if len(workload.follows):
-        found, rows, proof = after_others(found)
-        follow, rules = (proof,), rules and rules.take(rows)
+        found, rows, came = after_others(found)
+        follow, rules = (came,), rules and rules.take(rows)
     if isinstance(cluster, Site):
         # The proofs of the case that look at the machine do not apply to a site.
         on_site = Case(found, cast("Any", cluster), held, rules)

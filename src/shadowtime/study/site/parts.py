@@ -56,12 +56,10 @@ class WhatIfStudy:
         ).all  # fmt: skip
 
     def missing(self, world: SiteWorld) -> list[int]:
-        """Runs without a schedule; a closed loop finds its own way, so each of them is tried."""
+        """Runs without a schedule."""
         return [at for at, run in enumerate(self.runs(world)) if not self._has(run)]
 
     def _has(self, run: TrialRun) -> bool:
-        if run.sessions is not None:
-            return False
         made = run.input()
         cluster = cast("Cluster", made.site)
         return Store.at(self.folder).has(of_run(made.jobs, cluster, run.policy))

@@ -44,7 +44,6 @@ class TrialRun:
             return Trial(
                 jobs, self.engine(jobs, site, self.policy), self.repeats.stretch(self.number)
             )
-        jobs = jobs.replace(follows=self.follows)
         schedule = self.engine(jobs, site, self.policy)
         jobs, rows = as_submitted(jobs, schedule.submit)
         return Trial(jobs, take(schedule, rows))
@@ -52,6 +51,8 @@ class TrialRun:
     def input(self) -> SiteWorld:
         """The changed site with its copy of the log, created when needed."""
         copy = self.repeats.copy(self.world.jobs, self.number)
+        if self.follows is not None:
+            copy = copy.replace(follows=self.follows)
         return apply_all(self.world.replace(jobs=copy), self.changes)
 
 
