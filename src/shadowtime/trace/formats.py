@@ -51,6 +51,8 @@ parse_sacct = _later("sacct", "parse_sacct")
 is_slurm_csv = _later("slurm_csv", "is_slurm_csv")
 parse_slurm_csv = _later("slurm_csv", "parse_slurm_csv")
 parse_swf = _later("swf", "parse_swf")
+is_wfformat = _later("wfformat", "is_wfformat")
+read_wfformat = _later("wfformat", "read_wfformat")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,12 @@ FORMATS = (
         parse=lambda data, how: parse_event_log(
             _text(data), **how.only("bad_lines", "tz", "unlimited")
         ),
+    ),
+    Format(
+        name="wfformat",
+        summary="workflows of WfCommons: a WfFormat file, or a folder of them",
+        recognises=lambda file: file.line[:1] == "{" and is_wfformat(file.line, file.head),
+        read=lambda paths, how: read_wfformat(paths, **how.only("max_size")),
     ),
     Format(
         name="condor-history",
