@@ -10,7 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzzing import Format, answer, broken_bytes, broken_json, broken_text, lines_of, texts
+from fuzzing import (
+    Format,
+    answer,
+    broken_bytes,
+    broken_json,
+    broken_json_text,
+    broken_text,
+    lines_of,
+    texts,
+)
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
 from shadowtime.cluster.spec import parse_cluster
@@ -28,9 +37,11 @@ from shadowtime.trace import parse_sacct, parse_swf, read
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history
 from shadowtime.trace.slurm_csv import parse_slurm_csv
+from shadowtime.trace.wfformat import read_wfformat
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import clean
 from shadowtime.workload.demand import Demands
+from shadowtime.workload.follows import relations_of
 
 
 def swf_line(rng: random.Random, *, extra: int = 0) -> str:
@@ -303,6 +314,25 @@ def _read_file(data: bytes) -> Any:
         return read(path, bad_lines="drop")
 
 
+def _workflow(rng: random.Random) -> tuple[str, int]:
+    names = [f"t{k}" for k in range(rng.randrange(1, 6))]
+    tasks = [
+        {"id": name, "name": name, "parents": rng.sample(names[:k], rng.randint(0, k))}
+        for k, name in enumerate(names)
+    ]
+    ran = [{"id": name, "runtimeInSeconds": rng.random() * 99, "coreCount": 2} for name in names]
+    parts = {"specification": {"tasks": tasks}, "execution": {"tasks": ran, "machines": []}}
+    return broken_json_text({"schemaVersion": "1.5", "workflow": parts}, rng), 1
+
+
+def _read_workflow(text: str) -> Any:
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root) / "flow.json"
+        path.write_text(text, "utf-8", errors="replace")
+        raw = read_wfformat([str(path)], name="flow", path=str(path), max_size=1 << 20)
+        return relations_of(clean(raw))
+
+
 def _toml_policy(text: str) -> Any:
     with tempfile.TemporaryDirectory() as root:
         path = Path(root) / "policy.toml"
@@ -321,6 +351,7 @@ _FOLDER = _folder()
 FORMATS = (
     Format("result-folder", _broken_folder, _read_folder),
     Format("files", _any_file, _read_file),
+    Format("wfformat", _workflow, _read_workflow, records=500),
     Format("policy-toml", texts(POLICY_TOML), _toml_policy),
     Format("swf", lines_of(swf_line, header=("; MaxProcs: 500",)), _swf),
     Format("swf-extra", lines_of(lambda rng: swf_line(rng, extra=2), header=EXTRA_HEADER), _swf),

@@ -90,7 +90,9 @@ def read_wfformat(paths: list[str], *, name: str, path: str, max_size: int) -> R
                 rows.append(list(entry.values()))
                 memory.append(_kilobytes(task))
                 flow.append(number)
-            edges = {pair for row, task in enumerate(tasks, first) for pair in _edges(row, task, place)}
+            edges = {
+                pair for row, task in enumerate(tasks, first) for pair in _edges(row, task, place)
+            }
             follows += [(child, parent, 0, ENDED) for child, parent in sorted(edges)]
             cores = max(cores, _machine(workflow))
         except InputError as error:
@@ -144,7 +146,7 @@ def _edges(row: int, task: dict[str, Any], place: dict[str, int]) -> Iterator[tu
         for other in plain.items(task.get(kind) or [], kind):
             if str(other) not in place:
                 raise InputError(
-                    f"the task {_identity(task)[:60]!r} names {str(other)[:60]!r} among its {kind}, "
+                    f"the task {_identity(task)[:60]!r} names {str(other)[:60]!r} in its {kind}, "
                     "which is no task"
                 )
             pair = row, place[str(other)]
@@ -209,8 +211,13 @@ def _arrivals(path: str, files: list[str]) -> dict[str, int]:
         words = line.rsplit(maxsplit=1)
         if not words:
             continue
-        if len(words) != 2 or words[0] not in there or not words[1].isascii() \
-                or not words[1].isdigit() or int(words[1]) > MAX_TIME:
+        if (
+            len(words) != 2
+            or words[0] not in there
+            or not words[1].isascii()
+            or not words[1].isdigit()
+            or int(words[1]) > MAX_TIME
+        ):
             raise InputError(
                 "expected a file of this folder and whole seconds", path=path, line=number,
                 hint="As in: montage.json 3600.",

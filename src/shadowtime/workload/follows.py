@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.types import MAX_SPAN, NO_LIMIT, UNKNOWN
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
@@ -53,6 +53,14 @@ def relations_of(workload: Workload) -> Ints:
     given = workload.follows
     if not len(given):
         return given
+    odd = (given[:, SECONDS] < 0) | (given[:, SECONDS] > MAX_SPAN)
+    odd |= ~np.isin(given[:, SINCE], (ENDED, SUBMITTED))
+    if odd.any():
+        job, other, seconds, since = given[np.argmax(odd)].tolist()
+        raise InputError(
+            f"job {job} of {workload.name} follows job {other} by {seconds} s since {since}",
+            hint="Give seconds from 0, since its end (0) or its submission (1).",
+        )
     place = np.argsort(workload.job_id, kind="stable")
     ids = workload.job_id[place]
     at = np.minimum(np.searchsorted(ids, given[:, :SECONDS]), max(len(ids) - 1, 0))
