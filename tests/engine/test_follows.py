@@ -179,7 +179,7 @@ def test_jobs_in_a_circle_are_refused() -> None:
 @pytest.mark.parametrize(
     ("policy", "cluster", "why"),
     [
-        ("pv-easy", Cluster.pool(8), "stop jobs"),
+        ("pv-easy", Cluster.pool(8), "stop or change jobs"),
         ("los", Cluster.pool(8), "selects"),
         ("easy", Cluster(shape="hosts", hosts=(Host("a", (8,)), Host("b", (8,)))), "not on hosts"),
     ],

@@ -84,8 +84,8 @@ def _refuse(policy: Any, shape: str) -> None:
         what = f"{name}: jobs that follow others are simulated on pools and sites, not on {shape}"
     elif hasattr(policy, "decide"):
         what = f"{name}: a policy written as a Python class is given no jobs that follow others"
-    elif policy.reserve.sunny:
-        what = f"{name}: policies that stop jobs are not defined for jobs that follow others"
+    elif policy.reserve.sunny or policy.backfill.changes:
+        what = f"{name}: policies that stop or change jobs are not defined for jobs that follow"
     elif policy.backfill.selects and not policy.backfill.promises_all:
         what = f"{name}: a function that selects from the whole queue runs on plain pools only"
     elif policy.written:
