@@ -27,6 +27,7 @@ from benchmarks.stripped import recordings
 
 from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.study.expected_error import (
     FEW,
     JUDGED,
@@ -35,7 +36,6 @@ from shadowtime.study.expected_error import (
     off_by,
 )  # fmt: skip
 from shadowtime.study.site.trials import Repeats, run_trials
-from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload.site_requests import counted_jobs
 

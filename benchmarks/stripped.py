@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/stripped.py RECORDING... --phases 6
     .venv/bin/python benchmarks/stripped.py --phases 8 --again FOLDER -o PAGE.md
 
-Each recording is reduced to what `pull` collects (``shadowtime.testing.slurm_recording.strip``) and
+Each recording is reduced to what `pull` collects (``shadowtime.slurm.recording.strip``) and
 simulated under Slurm's own scheduler with passes at several offsets, once with sacct's SubmitLine
 and once without, as on a site that does not keep it. A ratio beyond its bar is marked with a star:
 5 % on recordings A to G, 20 % with fair-share, 10 % on the others, 20 % without SubmitLine. The
@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site_folder import read_site_alone
 from shadowtime.errors import ShadowtimeError
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurm.waits import Comparison, Waits, compare_groups, compare_waits
-from shadowtime.testing.slurm_recording import strip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,13 +17,13 @@ from zoneinfo import ZoneInfo
 
 from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.study.expected_error import within
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld
-from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
 
 if TYPE_CHECKING:

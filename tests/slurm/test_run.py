@@ -21,10 +21,10 @@ from shadowtime.cluster.site import (
 )
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.priority import Multifactor
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.wait_page import wait_page
 from shadowtime.slurm.waits import compare_groups, compare_waits
-from shadowtime.testing.slurm_recording import strip
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 

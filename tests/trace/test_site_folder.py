@@ -11,7 +11,7 @@ import pytest
 from conftest import recording_path
 from shadowtime.cluster.site import Site
 from shadowtime.errors import ClusterError, InputError, ShadowtimeError, UsageError
-from shadowtime.testing.slurm_recording import strip
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.trace.site_folder import is_site_folder, read_site, read_site_alone
 from shadowtime.workload import Workload
 

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import recording_path
 from shadowtime.engine.priority.weights import Weights
-from shadowtime.testing.slurm_recording import strip
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.trace.site_folder import read_site
 from shadowtime.trace.usage_before import _left, usage_before
 

@@ -71,7 +71,7 @@ def slurm(
     every : N
         Only every N-th backfill pass.
     phases : N
-        Also simulate the whole run from sacct alone, with passes at N offsets.
+        Also simulate the whole run from what `pull` collects alone, with passes at N offsets.
     waits : PAGE.md
         With --phases: instead of planning passes again, write a page of mean waits per account,
         partition and QOS, recorded, simulated and under EASY.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from shadowtime.types import FileOrFolder
 
+SINGLE = {f"{one}s": one for one in ("job", "user", "account", "partition", "node", "cpu")}
 SHOWN = 8
 """The number of lines or ids of a list that are printed; --json has them all."""
 
@@ -72,7 +74,9 @@ def _show_missing(missing: list[Mapping[str, str]]) -> None:
 
 
 def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text(", ".join(f"{number(n)} {what}" for what, n in found["counts"].items()))
+    counts = found["counts"].items()
+    words = (f"{number(n)} {what if n != 1 else SINGLE.get(what, what)}" for what, n in counts)
+    yield Text(", ".join(words))
     if found["from"]:
         yield Text(f"submitted from {found['from']} to {found['to']}")
     kinds = [
@@ -123,7 +127,7 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
         ],
     )
     yield from _list(
-        "Present but not modelled: with the jobs that it concerns",
+        "Present but not modelled, with the jobs that each concerns",
         [
             (one["jobs"], f"{one['what']} ({one['core_share']:.1%} of the core-hours)")
             for one in found["not_modelled"]
@@ -132,15 +136,22 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
     if found["notes"] or found["remarks"]:
         yield Text("\nNotes:", "bold")
         for line in (*found["notes"], *(one["text"] for one in found["remarks"])):
-            yield Text(f"  {line}")
+            yield _indented("  ", line)
 
 
 def _list(title: str, lines: list[tuple[int, str]]) -> Iterator[RenderableType]:
     if lines:
         yield Text(f"\n{title}:", "bold")
         for count, text in lines[:SHOWN]:
-            yield Text(f"  {count:>9,}  {text}")
+            yield _indented(f"  {count:>9,}  ", text)
         yield from _more(lines)
+
+
+def _indented(head: str, text: str) -> RenderableType:
+    """A line whose continuation stands below its text."""
+    made = Table.grid()
+    made.add_row(Text(head), Text(text))
+    return made
 
 
 def _more(lines: list[Any]) -> Iterator[RenderableType]:

@@ -14,10 +14,11 @@ HEAD = """# Mean waits of Slurm's own scheduler
 
 Written by `{command}`.
 
-Each recording is simulated from its sacct table and its configuration alone, with Slurm's passes at
-{phases} offsets: a log does not record when they ran. Waits are in seconds. *Factor* is the mean
-over the offsets divided by the recorded mean, *range* the smallest and the largest of the single
-offsets in the same measure, *sd* their standard deviation. The recorded run is one of many equally
+Each recording is reduced to what `pull` collects from a site, sacct's table with SubmitLine and the
+configuration, and simulated from that alone, with Slurm's passes at {phases} offsets: a log does
+not record when they ran. Waits are in seconds. *Factor* is the mean over the offsets divided by the
+recorded mean, *range* the smallest and the largest of the single offsets in the same measure, *sd*
+their standard deviation. The recorded run is one of many equally
 likely runs: it may be as far from the mean as single offsets are. How long nodes take to answer
 after an end is measured from the same table. EASY runs on the same site, with the same limits, in
 the order of submission.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +14,12 @@ from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurm.run import run_slurm
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload.site_requests import default_requests
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
@@ -65,8 +66,13 @@ def compare_waits(folder: Path, *, phases: int) -> Waits:
 
 
 def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Comparison:
-    """As :func:`compare_waits`, also per account, partition and QOS, with EASY beside it."""
-    site, workload = read_site(folder)
+    """As :func:`compare_waits`, also per account, partition and QOS, with EASY beside it.
+
+    Of a recording only that counts which `pull` collects from a site.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        alone = (folder / "submits.psv").is_file()  # a recording: a site has no such file
+        site, workload = read_site(strip(folder, Path(place) / folder.name) if alone else folder)
     requests = workload.requests or default_requests(workload, site)
     begun = np.asarray(workload.recorded_start)
     submit = np.asarray(workload.submit)

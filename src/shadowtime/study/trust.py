@@ -211,7 +211,8 @@ direction: do not quote its minutes.'
         """
         rest = f"{100 - 100 * LEVEL:.0f} of 100"
         said = f"At most {rest} mean waits of another log should be further off."
-        beyond = self.expected.beyond
+        usual = within(self.expected.by_group)
+        beyond = [one for one in self.expected.beyond if within(one.error) != usual]
         if beyond:
             more = f" and {len(beyond) - NAMED} more" if len(beyond) > NAMED else ""
             said += f" Larger for {', '.join(map(str, beyond[:NAMED]))}{more}."

@@ -13,12 +13,12 @@ import pytest
 from conftest import recording_path
 from shadowtime.cli import run
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.sacct_rows import BETWEEN
 from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
-from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
 
 

@@ -14,9 +14,9 @@ from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.errors import UsageError
 from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.recording.strip import strip
 from shadowtime.study.site.replay import SiteReplay, replay_site
 from shadowtime.study.site.trials import Repeats, predicted
-from shadowtime.testing.slurm_recording import strip
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
