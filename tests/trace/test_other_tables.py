@@ -53,6 +53,23 @@ def hashed(n: int = 40) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def test_states_by_their_numbers(tmp_path: Path) -> None:
+    """Slurm's numbers are recognised where 3 is more common than 0, which is an exit code's."""
+    numbers = {"COMPLETED": 3, "CANCELLED": 4}
+    rows = [one | {"state": numbers[one["state"]]} for one in hashed()]
+    by_name, by_number = write(tmp_path / "a.csv", hashed()), write(tmp_path / "b.csv", rows)
+    for path in (by_name, by_number):
+        with pytest.raises(InputError, match="check it"):
+            read(path)
+    assert "state" not in read_map(f"{by_name}.map.toml").units
+    assert read_map(f"{by_number}.map.toml").units["state"] == "slurm"
+    assert (read(by_number).status == read(by_name).status).all()
+    codes = write(tmp_path / "c.csv", [one | {"state": k % 4 // 3} for k, one in enumerate(rows)])
+    with pytest.raises(InputError, match="check it"):
+        read(codes)
+    assert "state" not in read_map(f"{codes}.map.toml").units
+
+
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 def test_an_unknown_table_is_answered_with_a_map(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"jobs-of-2022.{ending}"

@@ -29,6 +29,11 @@ SECONDS = {
 }  # fmt: skip
 SIZES = {"B": "", "KB": "K", "MB": "M", "GB": "G", "TB": "T"}
 """1024-based, as sites mean them."""
+STATES = (
+    "pending", "running", "suspended", "completed", "cancelled", "failed", "timeout", "node_fail",
+    "preempted", "boot_fail", "deadline", "out_of_memory",
+)  # fmt: skip
+"""Slurm's states by their numbers, as some tables have them: ``[units] state = "slurm"``."""
 PER = {"memory": ("job", "node", "cpu"), "gpus": ("job", "node")}
 
 
@@ -73,7 +78,7 @@ MAPS = (
         name="eagle",
         source="NREL Eagle job data set",
         columns=_EAGLE | _GPUS | {"memory": "mem_req", "name": "name"},
-        units={"memory": "MB"},
+        units={"memory": "MB"},  # as users of the data set describe it
     ),
     JobMap(
         name="eagle without memory", source="NREL Eagle job data set", columns=_EAGLE | _GPUS
@@ -167,7 +172,7 @@ def read_map(path: str) -> JobMap:
     ):
         hint = (
             f"Units of {', '.join((*SPANS, *TIMES))} are {', '.join(SECONDS)}, those of memory "
-            f"{', '.join(SIZES)}, of procs and gpus milli."
+            f"{', '.join(SIZES)}, of procs and gpus milli, of state slurm (its numbers)."
         )
         raise InputError("cannot read the table units", path=path, hint=hint)
     if not isinstance(per, dict) or any(
@@ -184,4 +189,5 @@ def units_of(ours: str) -> tuple[str, ...]:
     """The units that a column may have."""
     if ours in (*TIMES, *SPANS):
         return tuple(SECONDS)
-    return {"memory": tuple(SIZES), "procs": ("milli",), "gpus": ("milli",)}.get(ours, ())
+    more = {"procs": ("milli",), "gpus": ("milli",), "state": ("slurm",)}
+    return tuple(SIZES) if ours == "memory" else more.get(ours, ())

@@ -13,7 +13,7 @@ from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.slurmtext import tres
 from shadowtime.slurmtext.memory import parse_memory
-from shadowtime.trace.job_map import NUMBERS, SECONDS, SIZES, SPANS, TIMES
+from shadowtime.trace.job_map import NUMBERS, SECONDS, SIZES, SPANS, STATES, TIMES
 from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def mapped(
     those of a processor or GPU up. Without a column for the run it is end - start, without one
     for the start submit + wait. A job without a start that has an end left the queue then; so did
     one whose state is cancelled and that ran for 0 s. Completed, finished, succeeded or 0 is SWF's
-    status 1, other states are 0. An id is a whole number, or a name that ends in one.
+    status 1, other states are 0; the unit ``slurm`` says that states are Slurm's numbers. An id is
+    a whole number, or a name that ends in one.
     A request without a limit (infinite, unlimited, or Slurm's number for it) is not known; memory
     of 0 was not asked for. ``tres`` (``cpu=4,mem=8G,gres/gpu=1``) gives what has no column.
     """
@@ -223,6 +224,8 @@ def _reader(ours: str, found: JobMap, zone: tzinfo) -> Callable[[Any], Any]:
     if ours == "memory":
         bare = SIZES[unit or "MB"]
         return lambda cell: _size(cell, bare)
+    if ours == "state" and unit == "slurm":
+        return _slurm_state
     return {"job_id": _id, "tres": lambda cell: dict(tres.parse_tres(str(cell)))}.get(ours, _text)
 
 
@@ -250,6 +253,19 @@ def _unlimited(cell: Any) -> bool:
 
 def _text(cell: Any) -> str:
     return str(cell).strip().removesuffix(".0")  # numbers of a column with gaps are floats
+
+
+def _slurm_state(cell: Any) -> str:
+    """The name of a state; flags stand above its eight bits.
+
+    Examples
+    --------
+    >>> _slurm_state("3"), _slurm_state(4.0), _slurm_state(0x4003), _slurm_state("FAILED")
+    ('completed', 'cancelled', 'completed', 'FAILED')
+    """
+    word = _text(cell)
+    number = int(word) & 0xFF if word.isdigit() else -1
+    return STATES[number] if 0 <= number < len(STATES) else word
 
 
 def _time(cell: Any, scale: float, zone: tzinfo) -> int:

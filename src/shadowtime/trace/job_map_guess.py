@@ -18,7 +18,7 @@ from shadowtime.cluster.node_table import plain_name
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.trace._bytes import map_beside
-from shadowtime.trace.job_map import NUMBERS, SECONDS, SPANS, TIMES, JobMap
+from shadowtime.trace.job_map import NUMBERS, SECONDS, SPANS, STATES, TIMES, JobMap
 from shadowtime.trace.job_map_cells import is_empty, mapped, span
 
 if TYPE_CHECKING:
@@ -306,6 +306,12 @@ def _units(found: dict[str, _Column]) -> dict[str, str]:
     if "memory" in found and "memory" not in units and found["memory"].numbers():
         largest = max(found["memory"].numbers())
         units["memory"] = "B" if largest > 1e10 else "KB" if largest > 3e7 else "MB"
+    if "state" in found:
+        units.pop("state", None)
+        numbers = found["state"].numbers() if all(map(_is_number, found["state"].cells)) else []
+        small = all(0 <= one < len(STATES) for one in numbers)
+        if small and numbers.count(3) > numbers.count(0):  # 0 would be an exit code: most are 0
+            units["state"] = "slurm"
     for ours in ("procs", "gpus"):
         if ours in units and units[ours] != "milli":
             del units[ours]

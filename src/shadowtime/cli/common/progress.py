@@ -93,6 +93,9 @@ class State:
             self.done += 1
             self.now_doing = now_doing or self.what
             self._move()
+            told = self._told()
+        if told:
+            note(told)
 
     def count(self, done: int, total: int, *, failed: int = 0) -> None:
         """Report how many of all runs are done, and how many of these failed."""
