@@ -1,19 +1,22 @@
-"""Jobs that change: malleable equipartition of 100,000 jobs on a pool."""
+"""Jobs that change: malleable equipartition of 100,000 jobs on a pool; EASY under a power cap."""
 
 from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks.rows import Row
+from benchmarks.timing import best_cpu
 
 import shadowtime as st
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.workload import lublin_workload, to_load
+from shadowtime.workload.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +37,27 @@ def changing(folder: Path) -> Iterator[Row]:
     jobs = malleable()
     for name, bar in (("equipartition", BAR), ("shrink_to_start", None)):
         yield _row(jobs, parse_policy(f"{file}:{name}"), bar)
+    yield _capped()
+
+
+def _capped() -> Row:
+    """EASY with and without a cap that never changes: what the machine draws when it is full."""
+    jobs = to_load(lublin_workload(JOBS, seed=1, procs=PROCS), PROCS, 0.8)
+    watts = jobs.procs * np.random.default_rng(1).integers(100, 250, len(jobs))
+    cap = 175.0 * PROCS
+    jobs = jobs.replace(extra={"power": watts}).take(np.flatnonzero(watts <= cap))
+    power = Series(name="power", time=np.array([0]), value=np.array([cap]))
+    machine, easy = st.Cluster.pool(PROCS), parse_policy("easy")
+    runs = [partial(simulate, each, machine, easy)
+            for each in (jobs, jobs.replace(series={"power": power}))]  # fmt: skip
+    for run in runs:
+        run()  # compiled
+    spent = best_cpu(*((lambda run=run: run) for run in runs))
+    return Row(
+        what=f"easy under a power cap, over easy without: {len(jobs):,} jobs",
+        value=spent[1] / spent[0], unit="x", goal=1.5,
+        note=f"{spent[1]:.3f} s and {spent[0]:.3f} s; under the cap jobs wait longer",
+    )  # fmt: skip
 
 
 def malleable() -> Workload:

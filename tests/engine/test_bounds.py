@@ -14,6 +14,7 @@ from engine.test_site import POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
+from shadowtime.engine.site import simulate_site
 from shadowtime.errors import InputError, PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
@@ -21,6 +22,7 @@ from shadowtime.schedule.check import check
 from shadowtime.study.unstarted import why_never
 from shadowtime.verify.follow import follow
 from shadowtime.workload import Workload
+from shadowtime.workload.pool_site import pool_as_site, pool_with_bounds
 from shadowtime.workload.series import Series
 
 
@@ -106,6 +108,33 @@ def test_a_pool_and_a_site_of_one_node_agree(policy: str) -> None:
     free = simulate(jobs.replace(series={}), Cluster.pool(8), parse_policy(policy))
     broken = check(free, jobs, Cluster.pool(8)).first_violation
     assert broken is not None and "series allows" in broken.detail
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "easy-sjbf"])
+def test_a_cap_that_never_changes_is_counted_on_the_pool(policy: str) -> None:
+    """All columns equal those of a site of one node."""
+
+    @given(st.integers(0, 2**32 - 1), st.integers(400, 1500))
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(seed: int, most: int) -> None:
+        rng = np.random.default_rng(seed)
+        n = 40
+        request = rng.integers(1, 30, n)
+        jobs = Workload.build(
+            submit=np.sort(rng.integers(0, 150, n)), run=rng.integers(1, request + 1),
+            request=request, procs=rng.integers(1, 5, n),
+            extra={"power": 100 * rng.integers(0, 5, n)},
+        ).replace(series={"power": Series(
+            name="power", time=np.array([0, 9]), value=np.array([most, most + 0.5]))
+        })  # fmt: skip
+        pool, made = Cluster.pool(8), parse_policy(policy)
+        assert pool_with_bounds(jobs, pool) is not None
+        fast, slow = simulate(jobs, pool, made), simulate_site(*pool_as_site(jobs, pool), made)
+        for column in ("start", "end", "reason", "promised", "blocked_at", "kills", "killed"):
+            assert getattr(fast, column).tolist() == getattr(slow, column).tolist(), column
+        assert check(fast, jobs, pool).first_violation is None
+
+    equal()
 
 
 def test_the_lower_of_two_bounds_holds() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.plan import loop_of, refuse_functions_on_nodes
+from shadowtime.engine.plan import is_pool_of_resources, loop_of, refuse_functions_on_nodes
 from shadowtime.engine.run_tables import (
     as_schedule,
     leaves_the_queue,
@@ -95,8 +95,12 @@ def simulate(
         )
     if cluster.shape == "pool" and not own_code and as_site:
         from shadowtime.engine.site import simulate_site
-        from shadowtime.workload.pool_site import pool_as_site
+        from shadowtime.workload.pool_site import pool_as_site, pool_with_bounds
 
+        if bounded and not by_usage and not leaves_the_queue(workload) and not policy.written:
+            counted = pool_with_bounds(workload, cluster)
+            if counted is not None and is_pool_of_resources(policy, counted[1]):
+                return simulate(*counted, policy, watch=watch)
         asked, site = pool_as_site(workload, cluster)
         return simulate_site(asked, site, policy, watch=watch).replace(place=None)
     refuse_unfit(workload, cluster)

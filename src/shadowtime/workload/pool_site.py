@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.site import Node, Site
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.bounds import bounded_amounts, bounds_of
 from shadowtime.workload.request import Gres, Request
 from shadowtime.workload.site_requests import by_kind, column_of
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
+    from shadowtime.types import Ints
     from shadowtime.workload.workload import Workload
 
 
@@ -53,3 +54,36 @@ def pool_as_site(workload: Workload, pool: Cluster) -> tuple[Workload, Site]:
             Request(tasks=tasks, max_nodes=1, memory=memory, gres=gres, amounts=of_site)
         )
     return workload.replace(requests=by_kind(distinct, index.reshape(-1))), site
+
+
+def pool_with_bounds(workload: Workload, pool: Cluster) -> tuple[Workload, Cluster] | None:
+    """The same with bounds that never change as further resources of the pool, which is faster.
+
+    None where a bound changes, or is too low for a job: it then waits for ever.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> from shadowtime.workload.series import Series
+    >>> cap = Series(name="power", time=np.array([0]), value=np.array([900.5]))
+    >>> jobs = Workload.build(submit=[0], run=[9], procs=[1], extra={"power": np.array([300])})
+    >>> asked, counted = pool_with_bounds(jobs.replace(series={"power": cap}), Cluster.pool(4))
+    >>> counted, asked.demand.tolist()
+    (Cluster(pool:4,power=900), [[1, 300]])
+    """
+    whole = dict(zip(pool.resources, pool.hosts[0].capacity, strict=True))
+    columns: dict[str, Ints] = dict(zip(workload.resources, workload.demand.T, strict=True))
+    bounded = bounded_amounts(workload)
+    for name in bounded:
+        value, column = np.floor(workload.series[name].value), column_of(workload, name)
+        if column is None or column.dtype.kind not in "iu" or bool((value != value[0]).any()):
+            return None
+        whole[name] = int(min(value[0], whole.get(name, value[0])))
+        columns[name] = np.maximum(column, 0)
+        if columns[name].max(initial=0) > whole[name] or whole[name] < 0:
+            return None
+    demand = np.ascontiguousarray(np.column_stack(list(columns.values())))
+    series = {name: one for name, one in workload.series.items() if name not in bounded}
+    made = workload.replace(resources=tuple(columns), demand=demand, series=series)
+    host = Host(pool.hosts[0].name, tuple(whole.values()))
+    return made, pool.replace(resources=tuple(whole), hosts=(host,))
