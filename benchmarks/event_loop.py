@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.plan import plan
+from shadowtime.engine.plan import loop_of
 from shadowtime.kernel.registers import VOLATILE
 from shadowtime.kernel.state import build
 
@@ -21,4 +21,5 @@ def event_loop(workload: Workload, cluster: Cluster, policy: Policy) -> partial[
     known = known_at_submission(policy.estimate, workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
     state.reg[VOLATILE] = not known.safe
-    return partial(plan(policy, cluster, len(workload)), state, world)
+    run, arguments = loop_of(policy, cluster, len(workload))
+    return partial(run, state, world, *arguments)

@@ -11,7 +11,7 @@ from engine.worlds import as_cluster, as_workload, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.estimates import clamped, known_at_submission
-from shadowtime.engine.plan import plan
+from shadowtime.engine.plan import loop_of
 from shadowtime.engine.run_tables import with_more_room
 from shadowtime.kernel import fields
 from shadowtime.kernel.registers import VOLATILE
@@ -39,8 +39,8 @@ def estimates_of_the_engine(workload, cluster, policy, column):
     known = known_at_submission(policy.estimate, workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
     state.reg[VOLATILE] = not known.safe
-    loop = plan(policy, cluster, len(workload))
-    while loop(state, world) == 2:
+    run, arguments = loop_of(policy, cluster, len(workload))
+    while run(state, world, *arguments) == 2:
         state = with_more_room(state)
     return state.job[:, column].tolist()
 
