@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from conftest import examples
 from engine.node_worlds import as_cluster as node_machine
@@ -25,6 +27,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.verify.world import Job
 from shadowtime.workload import Workload
+from shadowtime.workload.follows import ENDED, follow_table
 
 ON_POOLS = (
     "easy",
@@ -171,5 +174,20 @@ def test_what_functions_of_a_policy_learned_is_kept(tmp_path: Path) -> None:
     @given(worlds())
     def holds(world: tuple[list[Job], tuple[int, ...]]) -> None:
         assert_continues(as_workload(world[0]), as_cluster(world[1]), f"{file}:by_use")
+
+    holds()
+
+
+@pytest.mark.parametrize("name", ["easy", "conservative"])
+def test_jobs_that_follow_others(name: str) -> None:
+    """When they are submitted depends on what the run has done before it was killed."""
+
+    @FEW
+    @given(worlds(), st.integers(0, 9))
+    def holds(world: tuple[list[Job], tuple[int, ...]], pause: int) -> None:
+        jobs = as_workload(world[0])
+        ids = jobs.job_id.tolist()
+        chain = [(two, one, pause, ENDED) for one, two in pairwise(ids[::2])]
+        assert_continues(jobs.replace(follows=follow_table(chain)), as_cluster(world[1]), name)
 
     holds()
