@@ -44,9 +44,9 @@ def _rows(
     written: list[float] = []
 
     def seconds(watch: Watch | None) -> float:
-        before = time.perf_counter()
+        before = time.process_time()
         run(watch=watch)
-        return time.perf_counter() - before
+        return time.process_time() - before
 
     def see(run: object, seen: Seen) -> None:
         if file.exists() and (not written or file.stat().st_mtime != written[-1]):

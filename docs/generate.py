@@ -186,7 +186,6 @@ def benchmarks() -> str:
         "whatif",
         "expected-error",
         "stripped",
-        "slurm-waits",
         "live-site",
         "board",
         "faults",
