@@ -31,10 +31,11 @@ from shadowtime.kernel.availability import (
     insert,
     make_availability,
     near_to,
+    part_of,
     renew_near,
     step_before,
 )
-from shadowtime.kernel.holes import find_holes, part_of
+from shadowtime.kernel.holes import find_holes
 from shadowtime.kernel.line import stand_in_line
 from shadowtime.kernel.promises import move, promise
 

@@ -21,17 +21,7 @@ import numpy as np
 from shadowtime.engine.events import DONE, advance, carry_out_decisions
 from shadowtime.engine.following import refuse_following
 from shadowtime.engine.passes.easy import find_shadow, may_start
-from shadowtime.kernel.fields import (
-    BLOCKED_AT,
-    CAPACITY,
-    ESTIMATE,
-    FREE,
-    NEED,
-    PROMISED,
-    RUN,
-    START,
-    SUBMIT,
-)
+from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import HEAD, NOW, SHADOW, WAITING
@@ -201,8 +191,8 @@ def start(lanes: Any, i: int, state: Any, world: Any, job: int, reason: int) -> 
         begin(state, job, 0, BACKFILLED)
     else:
         begin_first(state, job, 0)
-    wait = state.reg[NOW] - state.job[job, SUBMIT]
-    run = world.truth[job, RUN]
+    wait = state.reg[NOW] - state.job[job, f.SUBMIT]
+    run = world.truth[job, f.RUN]
     slowdown = max(1.0, (wait + run) / max(run, lanes.par[1]))
     lanes.reward[i] -= slowdown / state.job.shape[0]
 
@@ -213,7 +203,7 @@ def next_instant(lanes: Any, i: int, state: Any, world: Any) -> None:
     if advance(state, world) == DONE:
         lanes.lane[i, OVER] = 1
         for job in range(state.job.shape[0]):
-            lanes.start[i, job] = state.job[job, START]
+            lanes.start[i, job] = state.job[job, f.START]
 
 
 @routine
@@ -257,15 +247,17 @@ def block(state: Any, head: int) -> None:
     """The job at the head does not fit: find its reservation."""
     state.reg[HEAD] = head
     find_shadow(state, head)
-    if state.job[head, BLOCKED_AT] < 0:
-        state.job[head, BLOCKED_AT] = state.reg[NOW]
-        state.job[head, PROMISED] = state.reg[SHADOW]
+    if state.job[head, f.BLOCKED_AT] < 0:
+        state.job[head, f.BLOCKED_AT] = state.reg[NOW]
+        state.job[head, f.PROMISED] = state.reg[SHADOW]
 
 
 @kernel
 def may_overtake(state: Any, job: int) -> bool:
     """EASY's tests."""
-    return fits(state, job, 0) and may_start(state, state.job[job, NEED], state.job[job, ESTIMATE])
+    return fits(state, job, 0) and may_start(
+        state, state.job[job, f.NEED], state.job[job, f.ESTIMATE]
+    )
 
 
 @kernel
@@ -305,8 +297,8 @@ def offer(lanes: Any, i: int, state: Any, head: int) -> int:
     """List the jobs to choose from, in order of arrival; returns how many are possible."""
     clear(lanes, i)
     slots = lanes.offered.shape[1]
-    total = float(state.host[CAPACITY, 0, 0])
-    free = state.host[FREE, 0, 0] / total
+    total = float(state.host[f.CAPACITY, 0, 0])
+    free = state.host[f.FREE, 0, 0] / total
     left = float(state.reg[SHADOW] - state.reg[NOW]) if head >= 0 else 0.0
     slot = 0
     possible = 0
@@ -315,9 +307,9 @@ def offer(lanes: Any, i: int, state: Any, head: int) -> int:
         if lanes.par[0] == ORDER or (job != head and may_overtake(state, job)):
             lanes.offered[i, slot] = job
             lanes.mask[i, slot] = 1
-            lanes.seen[i, slot, 0] = state.reg[NOW] - state.job[job, SUBMIT]
-            lanes.seen[i, slot, 1] = state.job[job, ESTIMATE]
-            lanes.seen[i, slot, 2] = state.job[job, NEED] / total
+            lanes.seen[i, slot, 0] = state.reg[NOW] - state.job[job, f.SUBMIT]
+            lanes.seen[i, slot, 1] = state.job[job, f.ESTIMATE]
+            lanes.seen[i, slot, 2] = state.job[job, f.NEED] / total
             lanes.seen[i, slot, 3] = 1.0 if fits(state, job, 0) else 0.0
             lanes.seen[i, slot, 4] = free
             lanes.seen[i, slot, 5] = left

@@ -8,17 +8,8 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as f
+from shadowtime.kernel import registers as r
 from shadowtime.kernel import tables as t
-from shadowtime.kernel.registers import (
-    ATTEMPTS,
-    CLAMPED,
-    EVENTS,
-    KILLS,
-    OVERHEAD,
-    PASSES,
-    SAVE_EVERY,
-    SLIPPED,
-)
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
 from shadowtime.types import UNKNOWN, Reason
@@ -138,15 +129,15 @@ def as_schedule(
         limit = job[:, f.LIMIT]
     run, limit = np.ascontiguousarray(workload.run), np.ascontiguousarray(limit)
     wide, narrow = np.empty((t.WIDE, n), np.int64), np.empty((t.NARROW, n), np.int8)
-    stopped = bool(t.read_results(job, run, limit, wide, narrow)) or state.reg[ATTEMPTS] != 0
+    stopped = bool(t.read_results(job, run, limit, wide, narrow)) or state.reg[r.ATTEMPTS] != 0
     start, promised, blocked_at, kills, end = wide
     reason, killed = narrow
     counters = {
-        "passes": int(state.reg[PASSES]),
-        "events": int(state.reg[EVENTS]),
-        "preemptions": int(state.reg[KILLS]),
-        "slipped_promises": int(state.reg[SLIPPED]),
-        "clamped_predictions": int(state.reg[CLAMPED]),
+        "passes": int(state.reg[r.PASSES]),
+        "events": int(state.reg[r.EVENTS]),
+        "preemptions": int(state.reg[r.KILLS]),
+        "slipped_promises": int(state.reg[r.SLIPPED]),
+        "clamped_predictions": int(state.reg[r.CLAMPED]),
     }
     return Schedule(
         job_id=workload.job_id,
@@ -175,9 +166,9 @@ def attempts_of(
     A job that never ran again (start -1) has no such run; of one that was ``cut`` off for good,
     nothing that it did counts.
     """
-    if state.reg[ATTEMPTS] == 0 and not state.job[:, f.KILLS].any():
+    if state.reg[r.ATTEMPTS] == 0 and not state.job[:, f.KILLS].any():
         return Attempts.none()
-    lost = state.tried[:, : state.reg[ATTEMPTS]]
+    lost = state.tried[:, : state.reg[r.ATTEMPTS]]
     last = np.flatnonzero((state.job[:, f.KILLS] > 0) & (start >= 0))
     jobs = np.concatenate([lost[f.VICTIM], last])
     begin = np.concatenate([lost[f.FROM], start[last]])
@@ -190,9 +181,9 @@ def attempts_of(
         end=until[order],
         killed=killed[order],
     )
-    if state.reg[SAVE_EVERY] == 0 and state.reg[OVERHEAD] == 0:
+    if state.reg[r.SAVE_EVERY] == 0 and state.reg[r.OVERHEAD] == 0:
         return made
-    before = state.job[:, f.AHEAD] + state.reg[OVERHEAD]
+    before = state.job[:, f.AHEAD] + state.reg[r.OVERHEAD]
     whole = np.where(cut, before, np.minimum(workload.run, state.job[:, f.LIMIT]))
     saved = np.concatenate([lost[f.SAVED], whole[last]])
-    return made.with_work(saved[order], restart=int(state.reg[OVERHEAD]))
+    return made.with_work(saved[order], restart=int(state.reg[r.OVERHEAD]))

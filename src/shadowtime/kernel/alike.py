@@ -15,16 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.fields import (
-    CLASS,
-    ESTIMATE,
-    EXCLUSIVE,
-    LENGTH,
-    NEED,
-    PROCS,
-    SUBMIT,
-    WHICH,
-)
+from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import FCFS, LXF, SJF, WEIGHTED, weighted
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW
@@ -116,7 +107,7 @@ def mixed(so_far: int, value: int, mask: int) -> int:
 def let_in(state: Any, alike: Any) -> None:
     """Queue the waiting jobs that are new since the last time."""
     for job in range(alike.mark[SINCE], state.reg[ARRIVED]):
-        if state.wait[PROCS, job] != BIG:
+        if state.wait[f.PROCS, job] != BIG:
             number = kind_of(state, alike, job)
             alike.of_job[job] = number
             queue(alike, alike.kind, KIND_ROW, number, job)
@@ -127,8 +118,8 @@ def let_in(state: Any, alike: Any) -> None:
                 alike.mark[WAITING_KINDS] = place + 1
                 alike.kind[PLACE, number] = place
                 alike.kinds[place] = number
-                alike.procs[place] = state.wait[PROCS, job]
-                alike.length[place] = state.wait[LENGTH, job]
+                alike.procs[place] = state.wait[f.PROCS, job]
+                alike.length[place] = state.wait[f.LENGTH, job]
             if alike.line[PLACE, line] < 0:
                 place = alike.mark[WAITING_LINES]
                 alike.mark[WAITING_LINES] = place + 1
@@ -152,9 +143,9 @@ def queue(alike: Any, which: Any, row: int, number: int, job: int) -> None:
 def kind_of(state: Any, alike: Any, job: int) -> int:
     """The kind of a job; a new one if there was none like it."""
     mask = alike.table.shape[1] - 1
-    length = state.job[job, ESTIMATE]
-    at = mixed(2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE], length, mask)
-    for k in range(NEED, state.job.shape[1]):
+    length = state.job[job, f.ESTIMATE]
+    at = mixed(2 * state.job[job, f.CLASS] + state.job[job, f.EXCLUSIVE], length, mask)
+    for k in range(f.NEED, state.job.shape[1]):
         at = mixed(at, state.job[job, k], mask)
     while alike.table[KIND_ROW, at] != 0:
         number = alike.table[KIND_ROW, at] - 1
@@ -177,11 +168,11 @@ def kind_of(state: Any, alike: Any, job: int) -> int:
 def needs_the_same(state: Any, a: int, b: int) -> bool:
     """True if two jobs differ in nothing that a start depends on, but maybe in their estimates."""
     if (
-        state.job[a, CLASS] != state.job[b, CLASS]
-        or state.job[a, EXCLUSIVE] != state.job[b, EXCLUSIVE]
+        state.job[a, f.CLASS] != state.job[b, f.CLASS]
+        or state.job[a, f.EXCLUSIVE] != state.job[b, f.EXCLUSIVE]
     ):
         return False
-    for k in range(NEED, state.job.shape[1]):
+    for k in range(f.NEED, state.job.shape[1]):
         if state.job[a, k] != state.job[b, k]:
             return False
     return True
@@ -191,8 +182,8 @@ def needs_the_same(state: Any, a: int, b: int) -> bool:
 def line_of(state: Any, alike: Any, job: int) -> int:
     """The line of a job whose kind is new."""
     grouping = alike.mark[GROUPING]
-    length = 0 if grouping == ALL else state.job[job, ESTIMATE]
-    procs = state.job[job, NEED] if grouping == WIDTHS else 0
+    length = 0 if grouping == ALL else state.job[job, f.ESTIMATE]
+    procs = state.job[job, f.NEED] if grouping == WIDTHS else 0
     mask = alike.table.shape[1] - 1
     at = mixed(procs, length, mask)
     while grouping != ONE_KIND and alike.table[LINE_ROW, at] != 0:
@@ -214,7 +205,7 @@ def line_of(state: Any, alike: Any, job: int) -> int:
 def let_out(state: Any, alike: Any) -> None:
     """Take the jobs that this pass started out of their queues."""
     for i in range(state.reg[DECISIONS]):
-        number = alike.of_job[state.did[WHICH, i]]
+        number = alike.of_job[state.did[f.WHICH, i]]
         line = alike.kind[OF_LINE, number]
         place = alike.kind[PLACE, number]
         if place >= 0 and first_of(state, alike, alike.kind, KIND_ROW, number) < 0:
@@ -241,7 +232,7 @@ def let_out(state: Any, alike: Any) -> None:
 def first_of(state: Any, alike: Any, which: Any, row: int, number: int) -> int:
     """The first job of a queue that still waits, -1 if none does; the others are forgotten."""
     job = which[FIRST, number]
-    while job >= 0 and state.wait[PROCS, job] == BIG:
+    while job >= 0 and state.wait[f.PROCS, job] == BIG:
         job = alike.after[row, job]
     which[FIRST, number] = job
     return job
@@ -251,7 +242,7 @@ def first_of(state: Any, alike: Any, which: Any, row: int, number: int) -> int:
 def next_in_line(state: Any, alike: Any, job: int) -> int:
     """The next waiting job of the same line, -1 if none."""
     job = alike.after[LINE_ROW, job]
-    while job >= 0 and state.wait[PROCS, job] == BIG:
+    while job >= 0 and state.wait[f.PROCS, job] == BIG:
         job = alike.after[LINE_ROW, job]
     return job
 
@@ -260,10 +251,10 @@ def next_in_line(state: Any, alike: Any, job: int) -> int:
 def priority(state: Any, alike: Any, weight: Any, job: int) -> float:
     """The key of a job by a built-in order, now; higher comes first."""
     order = alike.mark[ORDER_KIND]
-    length = state.job[job, ESTIMATE]
-    wait = state.reg[NOW] - state.job[job, SUBMIT]
+    length = state.job[job, f.ESTIMATE]
+    wait = state.reg[NOW] - state.job[job, f.SUBMIT]
     if order == WEIGHTED:
-        return weighted(weight, wait, length, state.job[job, NEED])
+        return weighted(weight, wait, length, state.job[job, f.NEED])
     if order == LXF:
         return float(wait + length) / float(length)
     return -float(length) if order == SJF else 0.0

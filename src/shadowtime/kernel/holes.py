@@ -15,35 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.kernel.availability import (
-    BASE,
-    BEGINS,
-    EDGE,
-    FIRST,
-    HEIGHT,
-    KNOWN,
-    LAST_BEGIN,
-    LEVEL,
-    NEXT,
-    PARTS,
-    PREVIOUS,
-    RISES,
-    SCALE,
-    SOUGHT,
-    TIME,
-    WASTED,
-    WIDEST,
-    class_of,
-    give_back,
-    name_near,
-    near_to,
-    part_of,
-)
+from shadowtime.kernel import availability as av
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER
 from shadowtime.kernel.vector import ONE
 
-NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
+NOTHING, ALL_PARTS = np.uint64(0), np.uint64(av.PARTS)
 SEARCH = 16
 """A needless check costs as much as this many steps, and those that it looks at."""
 WORTH = 8
@@ -56,65 +33,67 @@ on it."""
 def bound_is_stale(b: Any) -> bool:
     """True if the bound on holes is unknown, has cost more than a new one would, or is too old."""
     mark = b.mark
-    passed = (b.step[TIME, mark[FIRST]] - mark[BASE]) >> mark[SCALE]
-    return mark[KNOWN] == 0 or mark[WASTED] > WORTH * mark[SOUGHT] or passed >= PARTS >> 1
+    passed = (b.step[av.TIME, mark[av.FIRST]] - mark[av.BASE]) >> mark[av.SCALE]
+    return (
+        mark[av.KNOWN] == 0 or mark[av.WASTED] > WORTH * mark[av.SOUGHT] or passed >= av.PARTS >> 1
+    )
 
 
 @kernel
 def divide_time(b: Any, begin: int, end: int) -> None:
     """Let the parts of time begin at an instant and reach to another."""
     mark = b.mark
-    mark[BASE] = begin
-    while (end - begin) >> mark[SCALE] >= PARTS:
-        mark[SCALE] += 1
-    while mark[SCALE] > 0 and (end - begin) >> (mark[SCALE] - 1) < PARTS:
-        mark[SCALE] -= 1
+    mark[av.BASE] = begin
+    while (end - begin) >> mark[av.SCALE] >= av.PARTS:
+        mark[av.SCALE] += 1
+    while mark[av.SCALE] > 0 and (end - begin) >> (mark[av.SCALE] - 1) < av.PARTS:
+        mark[av.SCALE] -= 1
 
 
 @routine
 def find_holes(b: Any) -> None:
     """Note all holes."""
     step, mark = b.step, b.mark
-    at = mark[FIRST]
-    divide_time(b, step[TIME, at], max(step[TIME, at], mark[LAST_BEGIN]))
-    b.longest[: mark[WIDEST] + 1] = 0
-    begins, heights = b.listed[BEGINS], b.listed[HEIGHT]
+    at = mark[av.FIRST]
+    divide_time(b, step[av.TIME, at], max(step[av.TIME, at], mark[av.LAST_BEGIN]))
+    b.longest[: mark[av.WIDEST] + 1] = 0
+    begins, heights = b.listed[av.BEGINS], b.listed[av.HEIGHT]
     count, sought, part, previous = NOTHING, 0, 0, at
     while True:
-        height, begin = step[LEVEL, at], step[TIME, at]  # -1 at the edge
+        height, begin = step[av.LEVEL, at], step[av.TIME, at]  # -1 at the edge
         now = begin
         while count > NOTHING and heights[count - ONE] > height:
             count -= ONE
             begin = begins[count]
             put_hole(b, begin, now - begin, heights[count])
-        if at == EDGE:
+        if at == av.EDGE:
             break
         if height > 0 and (count == NOTHING or heights[count - ONE] < height):
             begins[count], heights[count] = begin, height
             count += ONE
         sought += 1
-        part = name_near(b, part, now, previous)
+        part = av.name_near(b, part, now, previous)
         previous = at
-        at = step[NEXT, at]
-    name_near(b, part, NEVER, previous)
+        at = step[av.NEXT, at]
+    av.name_near(b, part, NEVER, previous)
     spread_holes(b)
-    mark[LAST_BEGIN] = step[TIME, previous]
-    mark[KNOWN], mark[WASTED], mark[SOUGHT] = 1, 0, sought
-    mark[RISES] += 1
-    give_back(b, sought)
+    mark[av.LAST_BEGIN] = step[av.TIME, previous]
+    mark[av.KNOWN], mark[av.WASTED], mark[av.SOUGHT] = 1, 0, sought
+    mark[av.RISES] += 1
+    av.give_back(b, sought)
 
 
 @kernel
 def put_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for its own width and begin; ``spread_holes`` follows."""
-    kind, part = class_of(procs), part_of(b, begin)
+    kind, part = av.class_of(procs), av.part_of(b, begin)
     b.longest[kind, part] = max(b.longest[kind, part], np.int32(min(lasts, BIG)))
 
 
 @kernel
 def spread_holes(b: Any) -> None:
     """Make every hole known to narrower classes and later times."""
-    kind = b.mark[WIDEST]
+    kind = b.mark[av.WIDEST]
     rise(b.longest[kind], b.longest[kind])
     while kind > 0:
         kind -= 1
@@ -134,16 +113,16 @@ def rise(row: Any, wider: Any) -> None:
 @kernel
 def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for all widths that fit in and all times from its begin on."""
-    first = part_of(b, begin)
-    kind = class_of(procs)
+    first = av.part_of(b, begin)
+    kind = av.class_of(procs)
     lasts = min(lasts, BIG)  # no job is longer
     if b.longest[kind, first] >= lasts:
         return
-    b.mark[RISES] += 1
+    b.mark[av.RISES] += 1
     # Narrower classes and later times have holes at least as long: one implies them.
     while kind >= 0 and b.longest[kind, first] < lasts:
         part = first
-        while part < PARTS and b.longest[kind, part] < lasts:
+        while part < av.PARTS and b.longest[kind, part] < lasts:
             b.longest[kind, part] = lasts
             part += 1
         kind -= 1
@@ -155,18 +134,18 @@ def add_holes(b: Any, at: int, beyond: int, procs: int) -> None:
     step = b.step
     while at != beyond:
         left = np.uint64(at)  # a signed place may be negative in Numba's eyes
-        height = step[LEVEL, left]
+        height = step[av.LEVEL, left]
         before = height - procs  # lower holes were there before
-        outer_left, outer = np.uint64(step[PREVIOUS, left]), np.uint64(step[NEXT, left])
+        outer_left, outer = np.uint64(step[av.PREVIOUS, left]), np.uint64(step[av.NEXT, left])
         while height > before:
-            while step[LEVEL, outer_left] >= height:
+            while step[av.LEVEL, outer_left] >= height:
                 left = outer_left
-                outer_left = np.uint64(step[PREVIOUS, left])
-            while step[LEVEL, outer] >= height:
-                outer = np.uint64(step[NEXT, outer])
-            note_hole(b, step[TIME, left], step[TIME, outer] - step[TIME, left], height)
-            height = max(step[LEVEL, outer_left], step[LEVEL, outer])
-        at = step[NEXT, at]
+                outer_left = np.uint64(step[av.PREVIOUS, left])
+            while step[av.LEVEL, outer] >= height:
+                outer = np.uint64(step[av.NEXT, outer])
+            note_hole(b, step[av.TIME, left], step[av.TIME, outer] - step[av.TIME, left], height)
+            height = max(step[av.LEVEL, outer_left], step[av.LEVEL, outer])
+        at = step[av.NEXT, at]
 
 
 @kernel
@@ -175,22 +154,22 @@ def may_jump(b: Any, kind: int, latest: int, length: int) -> bool:
 
     That is when a job would have to begin to end before its promise.
     """
-    if latest <= b.step[TIME, b.mark[FIRST]]:
+    if latest <= b.step[av.TIME, b.mark[av.FIRST]]:
         return False
-    return b.longest[kind, part_of(b, latest)] >= length
+    return b.longest[kind, av.part_of(b, latest)] >= length
 
 
 @kernel
 def first_hole(b: Any, kind: int, latest: int, length: int) -> int:
     """The step before which no hole begins that a job which may jump could take."""
-    low, high = 0, part_of(b, latest)
+    low, high = 0, av.part_of(b, latest)
     while low < high:
         middle = (low + high) >> 1
         if b.longest[kind, middle] >= length:
             high = middle
         else:
             low = middle + 1
-    return near_to(b, low)
+    return av.near_to(b, low)
 
 
 @kernel
@@ -200,13 +179,13 @@ def lower_bound(b: Any, procs: int, kind: int, latest: int, length: int, looked_
     Where other resources count too, one of them may have been short: then the check has only cost
     time, and the hole may be one for a job that asks for less of it.
     """
-    b.mark[WASTED] += looked_at + SEARCH
-    if b.step.shape[0] > LEVEL + 1:
+    b.mark[av.WASTED] += looked_at + SEARCH
+    if b.step.shape[0] > av.LEVEL + 1:
         return
     if procs > (1 << kind) >> 1:
         kind += 1  # there may be holes of this class that are narrower
-    whole = part_of(b, latest) - 1  # in the part itself a hole may begin later
-    while kind <= b.mark[WIDEST]:
+    whole = av.part_of(b, latest) - 1  # in the part itself a hole may begin later
+    while kind <= b.mark[av.WIDEST]:
         part = whole
         while part >= 0 and b.longest[kind, part] >= length:
             b.longest[kind, part] = length - 1

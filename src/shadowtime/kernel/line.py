@@ -11,21 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.kernel.availability import (
-    AFTER,
-    DUE,
-    FIRST,
-    GAPS,
-    LENGTH_OF,
-    LINE,
-    LISTED,
-    LISTED_AT,
-    NEEDS,
-    PLACE,
-    TIME,
-    WIDEST,
-    class_of,
-)
+from shadowtime.kernel import availability as av
 from shadowtime.kernel.holes import may_jump
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
@@ -39,58 +25,58 @@ WHY, WIDTH, KIND = 3, 252, 2
 @kernel
 def stand_in_line(b: Any, job: int) -> None:
     """Put a job with a promise behind all others."""
-    place = b.mark[LISTED]
-    b.mark[LISTED] = place + 1
+    place = b.mark[av.LISTED]
+    b.mark[av.LISTED] = place + 1
     put_in(b, job, place, 0)
 
 
 @kernel
 def put_in(b: Any, job: int, place: int, why: int) -> None:
     """Write a job to a place of the line, behind which none is taken, and why it is to be asked."""
-    block, kind = place >> SHIFT, class_of(b.job[job, NEEDS])
+    block, kind = place >> SHIFT, av.class_of(b.job[job, av.NEEDS])
     if place & (BLOCK - 1) == 0:
         b.least[block], b.latest[block] = BIG + 1, 0
-    b.listed[LINE, place], b.job[job, PLACE] = job, place
+    b.listed[av.LINE, place], b.job[job, av.PLACE] = job, place
     b.ask[place] = kind << KIND | why
-    b.least[block, kind] = min(b.least[block, kind], b.job[job, LENGTH_OF])
+    b.least[block, kind] = min(b.least[block, kind], b.job[job, av.LENGTH_OF])
     note_latest(b, job)
 
 
 @kernel
 def note_latest(b: Any, job: int) -> None:
     """Let the block know a promise that was given later than the place in the line."""
-    block, kind = b.job[job, PLACE] >> SHIFT, class_of(b.job[job, NEEDS])
-    latest = b.job[job, DUE] - b.job[job, LENGTH_OF]
+    block, kind = b.job[job, av.PLACE] >> SHIFT, av.class_of(b.job[job, av.NEEDS])
+    latest = b.job[job, av.DUE] - b.job[job, av.LENGTH_OF]
     b.latest[block, kind] = max(b.latest[block, kind], latest)
 
 
 @kernel
 def leave_line(b: Any, job: int) -> None:
     """Leave a gap where a job stood."""
-    place = b.job[job, PLACE]
-    b.listed[LINE, place], b.ask[place] = -1, 0
-    b.mark[GAPS] += 1
+    place = b.job[job, av.PLACE]
+    b.listed[av.LINE, place], b.ask[place] = -1, 0
+    b.mark[av.GAPS] += 1
 
 
 @routine
 def close_gaps(b: Any) -> None:
     """Move up."""
     kept = 0
-    for place in range(b.mark[LISTED]):
-        job = b.listed[LINE, place]
+    for place in range(b.mark[av.LISTED]):
+        job = b.listed[av.LINE, place]
         if job >= 0:
             put_in(b, job, kept, b.ask[place] & WHY)
             kept += 1
-    b.mark[LISTED], b.mark[GAPS] = kept, 0
+    b.mark[av.LISTED], b.mark[av.GAPS] = kept, 0
 
 
 @kernel
 def ask_at(b: Any, step: int) -> None:
     """Mark the jobs that are due at a step: what lies before it was raised."""
-    job = b.step[LISTED_AT, step]
+    job = b.step[av.LISTED_AT, step]
     while job >= 0:
-        b.ask[b.job[job, PLACE]] |= SLIDE
-        job = b.job[job, AFTER]
+        b.ask[b.job[job, av.PLACE]] |= SLIDE
+        job = b.job[job, av.AFTER]
 
 
 @kernel
@@ -105,8 +91,8 @@ def next_asked(b: Any, place: int, beyond: int) -> int:
 def mark_jumps(b: Any, place: int) -> None:
     """Mark the jobs from a place up to the end of its block for which there may be a hole."""
     block = place >> SHIFT
-    now = b.step[TIME, b.mark[FIRST]]
-    for kind in range(1, b.mark[WIDEST] + 1):
+    now = b.step[av.TIME, b.mark[av.FIRST]]
+    for kind in range(1, b.mark[av.WIDEST] + 1):
         latest, least = b.latest[block, kind], b.least[block, kind]
         if latest > now and may_jump(b, kind, latest, least):
             mark_class(b, block, kind, place)
@@ -116,12 +102,12 @@ def mark_jumps(b: Any, place: int) -> None:
 def mark_class(b: Any, block: int, kind: int, place: int) -> None:
     """The same for one class of width, job by job; what is known of the class is made exact."""
     least, latest = BIG + 1, 0
-    for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[LISTED])):
+    for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[av.LISTED])):
         if b.ask[at] & WIDTH != kind << KIND:
             continue
-        job = b.listed[LINE, at]
-        length = b.job[job, LENGTH_OF]
-        begin = b.job[job, DUE] - length
+        job = b.listed[av.LINE, at]
+        length = b.job[job, av.LENGTH_OF]
+        begin = b.job[job, av.DUE] - length
         least, latest = min(least, length), max(latest, begin)
         if at >= place and may_jump(b, kind, begin, length):
             b.ask[at] |= JUMP

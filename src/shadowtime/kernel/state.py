@@ -12,19 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import (
-    BIG,
-    BITS,
-    BLOCK,
-    COUNT,
-    FAILED,
-    GROUP,
-    HEAD,
-    LEARNER,
-    NEVER,
-    UNKNOWN_USER,
-    WAKE,
-)
+from shadowtime.kernel import registers as r
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -72,18 +60,18 @@ def build(
     n = len(workload)
     held = [host.capacity for host in cluster.hosts]
     room = min(n, sum(capacity[0] for capacity in held)) + 2
-    blocks = n // BLOCK + 1
-    groups = blocks // GROUP + 1
+    blocks = n // r.BLOCK + 1
+    groups = blocks // r.GROUP + 1
     users, user = 1, None
     if learner:  # only what learns looks at users
         known, user = np.unique(workload.user, return_inverse=True)
         users = len(known)
-    reg = np.zeros(COUNT, np.int64)
-    reg[BITS] = max(1, n.bit_length())
-    reg[HEAD] = reg[FAILED] = -1
-    reg[WAKE] = NEVER
-    reg[LEARNER] = learner
-    reg[UNKNOWN_USER] = 0 if user is not None and users and known[0] < 0 else -1
+    reg = np.zeros(r.COUNT, np.int64)
+    reg[r.BITS] = max(1, n.bit_length())
+    reg[r.HEAD] = reg[r.FAILED] = -1
+    reg[r.WAKE] = r.NEVER
+    reg[r.LEARNER] = learner
+    reg[r.UNKNOWN_USER] = 0 if user is not None and users and known[0] < 0 else -1
     if compiled and not learner and workload.ids_ascend:
         job, of_rank, truth = _filled_tables(workload, cluster, estimate)
     else:
@@ -92,8 +80,8 @@ def build(
     state = State(
         reg=reg,
         job=job,
-        wait=_filled((2, blocks * BLOCK), BIG, np.int32),
-        least=_filled((f.KNOWN, groups * GROUP), BIG, np.int32),
+        wait=_filled((2, blocks * r.BLOCK), r.BIG, np.int32),
+        least=_filled((f.KNOWN, groups * r.GROUP), r.BIG, np.int32),
         group=np.zeros((f.KNOWN + 1, groups), np.int32),
         running=np.zeros(room, np.int64),
         host=np.array((held, held), np.int64),

@@ -10,26 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.kernel.fields import (
-    AHEAD,
-    BLOCKED_AT,
-    CLASS,
-    ENDS_AT,
-    ESTIMATE,
-    EXCLUSIVE,
-    HOST,
-    KILLS,
-    LIMIT,
-    NEED,
-    PROMISED,
-    RANK,
-    REASON,
-    REQUEST,
-    RUN,
-    START,
-    STEPS,
-    SUBMIT,
-)
+from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.vector import ONE
 
@@ -63,25 +44,25 @@ def fill_tables(
     """
     at, end = FIRST, np.uint64(len(submit))
     width, resources = np.uint64(job.shape[1]), np.uint64(len(place))
-    need = np.uint64(NEED)
+    need = np.uint64(f.NEED)
     while at < end:
         column = FIRST
         while column < width:
             job[at, column] = -1
             column += ONE
-        job[at, SUBMIT] = submit[at]
-        job[at, REQUEST] = request[at]
-        job[at, LIMIT] = limit[at]
-        job[at, ESTIMATE] = estimate[at]
-        job[at, HOST] = job[at, REASON] = job[at, KILLS] = job[at, STEPS] = 0
-        job[at, EXCLUSIVE] = job[at, CLASS] = job[at, AHEAD] = 0
+        job[at, f.SUBMIT] = submit[at]
+        job[at, f.REQUEST] = request[at]
+        job[at, f.LIMIT] = limit[at]
+        job[at, f.ESTIMATE] = estimate[at]
+        job[at, f.HOST] = job[at, f.REASON] = job[at, f.KILLS] = job[at, f.STEPS] = 0
+        job[at, f.EXCLUSIVE] = job[at, f.CLASS] = job[at, f.AHEAD] = 0
         k = FIRST
         while k < resources:
             job[at, need + k] = demand[at, place[k]] if place[k] >= 0 else 0
             k += ONE
-        truth[at, RUN] = run[at]
-        truth[at, ENDS_AT] = -1
-        truth[at, RANK] = of_rank[at] = np.int64(at)
+        truth[at, f.RUN] = run[at]
+        truth[at, f.ENDS_AT] = -1
+        truth[at, f.RANK] = of_rank[at] = np.int64(at)
         at += ONE
 
 
@@ -91,15 +72,15 @@ def read_results(job: Ints, run: Ints, limit: Ints, wide: Ints, narrow: SmallInt
     stopped = False
     at, end = FIRST, np.uint64(len(run))
     while at < end:
-        start = job[at, START]
+        start = job[at, f.START]
         wide[START_ROW, at] = start
-        wide[PROMISED_ROW, at] = job[at, PROMISED]
-        wide[BLOCKED_ROW, at] = job[at, BLOCKED_AT]
-        wide[KILLS_ROW, at] = job[at, KILLS]
+        wide[PROMISED_ROW, at] = job[at, f.PROMISED]
+        wide[BLOCKED_ROW, at] = job[at, f.BLOCKED_AT]
+        wide[KILLS_ROW, at] = job[at, f.KILLS]
         # What earlier attempts left behind is 0 where there was none.
-        wide[END_ROW, at] = start + min(run[at], limit[at]) - job[at, AHEAD]
-        narrow[REASON_ROW, at] = job[at, REASON]
+        wide[END_ROW, at] = start + min(run[at], limit[at]) - job[at, f.AHEAD]
+        narrow[REASON_ROW, at] = job[at, f.REASON]
         narrow[KILLED_ROW, at] = run[at] > limit[at]
-        stopped |= job[at, KILLS] != 0
+        stopped |= job[at, f.KILLS] != 0
         at += ONE
     return stopped

@@ -27,19 +27,9 @@ from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.engine.python_policy import estimate_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.choice import HOW, ONCE, Queue
 from shadowtime.kernel.record import Job
-from shadowtime.kernel.registers import (
-    CHANGED,
-    CORRECTIONS,
-    DECISIONS,
-    FRESH,
-    HEAD,
-    NEVER,
-    SHADOW,
-    VOLATILE,
-    WAKE,
-)
 from shadowtime.policy.functions import fields_read, takes_series, where
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import name_of
@@ -97,13 +87,13 @@ def decide(
     table = table_of(policy, state, memory, machine, kept=kept)
     fill.set_aside(table.state)
     reg, n = table.state.reg, len(table.ids)
-    reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive anything: nothing is cached
-    reg[FRESH] = table.fresh
-    reg[HEAD] = table.row_of.get(memory.head, -1)
-    reg[SHADOW] = memory.shadow
+    reg[r.VOLATILE] = reg[r.CHANGED] = 1  # a real job may outlive anything: nothing is cached
+    reg[r.FRESH] = table.fresh
+    reg[r.HEAD] = table.row_of.get(memory.head, -1)
+    reg[r.SHADOW] = memory.shadow
     own = own_functions(policy, table, state, memory)
     made = prepare(policy, machine, n, own)
-    due, wake = None, NEVER
+    due, wake = None, r.NEVER
     if policy.backfill.selects:
         choice = made.arguments[1]
         recall_promises(choice, table, state.now)
@@ -113,17 +103,17 @@ def decide(
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             table.state, *made.arguments
         )
-        due, wake = made.arguments[0].due, int(reg[WAKE])
-        table.state.did[:, int(reg[DECISIONS]) :] = NOTHING
+        due, wake = made.arguments[0].due, int(reg[r.WAKE])
+        table.state.did[:, int(reg[r.DECISIONS]) :] = NOTHING
     else:
         run_one_instant(policy, made, table, state.now, own)
     if policy.backfill.selects:
-        due, wake = made.arguments[1].due, int(reg[WAKE])
+        due, wake = made.arguments[1].due, int(reg[r.WAKE])
     kept_numbers = memory.own if own is None else numbers_of(policy, table, state, memory, own)
     return Decided(
         decisions=tuple(decisions_of(table, machine)),
         memory=replace(remember(table, state, memory, due), own=kept_numbers),
-        wake=wake if wake < NEVER else None,
+        wake=wake if wake < r.NEVER else None,
         promises=promises_of(table, None if policy.backfill.selects else due),
         unfit=unfit_of(table, state),
     )
@@ -138,10 +128,10 @@ def run_one_instant(
     may correct predictions of the future then, which is why the log is counted, not the register.
     """
     kernel, world = table.state, table.world
-    kernel.reg[WAKE] = now
-    kernel.reg[CORRECTIONS] = 0
+    kernel.reg[r.WAKE] = now
+    kernel.reg[r.CORRECTIONS] = 0
     kernel.did[:] = NOTHING
-    kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = NEVER
+    kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = r.NEVER
     run = import_module(f"shadowtime.engine.passes.{made.name}").run
     code = int(run(kernel, world, *made.arguments))
     raise_failure(policy, code, kernel, own, lambda job: table.ids[job])

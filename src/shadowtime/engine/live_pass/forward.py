@@ -18,14 +18,7 @@ from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
 from shadowtime.engine.run_tables import with_more_room
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import (
-    CHANGED,
-    FRESH,
-    HEAD,
-    SHADOW,
-    VOLATILE,
-    WAKE,
-)
+from shadowtime.kernel import registers as r
 from shadowtime.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -83,10 +76,10 @@ def forward(
     kernel, n = table.state, len(table.ids)
     fill.set_aside(kernel)
     reg = kernel.reg
-    reg[VOLATILE] = reg[CHANGED] = 1
-    reg[FRESH] = table.fresh
-    reg[HEAD] = table.row_of.get(memory.head, -1)
-    reg[SHADOW] = memory.shadow
+    reg[r.VOLATILE] = reg[r.CHANGED] = 1
+    reg[r.FRESH] = table.fresh
+    reg[r.HEAD] = table.row_of.get(memory.head, -1)
+    reg[r.SHADOW] = memory.shadow
     own = own_functions(policy, table, state, memory)
     world = assume(table, state, runs or {})
     made = prepare(policy, machine, n, own)
@@ -97,7 +90,7 @@ def forward(
         )
         steps.finish_pass(kernel, world)
     else:
-        reg[WAKE] = state.now
+        reg[r.WAKE] = state.now
     run_on = import_module(f"shadowtime.engine.passes.{made.name}").run
     while (code := int(run_on(kernel, world, *made.arguments))) == ROOM_NEEDED:
         kernel = with_more_room(kernel)

@@ -17,22 +17,12 @@ from shadowtime.engine.events import (
 from shadowtime.engine.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
 from shadowtime.engine.nodes.rates import conclude, find_end, find_ends, refresh, set_out, will_end
 from shadowtime.engine.nodes.running_table import vacate
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
 from shadowtime.kernel.fields import START as BEGAN
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import (
-    BITS,
-    DECISIONS,
-    ENDED,
-    ENDS,
-    EVENTS,
-    LEARNER,
-    NEVER,
-    NOW,
-    PASSES,
-)
 
 
 @routine
@@ -46,14 +36,14 @@ def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
         return ROOM_NEEDED
     drop_stale_ends(state, world)
     now = next_instant(state, world)
-    if now >= NEVER:
+    if now >= r.NEVER:
         return DONE
-    reg[NOW] = now
-    reg[DECISIONS] = 0
-    reg[ENDED] = 0
+    reg[r.NOW] = now
+    reg[r.DECISIONS] = 0
+    reg[r.ENDED] = 0
     carry_out_ends(state, world, table, rates, now)
     admit(state, world, now)
-    reg[PASSES] += 1
+    reg[r.PASSES] += 1
     return PASS_DUE
 
 
@@ -61,16 +51,16 @@ def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
 def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> None:
     """End what ends now, by job id; the jobs that stay speed up."""
     reg = state.reg
-    mask = (1 << reg[BITS]) - 1
+    mask = (1 << reg[r.BITS]) - 1
     cores = table.par[CORES]
-    while reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+    while reg[r.ENDS] > 0 and world.ends[0] >> reg[r.BITS] == now:
         job = world.of_rank[world.ends[0] & mask]
-        reg[ENDS] = pop(world.ends, reg[ENDS])
+        reg[r.ENDS] = pop(world.ends, reg[r.ENDS])
         if world.truth[job, ENDS_AT] != now:
             continue
         world.truth[job, ENDS_AT] = -1
-        state.ended[reg[ENDED]] = job
-        reg[ENDED] += 1
+        state.ended[reg[r.ENDED]] = job
+        reg[r.ENDED] += 1
         conclude(table, rates, job, now)
         vacate(table, job)
         p = table.job[job, FIRST]
@@ -79,10 +69,10 @@ def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> 
             p = table.proc[p, NEXT]
         find_ends(table, rates, now)
         queue_ends(state, world, table, rates)
-        if reg[LEARNER] != FIXED:
+        if reg[r.LEARNER] != FIXED:
             state.job[job, BEGAN] = table.job[job, START]
             learn_end(state, job)
-        reg[EVENTS] += 1
+        reg[r.EVENTS] += 1
         table.par[STALE] = 1
 
 
@@ -95,17 +85,17 @@ def queue_ends(state: Any, world: Any, table: Any, rates: Any) -> None:
         end = will_end(table, rates, job)
         if end != world.truth[job, ENDS_AT]:
             world.truth[job, ENDS_AT] = end
-            if reg[ENDS] == world.ends.shape[0]:
+            if reg[r.ENDS] == world.ends.shape[0]:
                 compact(state, world)
-            reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
+            reg[r.ENDS] = push(world.ends, reg[r.ENDS], end << reg[r.BITS] | world.truth[job, RANK])
     rates.par[MOVED] = 0
 
 
 @routine
 def carry_out_starts(state: Any, world: Any, table: Any, rates: Any) -> None:
     """Let the jobs run that the pass started: all their parts first, then the rates."""
-    now = state.reg[NOW]
-    count = state.reg[DECISIONS]
+    now = state.reg[r.NOW]
+    count = state.reg[r.DECISIONS]
     cores = table.par[CORES]
     for i in range(count):
         set_out(table, rates, state.did[WHICH, i], now)

@@ -14,40 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.nodes.fields import (
-    BASE,
-    CORES,
-    CUT,
-    DONE,
-    DRAWN,
-    DRAWS,
-    EDGE,
-    ENDED_AT,
-    FIRST,
-    HINGES,
-    LAW,
-    LEFT,
-    LIMIT,
-    LOGGED,
-    MOVED,
-    NEXT,
-    OVER,
-    OWNER,
-    PARTS,
-    PIN,
-    PLACE_BITS,
-    PLACES,
-    PROCESSES,
-    RATE,
-    REST,
-    RUN,
-    SINCE,
-    START,
-    UNIT,
-    WEIGHT,
-    WHOLE,
-    WINDOWS,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
@@ -71,13 +38,13 @@ def make_rates(
 ) -> Rates:
     """No job runs yet: every node works at full rate; ``draws`` as ``demand`` of a table."""
     hinges = draws.shape[1]
-    node = np.zeros((nodes, DRAWN + hinges), np.int64)
-    node[:, RATE] = unit
-    job = np.zeros((len(run), DRAWS + hinges), np.int64)
-    job[:, DRAWS:] = draws
-    job[:, RUN] = run
-    job[:, PARTS] = 1
-    job[:, LOGGED] = -1
+    node = np.zeros((nodes, nf.DRAWN + hinges), np.int64)
+    node[:, nf.RATE] = unit
+    job = np.zeros((len(run), nf.DRAWS + hinges), np.int64)
+    job[:, nf.DRAWS :] = draws
+    job[:, nf.RUN] = run
+    job[:, nf.PARTS] = 1
+    job[:, nf.LOGGED] = -1
     return Rates(
         par=np.array([unit, windows, 0, 0], np.int64),
         part=np.zeros((nodes * cores, 2), np.int64),
@@ -92,85 +59,87 @@ def make_rates(
 def over_on(table: Any, rates: Any, node: int) -> int:
     """Sum of the law's terms for what runs on a node now."""
     over = 0
-    for h in range(table.par[HINGES]):
-        beyond = rates.node[node, DRAWN + h] - table.par[LAW + 2 * h + EDGE]
-        over += table.par[LAW + 2 * h + WEIGHT] * max(0, beyond)
+    for h in range(table.par[nf.HINGES]):
+        beyond = rates.node[node, nf.DRAWN + h] - table.par[nf.LAW + 2 * h + nf.EDGE]
+        over += table.par[nf.LAW + 2 * h + nf.WEIGHT] * max(0, beyond)
     return over
 
 
 @kernel
 def draw(table: Any, rates: Any, p: int, job: int, sign: int) -> None:
     """The processes of a part begin (sign 1) or cease (-1) to draw on their node."""
-    node = p // table.par[CORES]
-    for h in range(table.par[HINGES]):
-        rates.node[node, DRAWN + h] += sign * table.proc[p, PROCESSES] * rates.job[job, DRAWS + h]
+    node = p // table.par[nf.CORES]
+    for h in range(table.par[nf.HINGES]):
+        rates.node[node, nf.DRAWN + h] += (
+            sign * table.proc[p, nf.PROCESSES] * rates.job[job, nf.DRAWS + h]
+        )
 
 
 @kernel
 def settle(table: Any, rates: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
     """Work of a part until now, at the rate that was in force."""
-    since = rates.part[p, SINCE]
+    since = rates.part[p, nf.SINCE]
     if since == now:
         return
-    left = rates.part[p, LEFT]
-    rates.part[p, SINCE] = now
-    if rates.par[WINDOWS] != 0:
-        own = table.job[job, START] + rates.job[job, RUN]  # windows behind it are not its own
-        rates.part[p, LEFT] = left + over * (min(now, own) - min(since, own))
+    left = rates.part[p, nf.LEFT]
+    rates.part[p, nf.SINCE] = now
+    if rates.par[nf.WINDOWS] != 0:
+        own = table.job[job, nf.START] + rates.job[job, nf.RUN]  # windows behind it are not its own
+        rates.part[p, nf.LEFT] = left + over * (min(now, own) - min(since, own))
     elif left > 0:
         whole = left // rate
         rest = left - whole * rate
         if since + whole + min(rest, 1) > now:
-            rates.part[p, LEFT] = left - rate * (now - since)
+            rates.part[p, nf.LEFT] = left - rate * (now - since)
             return
-        rates.part[p, LEFT] = 0
+        rates.part[p, nf.LEFT] = 0
         # Done at since + whole + rest / rate: keep the latest such moment of the job.
         row = rates.job
         whole += since
-        if whole > row[job, WHOLE] or (
-            whole == row[job, WHOLE] and rest * row[job, PARTS] > row[job, REST] * rate
+        if whole > row[job, nf.WHOLE] or (
+            whole == row[job, nf.WHOLE] and rest * row[job, nf.PARTS] > row[job, nf.REST] * rate
         ):
-            row[job, WHOLE] = whole
-            row[job, REST] = rest
-            row[job, PARTS] = rate
+            row[job, nf.WHOLE] = whole
+            row[job, nf.REST] = rest
+            row[job, nf.PARTS] = rate
 
 
 @kernel
 def done_at(table: Any, rates: Any, p: int, job: int, node: int, now: int) -> int:
     """First whole second at which a part, settled now, is done if nothing changes."""
-    left = rates.part[p, LEFT]
-    if rates.par[WINDOWS] != 0:
-        base = table.par[BASE]
-        bare = table.job[job, START] + rates.job[job, RUN]
-        penalty = left + rates.node[node, OVER] * max(0, bare - now)
+    left = rates.part[p, nf.LEFT]
+    if rates.par[nf.WINDOWS] != 0:
+        base = table.par[nf.BASE]
+        bare = table.job[job, nf.START] + rates.job[job, nf.RUN]
+        penalty = left + rates.node[node, nf.OVER] * max(0, bare - now)
         return bare + (penalty + base - 1) // base
-    rate = rates.node[node, RATE]
+    rate = rates.node[node, nf.RATE]
     return now + (left + rate - 1) // rate
 
 
 @routine
 def find_end(table: Any, rates: Any, job: int, now: int) -> None:
     """Look at all parts of a job: when is the last one done, and which is it?"""
-    cores = table.par[CORES]
+    cores = table.par[nf.CORES]
     last = now
-    pin = table.job[job, FIRST]
+    pin = table.job[job, nf.FIRST]
     p = pin
     while p >= 0:
         node = p // cores
-        settle(table, rates, p, job, rates.node[node, OVER], rates.node[node, RATE], now)
+        settle(table, rates, p, job, rates.node[node, nf.OVER], rates.node[node, nf.RATE], now)
         end = done_at(table, rates, p, job, node, now)
         if end > last:
             last = end
             pin = p
-        p = table.proc[p, NEXT]
-    rates.job[job, DONE] = last
-    rates.job[job, PIN] = pin
+        p = table.proc[p, nf.NEXT]
+    rates.job[job, nf.DONE] = last
+    rates.job[job, nf.PIN] = pin
 
 
 @kernel
 def will_end(table: Any, rates: Any, job: int) -> int:
     """When a job ends as things stand: done, or killed at its limit."""
-    return min(rates.job[job, DONE], table.job[job, START] + table.job[job, LIMIT])
+    return min(rates.job[job, nf.DONE], table.job[job, nf.START] + table.job[job, nf.LIMIT])
 
 
 @routine
@@ -180,30 +149,32 @@ def refresh(table: Any, rates: Any, node: int, now: int) -> None:
     Where less is drawn than before, :func:`find_ends` has to follow.
     """
     over = over_on(table, rates, node)
-    before = rates.node[node, OVER]
+    before = rates.node[node, nf.OVER]
     if over == before:
         return
-    rate = rates.node[node, RATE]
-    rates.node[node, OVER] = over
-    rates.node[node, RATE] = rates.par[UNIT] * table.par[BASE] // (table.par[BASE] + over)
-    cores = table.par[CORES]
+    rate = rates.node[node, nf.RATE]
+    rates.node[node, nf.OVER] = over
+    rates.node[node, nf.RATE] = (
+        rates.par[nf.UNIT] * table.par[nf.BASE] // (table.par[nf.BASE] + over)
+    )
+    cores = table.par[nf.CORES]
     for p in range(node * cores, node * cores + cores):
-        job = table.proc[p, OWNER]
-        if job < 0 or table.proc[p, PROCESSES] == 0:
+        job = table.proc[p, nf.OWNER]
+        if job < 0 or table.proc[p, nf.PROCESSES] == 0:
             continue
         settle(table, rates, p, job, before, rate, now)
         if over > before:
             end = done_at(table, rates, p, job, node, now)
-            if end <= rates.job[job, DONE]:
+            if end <= rates.job[job, nf.DONE]:
                 continue
-            rates.job[job, DONE] = end
-            rates.job[job, PIN] = p
-        elif rates.job[job, PIN] == p:
-            rates.job[job, PIN] = UNKNOWN
+            rates.job[job, nf.DONE] = end
+            rates.job[job, nf.PIN] = p
+        elif rates.job[job, nf.PIN] == p:
+            rates.job[job, nf.PIN] = UNKNOWN
         else:
             continue
-        rates.moved[rates.par[MOVED]] = job
-        rates.par[MOVED] += 1
+        rates.moved[rates.par[nf.MOVED]] = job
+        rates.par[nf.MOVED] += 1
 
 
 @kernel
@@ -213,34 +184,36 @@ def find_ends(table: Any, rates: Any, now: int) -> None:
     Once for each job, behind all the nodes it shares with the one that ended: to do so at every
     node would cost the square of their number.
     """
-    count = rates.par[MOVED]
+    count = rates.par[nf.MOVED]
     moved = 0
     for i in range(count):
         job = rates.moved[i]
-        known = rates.job[job, DONE]
+        known = rates.job[job, nf.DONE]
         find_end(table, rates, job, now)
-        if rates.job[job, DONE] != known:
+        if rates.job[job, nf.DONE] != known:
             rates.moved[moved] = job
             moved += 1
-    rates.par[MOVED] = moved
+    rates.par[nf.MOVED] = moved
 
 
 @kernel
 def set_out(table: Any, rates: Any, job: int, now: int) -> None:
     """A job starts: write down its parts, all work still to be done, and where they lie."""
-    cores = table.par[CORES]
-    work = 0 if rates.par[WINDOWS] != 0 else rates.job[job, RUN] * rates.par[UNIT]
-    rates.job[job, LOGGED] = rates.par[PLACES]
-    rates.job[job, WHOLE] = now
-    rates.job[job, DONE] = NEVER  # until find_end has looked
-    p = table.job[job, FIRST]
+    cores = table.par[nf.CORES]
+    work = 0 if rates.par[nf.WINDOWS] != 0 else rates.job[job, nf.RUN] * rates.par[nf.UNIT]
+    rates.job[job, nf.LOGGED] = rates.par[nf.PLACES]
+    rates.job[job, nf.WHOLE] = now
+    rates.job[job, nf.DONE] = NEVER  # until find_end has looked
+    p = table.job[job, nf.FIRST]
     while p >= 0:
-        rates.part[p, LEFT] = work
-        rates.part[p, SINCE] = now
+        rates.part[p, nf.LEFT] = work
+        rates.part[p, nf.SINCE] = now
         draw(table, rates, p, job, 1)
-        rates.places[rates.par[PLACES]] = (p // cores) << PLACE_BITS | table.proc[p, PROCESSES]
-        rates.par[PLACES] += 1
-        p = table.proc[p, NEXT]
+        rates.places[rates.par[nf.PLACES]] = (p // cores) << nf.PLACE_BITS | table.proc[
+            p, nf.PROCESSES
+        ]
+        rates.par[nf.PLACES] += 1
+        p = table.proc[p, nf.NEXT]
 
 
 @kernel
@@ -250,29 +223,29 @@ def conclude(table: Any, rates: Any, job: int, now: int) -> None:
     WHOLE + REST / PARTS becomes the penalised time: of a finished job the delay of its last part,
     of a killed one the time in which its slowest part did nothing.
     """
-    killed = rates.job[job, DONE] > now
-    cores = table.par[CORES]
+    killed = rates.job[job, nf.DONE] > now
+    cores = table.par[nf.CORES]
     worst = 0
-    p = table.job[job, FIRST]
+    p = table.job[job, nf.FIRST]
     while p >= 0:
         node = p // cores
-        settle(table, rates, p, job, rates.node[node, OVER], rates.node[node, RATE], now)
-        worst = max(worst, rates.part[p, LEFT])
+        settle(table, rates, p, job, rates.node[node, nf.OVER], rates.node[node, nf.RATE], now)
+        worst = max(worst, rates.part[p, nf.LEFT])
         draw(table, rates, p, job, -1)
-        p = table.proc[p, NEXT]
-    rates.job[job, ENDED_AT] = now
-    rates.job[job, CUT] = 1 if killed else 0
-    bare = table.job[job, START] + rates.job[job, RUN]
+        p = table.proc[p, nf.NEXT]
+    rates.job[job, nf.ENDED_AT] = now
+    rates.job[job, nf.CUT] = 1 if killed else 0
+    bare = table.job[job, nf.START] + rates.job[job, nf.RUN]
     lost = -1
-    unit = rates.par[UNIT]
-    if rates.par[WINDOWS] != 0:
+    unit = rates.par[nf.UNIT]
+    if rates.par[nf.WINDOWS] != 0:
         lost = worst
-        unit = table.par[BASE]
+        unit = table.par[nf.BASE]
     elif killed:
         lost = (now - bare) * unit + worst
     if lost >= 0:
-        rates.job[job, WHOLE] = lost // unit
-        rates.job[job, REST] = lost % unit
-        rates.job[job, PARTS] = unit
+        rates.job[job, nf.WHOLE] = lost // unit
+        rates.job[job, nf.REST] = lost % unit
+        rates.job[job, nf.PARTS] = unit
     else:
-        rates.job[job, WHOLE] -= bare
+        rates.job[job, nf.WHOLE] -= bare

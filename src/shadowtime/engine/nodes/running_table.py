@@ -13,32 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.engine.nodes import fields as f
-from shadowtime.engine.nodes.fields import (
-    BITS,
-    BUSY,
-    CORES,
-    COUNTED,
-    DEMAND,
-    ENDS,
-    FIRST,
-    FREE,
-    HINGES,
-    HOLD,
-    HOLD_FROM,
-    KEYS,
-    LAST,
-    LOWEST,
-    NEXT,
-    OWNER,
-    PROCESSES,
-    PROCS,
-    RESERVED,
-    RUNNING,
-    SOONEST,
-    SPARE,
-    UNTIL,
-    VERSION,
-)
 from shadowtime.kernel.jit import kernel
 
 
@@ -61,26 +35,26 @@ def make_table(
     par[f.LAW :] = np.concatenate([np.ravel(hinges), np.ravel(thresholds)])
     for register, value in (
         (f.NODES, nodes),
-        (CORES, cores),
-        (HINGES, len(hinges)),
+        (f.CORES, cores),
+        (f.HINGES, len(hinges)),
         (f.BASE, base),
         (f.THETAS, len(thresholds)),
         (f.THETA_TO, len(thresholds)),
-        (VERSION, 1),
-        (BITS, max(1, n.bit_length())),
-        (FREE, nodes * cores),
+        (f.VERSION, 1),
+        (f.BITS, max(1, n.bit_length())),
+        (f.FREE, nodes * cores),
         (f.HEAD, -1),
     ):
         par[register] = value
     proc = np.zeros((nodes * cores, 4), np.int64)
-    proc[:, OWNER] = proc[:, NEXT] = -1
-    job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
-    job[:, DEMAND:] = demand
+    proc[:, f.OWNER] = proc[:, f.NEXT] = -1
+    job = np.full((n, f.DEMAND + len(hinges)), -1, np.int64)
+    job[:, f.DEMAND :] = demand
     job[:, f.KIND] = numbered(n, demand.T)
     return Table(
         par=par,
         proc=proc,
-        node=np.zeros((nodes, ENDS + (3 + len(hinges)) * cores), np.int64),
+        node=np.zeros((nodes, f.ENDS + (3 + len(hinges)) * cores), np.int64),
         job=job,
         list=np.zeros((f.LISTS, max(n, 2 * nodes * cores) + 2), np.int64),
     )
@@ -106,22 +80,22 @@ def numbered(n: int, columns: Any) -> Any:
 @kernel
 def end_at(table: Any, at: int) -> int:
     """End in the table of the running job at a place in the list."""
-    return table.list[KEYS, at] >> table.par[BITS]
+    return table.list[f.KEYS, at] >> table.par[f.BITS]
 
 
 @kernel
 def job_at(table: Any, at: int) -> int:
     """The running job at a place in the list."""
-    return table.list[KEYS, at] & ((1 << table.par[BITS]) - 1)
+    return table.list[f.KEYS, at] & ((1 << table.par[f.BITS]) - 1)
 
 
 @kernel
 def free_at(table: Any, when: int) -> int:
     """Processors that the running jobs leave free at an instant."""
-    free = table.par[FREE]
+    free = table.par[f.FREE]
     at = 0
-    while at < table.par[RUNNING] and end_at(table, at) <= when:
-        free += table.job[job_at(table, at), PROCS]
+    while at < table.par[f.RUNNING] and end_at(table, at) <= when:
+        free += table.job[job_at(table, at), f.PROCS]
         at += 1
     return free
 
@@ -130,34 +104,34 @@ def free_at(table: Any, when: int) -> int:
 def enlist(table: Any, job: int, until: int) -> None:
     """Add a job to the running list, by its end in the table."""
     keys = table.list
-    key = until << table.par[BITS] | job
-    at = table.par[RUNNING]
-    while at > 0 and keys[KEYS, at - 1] > key:
-        keys[KEYS, at] = keys[KEYS, at - 1]
+    key = until << table.par[f.BITS] | job
+    at = table.par[f.RUNNING]
+    while at > 0 and keys[f.KEYS, at - 1] > key:
+        keys[f.KEYS, at] = keys[f.KEYS, at - 1]
         at -= 1
-    keys[KEYS, at] = key
-    table.par[RUNNING] += 1
-    table.par[VERSION] += 1
+    keys[f.KEYS, at] = key
+    table.par[f.RUNNING] += 1
+    table.par[f.VERSION] += 1
 
 
 @kernel
 def delist(table: Any, job: int) -> None:
     """Take a job off the running list."""
     keys = table.list
-    key = table.proc[table.job[job, FIRST], UNTIL] << table.par[BITS] | job
+    key = table.proc[table.job[job, f.FIRST], f.UNTIL] << table.par[f.BITS] | job
     low = 0
-    high = table.par[RUNNING]
+    high = table.par[f.RUNNING]
     while low < high:
         middle = (low + high) >> 1
-        if keys[KEYS, middle] < key:
+        if keys[f.KEYS, middle] < key:
             low = middle + 1
         else:
             high = middle
-    last = table.par[RUNNING] - 1
+    last = table.par[f.RUNNING] - 1
     for i in range(low, last):
-        keys[KEYS, i] = keys[KEYS, i + 1]
-    table.par[RUNNING] = last
-    table.par[VERSION] += 1
+        keys[f.KEYS, i] = keys[f.KEYS, i + 1]
+    table.par[f.RUNNING] = last
+    table.par[f.VERSION] += 1
 
 
 # ------------------------------------------------------------------------ the lines of nodes
@@ -165,21 +139,21 @@ def delist(table: Any, job: int) -> None:
 def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
     line = table.node
-    cores = table.par[CORES]
-    hinges = table.par[HINGES]
-    busy = line[node, BUSY]
-    who = ENDS + (1 + hinges) * cores
+    cores = table.par[f.CORES]
+    hinges = table.par[f.HINGES]
+    busy = line[node, f.BUSY]
+    who = f.ENDS + (1 + hinges) * cores
     at = busy
-    while at > 0 and line[node, ENDS + at - 1] > until:
+    while at > 0 and line[node, f.ENDS + at - 1] > until:
         at -= 1
-        line[node, ENDS + at + count] = line[node, ENDS + at]
+        line[node, f.ENDS + at + count] = line[node, f.ENDS + at]
         line[node, who + at + count] = line[node, who + at]
     for i in range(at, at + count):
-        line[node, ENDS + i] = until
+        line[node, f.ENDS + i] = until
         line[node, who + i] = job
     for h in range(hinges):
-        each = table.job[job, DEMAND + h]
-        load = ENDS + (1 + h) * cores
+        each = table.job[job, f.DEMAND + h]
+        load = f.ENDS + (1 + h) * cores
         for i in range(load + busy - 1, load + at - 1, -1):
             line[node, i + count] = line[node, i]
         behind = line[node, load + at + count] if at < busy else 0
@@ -187,33 +161,33 @@ def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
             line[node, load + at + i] = behind + (count - i) * each
         for i in range(load, load + at):
             line[node, i] += count * each
-    line[node, BUSY] = busy + count
-    table.list[SOONEST, node] = line[node, ENDS] if busy + count == cores else 0
+    line[node, f.BUSY] = busy + count
+    table.list[f.SOONEST, node] = line[node, f.ENDS] if busy + count == cores else 0
 
 
 @kernel
 def leave_line(table: Any, node: int, job: int, count: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
     line = table.node
-    cores = table.par[CORES]
-    hinges = table.par[HINGES]
-    busy = line[node, BUSY]
-    line[node, BUSY] = busy - count
-    table.list[SOONEST, node] = 0
-    table.par[LOWEST] = min(table.par[LOWEST], node)
+    cores = table.par[f.CORES]
+    hinges = table.par[f.HINGES]
+    busy = line[node, f.BUSY]
+    line[node, f.BUSY] = busy - count
+    table.list[f.SOONEST, node] = 0
+    table.par[f.LOWEST] = min(table.par[f.LOWEST], node)
     if busy == count:
         return
-    who = ENDS + (1 + hinges) * cores
+    who = f.ENDS + (1 + hinges) * cores
     at = 0
     while line[node, who + at] != job:
         at += 1
     beyond = at + count
     for i in range(beyond, busy):
-        line[node, ENDS + i - count] = line[node, ENDS + i]
+        line[node, f.ENDS + i - count] = line[node, f.ENDS + i]
         line[node, who + i - count] = line[node, who + i]
     for h in range(hinges):
-        gone = count * table.job[job, DEMAND + h]
-        load = ENDS + (1 + h) * cores
+        gone = count * table.job[job, f.DEMAND + h]
+        load = f.ENDS + (1 + h) * cores
         for i in range(load, load + at):
             line[node, i] -= gone
         for i in range(load + beyond, load + busy):
@@ -226,34 +200,34 @@ def claim(table: Any, job: int, node: int, count: int, until: int, without: int)
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
     proc = table.proc
     join_line(table, node, job, count, until)
-    pins = table.node[node, RESERVED]
+    pins = table.node[node, f.RESERVED]
     pinned = 0
     first = -1
     left = count
-    p = node * table.par[CORES]
+    p = node * table.par[f.CORES]
     while left > 0:
-        pin = pins > 0 and proc[p, UNTIL] <= table.par[HOLD_FROM]
+        pin = pins > 0 and proc[p, f.UNTIL] <= table.par[f.HOLD_FROM]
         if pin:
             pins -= 1
-        if proc[p, OWNER] < 0 and not (pin and without != 0):
-            proc[p, OWNER] = job
-            proc[p, UNTIL] = until
+        if proc[p, f.OWNER] < 0 and not (pin and without != 0):
+            proc[p, f.OWNER] = job
+            proc[p, f.UNTIL] = until
             if pin:
                 pinned += 1
             if first < 0:
                 first = p
             left -= 1
         p += 1
-    proc[first, PROCESSES] = count
-    proc[first, NEXT] = -1
-    if table.job[job, FIRST] < 0:
-        table.job[job, FIRST] = first
+    proc[first, f.PROCESSES] = count
+    proc[first, f.NEXT] = -1
+    if table.job[job, f.FIRST] < 0:
+        table.job[job, f.FIRST] = first
     else:
-        proc[table.job[job, LAST], NEXT] = first
-    table.job[job, LAST] = first
-    table.par[FREE] -= count
-    if table.par[HOLD] == 1 and table.par[COUNTED] == 0:
-        table.par[SPARE] -= count - pinned
+        proc[table.job[job, f.LAST], f.NEXT] = first
+    table.job[job, f.LAST] = first
+    table.par[f.FREE] -= count
+    if table.par[f.HOLD] == 1 and table.par[f.COUNTED] == 0:
+        table.par[f.SPARE] -= count - pinned
 
 
 @kernel
@@ -261,21 +235,21 @@ def vacate(table: Any, job: int) -> None:
     """A job is gone: free its processors. The chain of its parts can still be walked."""
     delist(table, job)
     proc = table.proc
-    cores = table.par[CORES]
-    p = table.job[job, FIRST]
+    cores = table.par[f.CORES]
+    p = table.job[job, f.FIRST]
     while p >= 0:
-        left = proc[p, PROCESSES]
+        left = proc[p, f.PROCESSES]
         leave_line(table, p // cores, job, left)
-        proc[p, PROCESSES] = 0
+        proc[p, f.PROCESSES] = 0
         at = p
         while left > 0:
-            if proc[at, OWNER] == job:
-                proc[at, OWNER] = -1
-                proc[at, UNTIL] = 0
+            if proc[at, f.OWNER] == job:
+                proc[at, f.OWNER] = -1
+                proc[at, f.UNTIL] = 0
                 left -= 1
             at += 1
-        p = proc[p, NEXT]
-    table.par[FREE] += table.job[job, PROCS]
+        p = proc[p, f.NEXT]
+    table.par[f.FREE] += table.job[job, f.PROCS]
 
 
 @kernel
@@ -283,19 +257,19 @@ def postpone(table: Any, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
     delist(table, job)
     proc = table.proc
-    cores = table.par[CORES]
-    p = table.job[job, FIRST]
+    cores = table.par[f.CORES]
+    p = table.job[job, f.FIRST]
     while p >= 0:
-        count = proc[p, PROCESSES]
+        count = proc[p, f.PROCESSES]
         node = p // cores
         leave_line(table, node, job, count)
         join_line(table, node, job, count, until)
         at = p
         left = count
         while left > 0:
-            if proc[at, OWNER] == job:
-                proc[at, UNTIL] = until
+            if proc[at, f.OWNER] == job:
+                proc[at, f.UNTIL] = until
                 left -= 1
             at += 1
-        p = proc[p, NEXT]
+        p = proc[p, f.NEXT]
     enlist(table, job, until)

@@ -21,39 +21,13 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
+from shadowtime.kernel import fields as f
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import LAST
-from shadowtime.kernel.fields import (
-    BLOCKED_AT,
-    ESTIMATE,
-    FREE,
-    LENGTH,
-    NEED,
-    PROCS,
-    PROMISED,
-)
 from shadowtime.kernel.groups import group_may_hold
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BITS,
-    BLOCK,
-    CHANGED,
-    EXTRA,
-    FRESH,
-    GROUP,
-    HEAD,
-    LEARNER,
-    NEVER,
-    NOW,
-    QUEUE_FROM,
-    RUNNING,
-    SHADOW,
-    SHIFT,
-    VOLATILE,
-    WAITING,
-)
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, end_at, forget_overdue, job_at
 from shadowtime.kernel.shortest import let_in, shortest_within
 from shadowtime.kernel.vector import any_fits
@@ -95,40 +69,40 @@ def decide(state: Any, parameters: Any, index: Any) -> None:
     """One pass."""
     reg = state.reg
     if (
-        reg[CHANGED] == 0
-        and reg[HEAD] >= 0
-        and reg[VOLATILE] == 0
+        reg[r.CHANGED] == 0
+        and reg[r.HEAD] >= 0
+        and reg[r.VOLATILE] == 0
         and parameters[KEEP_EXTRA] == 0  # else extra is not what is left beside the last starts
     ):
         # Nothing ended: the head stays blocked, and a job that did not fit before does not fit now.
-        backfill(state, parameters, index, reg[FRESH])
+        backfill(state, parameters, index, reg[r.FRESH])
         return
-    if reg[VOLATILE] != 0:
+    if reg[r.VOLATILE] != 0:
         forget_overdue(state)
     head = first_waiting(state)
-    while head >= 0 and state.job[head, NEED] <= state.host[FREE, 0, 0]:
+    while head >= 0 and state.job[head, f.NEED] <= state.host[f.FREE, 0, 0]:
         begin_first(state, head, 0)
         head = first_waiting(state)
-    known = reg[HEAD]
-    reg[HEAD] = head
+    known = reg[r.HEAD]
+    reg[r.HEAD] = head
     if head < 0:
         return
     if parameters[RULE] != CAREFUL:
-        reg[SHADOW] = NEVER if parameters[RULE] == ANYBODY else -1
-        reg[EXTRA] = -1
+        reg[r.SHADOW] = r.NEVER if parameters[RULE] == ANYBODY else -1
+        reg[r.EXTRA] = -1
     elif (
         parameters[FIXED_RESERVATION] == 0
         or known != head
-        or (parameters[FIXED_RESERVATION] == UNTIL_MISSED and reg[NOW] >= reg[SHADOW])
+        or (parameters[FIXED_RESERVATION] == UNTIL_MISSED and reg[r.NOW] >= reg[r.SHADOW])
     ):
         find_shadow(state, head)
     else:
         count_extra(state, head)
-    if state.job[head, BLOCKED_AT] < 0:
-        state.job[head, BLOCKED_AT] = reg[NOW]
+    if state.job[head, f.BLOCKED_AT] < 0:
+        state.job[head, f.BLOCKED_AT] = reg[r.NOW]
         if parameters[RULE] == CAREFUL:
-            state.job[head, PROMISED] = reg[SHADOW]
-    if reg[WAITING] > 1:
+            state.job[head, f.PROMISED] = reg[r.SHADOW]
+    if reg[r.WAITING] > 1:
         backfill(state, parameters, index, head)
 
 
@@ -136,30 +110,30 @@ def decide(state: Any, parameters: Any, index: Any) -> None:
 def find_shadow(state: Any, head: int) -> None:
     """Shadow time and extra processors: all jobs expected to end together are released together."""
     reg = state.reg
-    need = state.job[head, NEED]
-    available = state.host[FREE, 0, 0]
-    running = reg[RUNNING]
-    soonest = reg[NOW] + 1
+    need = state.job[head, f.NEED]
+    available = state.host[f.FREE, 0, 0]
+    running = reg[r.RUNNING]
+    soonest = reg[r.NOW] + 1
     at = 0
     shadow = soonest
     while at < running and (available < need or end_at(state, at) <= shadow):
         shadow = max(shadow, end_at(state, at))
-        available += state.job[job_at(state, at), NEED]
+        available += state.job[job_at(state, at), f.NEED]
         at += 1
-    reg[SHADOW] = shadow
-    reg[EXTRA] = available - need
+    reg[r.SHADOW] = shadow
+    reg[r.EXTRA] = available - need
 
 
 @kernel
 def count_extra(state: Any, head: int) -> None:
     """Extra processors at a shadow time that stays as it was; below zero where it has passed."""
     reg = state.reg
-    available = state.host[FREE, 0, 0]
+    available = state.host[f.FREE, 0, 0]
     at = 0
-    while reg[NOW] < reg[SHADOW] and at < reg[RUNNING] and end_at(state, at) <= reg[SHADOW]:
-        available += state.job[job_at(state, at), NEED]
+    while reg[r.NOW] < reg[r.SHADOW] and at < reg[r.RUNNING] and end_at(state, at) <= reg[r.SHADOW]:
+        available += state.job[job_at(state, at), f.NEED]
         at += 1
-    reg[EXTRA] = available - state.job[head, NEED]
+    reg[r.EXTRA] = available - state.job[head, f.NEED]
 
 
 @kernel
@@ -167,7 +141,7 @@ def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
     """Start jobs from index ``first`` on that do not delay the head."""
     reg = state.reg
     if parameters[SHORTEST_FIRST] != 0:
-        if min(reg[WAITING], reg[ARRIVED] - first) > FEW and is_indexed(state, index):
+        if min(reg[r.WAITING], reg[r.ARRIVED] - first) > FEW and is_indexed(state, index):
             backfill_by_index(state, parameters, index)
         else:
             backfill_shortest_first(state, parameters, index.found, first)
@@ -178,12 +152,14 @@ def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
 @kernel
 def backfill_in_order(state: Any, parameters: Any, first: int) -> None:
     """Candidates in order of arrival."""
-    arrived = state.reg[ARRIVED]
-    block = next_block(state, first >> SHIFT)
-    while block << SHIFT < arrived:
-        for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            procs = state.wait[PROCS, job]
-            if procs <= state.host[FREE, 0, 0] and may_start(state, procs, state.wait[LENGTH, job]):
+    arrived = state.reg[r.ARRIVED]
+    block = next_block(state, first >> r.SHIFT)
+    while block << r.SHIFT < arrived:
+        for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
+            procs = state.wait[f.PROCS, job]
+            if procs <= state.host[f.FREE, 0, 0] and may_start(
+                state, procs, state.wait[f.LENGTH, job]
+            ):
                 start_backfilled(state, parameters, job)
         block = next_block(state, block + 1)
 
@@ -192,15 +168,15 @@ def backfill_in_order(state: Any, parameters: Any, first: int) -> None:
 def may_start(state: Any, procs: int, estimate: int) -> bool:
     """The two tests of EASY: done by the shadow time, or within the extra processors."""
     reg = state.reg
-    return reg[NOW] + estimate <= reg[SHADOW] or procs <= reg[EXTRA]
+    return reg[r.NOW] + estimate <= reg[r.SHADOW] or procs <= reg[r.EXTRA]
 
 
 @kernel
 def start_backfilled(state: Any, parameters: Any, job: int) -> None:
     """Start a job that passed the tests; extra shrinks if only the second one let it in."""
     reg = state.reg
-    if reg[NOW] + state.job[job, ESTIMATE] > reg[SHADOW] and parameters[KEEP_EXTRA] == 0:
-        reg[EXTRA] -= state.job[job, NEED]
+    if reg[r.NOW] + state.job[job, f.ESTIMATE] > reg[r.SHADOW] and parameters[KEEP_EXTRA] == 0:
+        reg[r.EXTRA] -= state.job[job, f.NEED]
     begin(state, job, 0, BACKFILLED)
 
 
@@ -208,18 +184,18 @@ def start_backfilled(state: Any, parameters: Any, job: int) -> None:
 def next_block(state: Any, block: int) -> int:
     """The first block from ``block`` on that may hold a job to start; past the queue if none."""
     reg = state.reg
-    free = state.host[FREE, 0, 0]
-    last = (reg[ARRIVED] - 1) >> SHIFT
+    free = state.host[f.FREE, 0, 0]
+    last = (reg[r.ARRIVED] - 1) >> r.SHIFT
     if free == 0:
         return last + 1
     begun = block
     while block <= last:
         # A group is asked for as a whole at its first block, or where a long scan begins.
-        whole = (block % GROUP == 0 or block == begun) and last - block > GROUP
+        whole = (block % r.GROUP == 0 or block == begun) and last - block > r.GROUP
         if whole and not group_may_hold(
-            state, block // GROUP, free, reg[EXTRA], reg[SHADOW] - reg[NOW]
+            state, block // r.GROUP, free, reg[r.EXTRA], reg[r.SHADOW] - reg[r.NOW]
         ):
-            block += GROUP - block % GROUP
+            block += r.GROUP - block % r.GROUP
         elif block_may_hold(state, block, free):
             return block
         else:
@@ -231,12 +207,12 @@ def next_block(state: Any, block: int) -> int:
 def block_may_hold(state: Any, block: int, free: int) -> bool:
     """False if no job of the block can pass: by the minima first, then all 64 at once."""
     reg = state.reg
-    extra = reg[EXTRA]
-    least = state.least[PROCS, block]
+    extra = reg[r.EXTRA]
+    least = state.least[f.PROCS, block]
     if least > free:
         return False
-    left = reg[SHADOW] - reg[NOW]
-    if state.least[LENGTH, block] > left and least > extra:
+    left = reg[r.SHADOW] - reg[r.NOW]
+    if state.least[f.LENGTH, block] > left and least > extra:
         return False
     return any_fits(state.wait, block, free, extra, left)
 
@@ -245,21 +221,21 @@ def block_may_hold(state: Any, block: int, free: int) -> bool:
 def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int) -> None:
     """The same tests, candidates in order of (estimate, arrival)."""
     reg = state.reg
-    arrived = reg[ARRIVED]
+    arrived = reg[r.ARRIVED]
     count = 0
-    free = state.host[FREE, 0, 0]
-    block = next_block(state, first >> SHIFT)
-    while block << SHIFT < arrived:
-        for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            procs = state.wait[PROCS, job]
-            if procs <= free and may_start(state, procs, state.wait[LENGTH, job]):
-                count = push(found, count, state.job[job, ESTIMATE] << reg[BITS] | job)
+    free = state.host[f.FREE, 0, 0]
+    block = next_block(state, first >> r.SHIFT)
+    while block << r.SHIFT < arrived:
+        for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
+            procs = state.wait[f.PROCS, job]
+            if procs <= free and may_start(state, procs, state.wait[f.LENGTH, job]):
+                count = push(found, count, state.job[job, f.ESTIMATE] << reg[r.BITS] | job)
         block = next_block(state, block + 1)
-    while count > 0 and state.host[FREE, 0, 0] > 0:
-        job = found[0] & ((1 << reg[BITS]) - 1)
+    while count > 0 and state.host[f.FREE, 0, 0] > 0:
+        job = found[0] & ((1 << reg[r.BITS]) - 1)
         count = pop(found, count)
-        if state.job[job, NEED] <= state.host[FREE, 0, 0] and may_start(
-            state, state.job[job, NEED], state.job[job, ESTIMATE]
+        if state.job[job, f.NEED] <= state.host[f.FREE, 0, 0] and may_start(
+            state, state.job[job, f.NEED], state.job[job, f.ESTIMATE]
         ):
             start_backfilled(state, parameters, job)
 
@@ -267,7 +243,7 @@ def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int)
 @kernel
 def is_indexed(state: Any, index: Any) -> bool:
     """True if the index gives the shortest jobs: not where estimates change while jobs wait."""
-    return state.reg[LEARNER] != LAST and index.tree.shape[0] > 2
+    return state.reg[r.LEARNER] != LAST and index.tree.shape[0] > 2
 
 
 @routine
@@ -277,12 +253,12 @@ def backfill_by_index(state: Any, parameters: Any, index: Any) -> None:
     A job refused in an earlier pass since the last end is refused again, newcomers or not.
     """
     reg = state.reg
-    let_in(index, state.wait, reg[BITS], reg[QUEUE_FROM], reg[ARRIVED])
+    let_in(index, state.wait, reg[r.BITS], reg[r.QUEUE_FROM], reg[r.ARRIVED])
     while True:
-        free = state.host[FREE, 0, 0]
-        job = shortest_within(index, state.wait, reg[BITS], free)
-        if job >= 0 and reg[NOW] + state.job[job, ESTIMATE] > reg[SHADOW]:
-            job = shortest_within(index, state.wait, reg[BITS], min(free, reg[EXTRA]))
+        free = state.host[f.FREE, 0, 0]
+        job = shortest_within(index, state.wait, reg[r.BITS], free)
+        if job >= 0 and reg[r.NOW] + state.job[job, f.ESTIMATE] > reg[r.SHADOW]:
+            job = shortest_within(index, state.wait, reg[r.BITS], min(free, reg[r.EXTRA]))
         if job < 0:
             return
         start_backfilled(state, parameters, job)

@@ -39,34 +39,15 @@ from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import run_phases
 from shadowtime.engine.passes.preempt import make_chosen_room, make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.kernel import fields
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
-from shadowtime.kernel.fields import (
-    BLOCKED_AT,
-    ESTIMATE,
-    FREE,
-    PROCS,
-    PROMISED,
-)
 from shadowtime.kernel.fits_now import keep_able, mark_able
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
 from shadowtime.kernel.profile import Profile, build_profile, occupy
 from shadowtime.kernel.queue import first_waiting, gather
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    BLOCK,
-    FAILED,
-    HEAD,
-    NEVER,
-    NOW,
-    QUEUE_FROM,
-    SHADOW,
-    SHIFT,
-    VOLATILE,
-    WAITING,
-)
 from shadowtime.kernel.running import (
     BACKFILLED,
     PREEMPTING,
@@ -97,7 +78,7 @@ def run(state: Any, world: Any, f: Any, custom: Any) -> int:
         decide(state, f, custom)
         if asks(f, LEARN_START):
             learn_starts(state, f, custom)
-        if state.reg[FAILED] >= 0:
+        if state.reg[r.FAILED] >= 0:
             return BROKEN
         carry_out_decisions(state, world)
     return ROOM_NEEDED
@@ -108,9 +89,9 @@ def decide(state: Any, f: Any, custom: Any) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
-    if state.reg[WAITING] == 0:
+    if state.reg[r.WAITING] == 0:
         return
-    if state.reg[VOLATILE] != 0:
+    if state.reg[r.VOLATILE] != 0:
         forget_overdue(state)
     if f.par[ORDER_KIND] == FCFS:
         size = start_in_arrival_order(state, f, custom)
@@ -146,7 +127,7 @@ def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
     if head < 0:
         return 0
     size = 0
-    if f.par[PHASES] != 0 and state.reg[WAITING] > 1 and not all_too_wide(state):
+    if f.par[PHASES] != 0 and state.reg[r.WAITING] > 1 and not all_too_wide(state):
         size = gather(state, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
@@ -158,11 +139,11 @@ def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
 @kernel
 def start_in_key_order(state: Any, f: Any, custom: Any) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == CUSTOM:
         fill_own_keys(state, f, custom, count)
-        if state.reg[FAILED] >= 0:
+        if state.reg[r.FAILED] >= 0:
             return 0
     else:
         fill_keys(state, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
@@ -203,11 +184,11 @@ def fill_own_keys(state: Any, f: Any, custom: Any, count: int) -> None:
         ask(state, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
         return
     fresh = 0
-    for job in range(f.par[KEYED], state.reg[ARRIVED]):
-        if state.wait[PROCS, job] != BIG:
+    for job in range(f.par[KEYED], state.reg[r.ARRIVED]):
+        if state.wait[fields.PROCS, job] != r.BIG:
             f.asked[fresh] = job
             fresh += 1
-    f.par[KEYED] = state.reg[ARRIVED]
+    f.par[KEYED] = state.reg[r.ARRIVED]
     if fresh > 0:
         ask(state, f, custom, ORDER_SLOT, f.asked[:fresh], f.answer[0, :fresh])
         for i in range(fresh):
@@ -223,37 +204,39 @@ def block_head(state: Any, f: Any, head: int, size: int, custom: Any) -> int:
     Returns how many candidates are left, 0 if none of them can start in this pass.
     """
     reg = state.reg
-    reg[HEAD] = head
-    first_time = state.job[head, BLOCKED_AT] < 0
+    reg[r.HEAD] = head
+    first_time = state.job[head, fields.BLOCKED_AT] < 0
     if first_time:
-        state.job[head, BLOCKED_AT] = reg[NOW]
+        state.job[head, fields.BLOCKED_AT] = reg[r.NOW]
     if f.par[DEPTH] <= 1:
         size = keep_able(state, f, size)  # no other job gets a reservation
     elif mark_able(state, f, size) == 0:
         size = 0
-    owed = asks(f, RESERVE_SLOT) and state.job[head, PROMISED] < 0
+    owed = asks(f, RESERVE_SLOT) and state.job[head, fields.PROMISED] < 0
     if f.par[DEPTH] == 0 or (size == 0 and not first_time and not owed):
         return size
     if f.par[SUNNY_ONLY] != 0:
-        reg[SHADOW] = sunny_shadow(state, head)
+        reg[r.SHADOW] = sunny_shadow(state, head)
     else:
         build_profile(state, f.profile)
         f.booked[:] = 0
-        f.refused[:] = NEVER
-        reg[SHADOW] = reserve(state, f, head, custom)
+        f.refused[:] = r.NEVER
+        reg[r.SHADOW] = reserve(state, f, head, custom)
     if first_time or owed:
-        state.job[head, PROMISED] = reg[SHADOW]
+        state.job[head, fields.PROMISED] = reg[r.SHADOW]
     return size
 
 
 @kernel
 def all_too_wide(state: Any) -> bool:
     """True if every waiting job is wider than what is free on any host."""
-    widest = state.host[FREE, 0, 0]
+    widest = state.host[fields.FREE, 0, 0]
     for h in range(1, state.host.shape[1]):
-        widest = max(widest, state.host[FREE, h, 0])
-    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
-        if state.least[PROCS, block] <= widest:
+        widest = max(widest, state.host[fields.FREE, h, 0])
+    for block in range(
+        state.reg[r.QUEUE_FROM] >> r.SHIFT, (state.reg[r.ARRIVED] + r.BLOCK - 1) >> r.SHIFT
+    ):
+        if state.least[fields.PROCS, block] <= widest:
             return False
     return True
 
@@ -265,7 +248,7 @@ def reserve(state: Any, f: Any, job: int, custom: Any) -> int:
     A function of the user's own may deny it the reservation or put that off; the earliest start
     is returned all the same.
     """
-    length = state.job[job, ESTIMATE]
+    length = state.job[job, fields.ESTIMATE]
     if asks(f, RESERVE_SLOT) and ask_one(state, f, custom, RESERVE_SLOT, job, 0.0) == 0.0:
         return -1
     if was_refused(state, f, job):
@@ -278,7 +261,7 @@ def reserve(state: Any, f: Any, job: int, custom: Any) -> int:
     at = start
     if asks(f, PLAN_SLOT):
         wanted = ask_one(state, f, custom, PLAN_SLOT, job, float(start))
-        at = int(max(float(start), min(float(NEVER - length), wanted)))
+        at = int(max(float(start), min(float(r.NEVER - length), wanted)))
     occupy(state, f.profile, job, host, at, at + length)
     return start
 
@@ -301,7 +284,7 @@ def reserve_more(state: Any, f: Any, size: int, custom: Any) -> int:
         place = f.heap[0]
         job = f.jobs[place]
         size = pop_first(state, f.heap, size, f.jobs, f.key, False)
-        length = state.job[job, ESTIMATE]
+        length = state.job[job, fields.ESTIMATE]
         host = -1
         if f.able[place] != 0:
             able -= 1
@@ -310,7 +293,7 @@ def reserve_more(state: Any, f: Any, size: int, custom: Any) -> int:
                 if ask_one(state, f, custom, TEST_SLOT, job, 0.0) == 0.0:
                     continue  # it may not overtake, and nothing keeps it but that
         if host >= 0:
-            now = state.reg[NOW]
+            now = state.reg[r.NOW]
             occupy(state, f.profile, job, host, now, now + length)
             begin(state, job, host, BACKFILLED)
         else:

@@ -10,19 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.fields import ESTIMATE, INITIAL, KIND, PROCS, REQUEST, WHICH
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import reestimate
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    CLAMPED,
-    DECISIONS,
-    ENDED,
-    FRESH,
-    NOW,
-    STARTED,
-)
 from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
 from shadowtime.kernel.slots import (
     IN_USE,
@@ -50,17 +41,17 @@ def learn(state: Any, f: Any, custom: Any) -> None:
     """
     ticks = f.par[IN_USE] >> LEARN_TIMER != 0
     if ticks:
-        tick(state, f, custom, state.reg[NOW] - 1)
+        tick(state, f, custom, state.reg[r.NOW] - 1)
     if asks(f, LEARN_END):
-        for i in range(state.reg[ENDED]):
+        for i in range(state.reg[r.ENDED]):
             ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
-    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+    for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
         if asks(f, ESTIMATE_SLOT):
             predict(state, f, custom, job)
         if asks(f, LEARN_SUBMIT):
             ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
     if ticks:
-        tick(state, f, custom, state.reg[NOW])
+        tick(state, f, custom, state.reg[r.NOW])
 
 
 @kernel
@@ -69,9 +60,9 @@ def predict(state: Any, f: Any, custom: Any, job: int) -> None:
     guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
     within = max(1.0, min(float(state.job[job, REQUEST]), guess))
     if within != guess:
-        state.reg[CLAMPED] += 1
+        state.reg[r.CLAMPED] += 1
     state.job[job, ESTIMATE] = int(within)
-    if state.wait[PROCS, job] != BIG:  # on a site it may not be in the queue yet
+    if state.wait[PROCS, job] != r.BIG:  # on a site it may not be in the queue yet
         reestimate(state, job, int(within))
     state.job[job, INITIAL] = state.job[job, ESTIMATE]
 
@@ -79,6 +70,6 @@ def predict(state: Any, f: Any, custom: Any, job: int) -> None:
 @kernel
 def learn_starts(state: Any, f: Any, custom: Any) -> None:
     """Report what the pass started."""
-    for i in range(state.reg[DECISIONS]):
-        if state.did[KIND, i] == STARTED:
+    for i in range(state.reg[r.DECISIONS]):
+        if state.did[KIND, i] == r.STARTED:
             ask_one(state, f, custom, LEARN_START, state.did[WHICH, i], 0.0)

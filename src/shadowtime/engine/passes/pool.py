@@ -22,35 +22,13 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
+from shadowtime.kernel import fields
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.exact import compare_products
-from shadowtime.kernel.fields import (
-    BLOCKED_AT,
-    ESTIMATE,
-    FREE,
-    LENGTH,
-    NEED,
-    PROCS,
-    PROMISED,
-)
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import first_waiting
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BITS,
-    BLOCK,
-    CHANGED,
-    FRESH,
-    HEAD,
-    NEVER,
-    NOW,
-    RUNNING,
-    SHADOW,
-    SHIFT,
-    VOLATILE,
-    WAITING,
-)
 from shadowtime.kernel.running import (
     BACKFILLED,
     begin,
@@ -125,31 +103,31 @@ def run(state: Any, world: Any, f: Any) -> int:
 def decide(state: Any, f: Any) -> None:
     """One pass."""
     reg = state.reg
-    if reg[CHANGED] == 0 and reg[HEAD] >= 0 and reg[VOLATILE] == 0:
+    if reg[r.CHANGED] == 0 and reg[r.HEAD] >= 0 and reg[r.VOLATILE] == 0:
         # Nothing ended: the head stays blocked, and a job that did not fit before does not fit now.
-        first = reg[FRESH] if f.par[SETTLED] != 0 else reg[HEAD] + 1
+        first = reg[r.FRESH] if f.par[SETTLED] != 0 else reg[r.HEAD] + 1
         f.par[SETTLED] = 1
         backfill(state, f, first)
         return
-    if reg[VOLATILE] != 0:
+    if reg[r.VOLATILE] != 0:
         forget_overdue(state)
     head = first_waiting(state)
     while head >= 0 and fits(state, head, 0):
         begin_first(state, head, 0)
         head = first_waiting(state)
-    reg[HEAD] = head
+    reg[r.HEAD] = head
     if head < 0:
         return
     if f.par[RESERVES] != 0:
         find_shadow(state, f, head)
     else:
-        reg[SHADOW] = NEVER
-    if state.job[head, BLOCKED_AT] < 0:
-        state.job[head, BLOCKED_AT] = reg[NOW]
+        reg[r.SHADOW] = r.NEVER
+    if state.job[head, fields.BLOCKED_AT] < 0:
+        state.job[head, fields.BLOCKED_AT] = reg[r.NOW]
         if f.par[RESERVES] != 0:
-            state.job[head, PROMISED] = reg[SHADOW]
+            state.job[head, fields.PROMISED] = reg[r.SHADOW]
     f.par[SETTLED] = 1
-    if reg[WAITING] > 1:
+    if reg[r.WAITING] > 1:
         backfill(state, f, head + 1)
 
 
@@ -162,17 +140,17 @@ def find_shadow(state: Any, f: Any, head: int) -> None:
     reg = state.reg
     resources = f.extra.shape[0]
     for k in range(resources):
-        f.extra[k] = state.host[FREE, 0, k] - state.job[head, NEED + k]
-    running = reg[RUNNING]
-    shadow = reg[NOW] + 1
+        f.extra[k] = state.host[fields.FREE, 0, k] - state.job[head, fields.NEED + k]
+    running = reg[r.RUNNING]
+    shadow = reg[r.NOW] + 1
     at = 0
     while at < running and (lacking(f) or end_at(state, at) <= shadow):
         shadow = max(shadow, end_at(state, at))
         job = job_at(state, at)
         for k in range(resources):
-            f.extra[k] += state.job[job, NEED + k]
+            f.extra[k] += state.job[job, fields.NEED + k]
         at += 1
-    reg[SHADOW] = shadow
+    reg[r.SHADOW] = shadow
 
 
 @kernel
@@ -187,10 +165,10 @@ def lacking(f: Any) -> bool:
 @kernel
 def may_start(state: Any, f: Any, job: int, left: int) -> bool:
     """Fits now, and is gone by the shadow time or content with what is left over then."""
-    short = state.job[job, ESTIMATE] <= left
+    short = state.job[job, fields.ESTIMATE] <= left
     for k in range(f.extra.shape[0]):
-        need = state.job[job, NEED + k]
-        if need > state.host[FREE, 0, k] or (not short and need > f.extra[k]):
+        need = state.job[job, fields.NEED + k]
+        if need > state.host[fields.FREE, 0, k] or (not short and need > f.extra[k]):
             return False
     return True
 
@@ -198,18 +176,18 @@ def may_start(state: Any, f: Any, job: int, left: int) -> bool:
 @kernel
 def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
     """Start a job that may; one that stays beyond the shadow time uses up what is left over."""
-    if state.job[job, ESTIMATE] > left:
+    if state.job[job, fields.ESTIMATE] > left:
         for k in range(f.extra.shape[0]):
-            f.extra[k] -= state.job[job, NEED + k]
+            f.extra[k] -= state.job[job, fields.NEED + k]
     begin(state, job, 0, BACKFILLED)
 
 
 @kernel
 def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
     """False if no job of the block can start, by its processors: minima first, then all 64."""
-    free, extra = state.host[FREE, 0, 0], f.extra[0]
-    least = state.least[PROCS, block]
-    if least > free or (state.least[LENGTH, block] > left and least > extra):
+    free, extra = state.host[fields.FREE, 0, 0], f.extra[0]
+    least = state.least[fields.PROCS, block]
+    if least > free or (state.least[fields.LENGTH, block] > left and least > extra):
         return False
     return any_fits(state.wait, block, free, extra, left)
 
@@ -218,7 +196,7 @@ def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
 def backfill(state: Any, f: Any, first: int) -> None:
     """Start jobs from index ``first`` on by the policy's rule."""
     rule = f.par[RULE]
-    left = state.reg[SHADOW] - state.reg[NOW]
+    left = state.reg[r.SHADOW] - state.reg[r.NOW]
     if rule == NONE_OVERTAKES:
         return
     if rule == IN_ORDER or rule >= NOT_WORSE:
@@ -235,16 +213,16 @@ def backfill(state: Any, f: Any, first: int) -> None:
 def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
     """Each job once, in order of arrival; IBB's readings look at the balance as well."""
     reg = state.reg
-    arrived = reg[ARRIVED]
+    arrived = reg[r.ARRIVED]
     if rule >= NOT_WORSE:
         note_balance(state, f)
-    for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
-        if state.host[FREE, 0, 0] == 0:
+    for block in range(first >> r.SHIFT, ((arrived - 1) >> r.SHIFT) + 1):
+        if state.host[fields.FREE, 0, 0] == 0:
             return
         if not block_may_hold(state, f, block, left):
             continue
-        for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            if state.wait[PROCS, job] > state.host[FREE, 0, 0] or not may_start(
+        for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
+            if state.wait[fields.PROCS, job] > state.host[fields.FREE, 0, 0] or not may_start(
                 state, f, job, left
             ):
                 continue
@@ -278,14 +256,14 @@ def keeps_balance(state: Any, f: Any, job: int, rule: int) -> bool:
 @kernel
 def collect(state: Any, f: Any, first: int, left: int) -> int:
     """Every job from index ``first`` on that may start, in order of arrival."""
-    arrived = state.reg[ARRIVED]
+    arrived = state.reg[r.ARRIVED]
     count = 0
-    if state.host[FREE, 0, 0] == 0:
+    if state.host[fields.FREE, 0, 0] == 0:
         return 0
-    for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
+    for block in range(first >> r.SHIFT, ((arrived - 1) >> r.SHIFT) + 1):
         if block_may_hold(state, f, block, left):
-            for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-                if state.wait[PROCS, job] <= state.host[FREE, 0, 0] and may_start(
+            for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
+                if state.wait[fields.PROCS, job] <= state.host[fields.FREE, 0, 0] and may_start(
                     state, f, job, left
                 ):
                     f.found[count] = job
@@ -296,10 +274,10 @@ def collect(state: Any, f: Any, first: int, left: int) -> int:
 @kernel
 def shortest_first(state: Any, f: Any, count: int, left: int) -> None:
     """Candidates in order of (estimate, arrival): the list becomes a heap of such keys."""
-    bits = state.reg[BITS]
+    bits = state.reg[r.BITS]
     for i in range(count):
-        push(f.found, i, state.job[f.found[i], ESTIMATE] << bits | f.found[i])
-    while count > 0 and state.host[FREE, 0, 0] > 0:
+        push(f.found, i, state.job[f.found[i], fields.ESTIMATE] << bits | f.found[i])
+    while count > 0 and state.host[fields.FREE, 0, 0] > 0:
         job = f.found[0] & ((1 << bits) - 1)
         count = pop(f.found, count)
         if may_start(state, f, job, left):
@@ -351,7 +329,7 @@ def best_balance(state: Any, f: Any, count: int) -> int:
 @kernel
 def largest_request(state: Any, f: Any, count: int) -> int:
     """BL: the candidate with the largest request for the least used resource."""
-    k = NEED + least_used(state, f.scale)
+    k = fields.NEED + least_used(state, f.scale)
     best = 0
     for i in range(1, count):
         if state.job[f.found[i], k] > state.job[f.found[best], k]:

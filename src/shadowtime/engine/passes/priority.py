@@ -27,6 +27,7 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.alike import (
     GROUPING,
     KIND_ROW,
@@ -56,18 +57,6 @@ from shadowtime.kernel.place import (
     level_at,
 )
 from shadowtime.kernel.profile import build_profile, occupy
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    DECISIONS,
-    FRESH,
-    HEAD,
-    NEVER,
-    NOW,
-    SHADOW,
-    VOLATILE,
-    WAITING,
-)
 from shadowtime.kernel.running import (
     BACKFILLED,
     begin,
@@ -100,24 +89,24 @@ def run(state: Any, world: Any, f: Any, alike: Any) -> int:
 def decide(state: Any, f: Any, alike: Any) -> None:
     """One pass."""
     reg = state.reg
-    if reg[WAITING] == 0:
+    if reg[r.WAITING] == 0:
         return
-    if reg[VOLATILE] != 0:
+    if reg[r.VOLATILE] != 0:
         forget_overdue(state)
-    alone = reg[WAITING] == 1 and reg[ARRIVED] - reg[FRESH] == 1
-    if alone and state.wait[PROCS, reg[FRESH]] != BIG:
-        host = host_now(state, f, reg[FRESH])
+    alone = reg[r.WAITING] == 1 and reg[r.ARRIVED] - reg[r.FRESH] == 1
+    if alone and state.wait[PROCS, reg[r.FRESH]] != r.BIG:
+        host = host_now(state, f, reg[r.FRESH])
         if host >= 0:  # no queue is needed
-            begin_first(state, reg[FRESH], host)
-            alike.mark[SINCE] = reg[ARRIVED]
+            begin_first(state, reg[r.FRESH], host)
+            alike.mark[SINCE] = reg[r.ARRIVED]
             return
-    if alike.mark[SINCE] < reg[ARRIVED]:  # the call alone costs as much as a short queue
+    if alike.mark[SINCE] < reg[r.ARRIVED]:  # the call alone costs as much as a short queue
         let_in(state, alike)
     begin_turn(state, alike, f.weight)
     place = start_in_order(state, f, alike)
     if place >= 0:
         overtake(state, f, alike, place, block_head(state, f, alike, alike.job[place]))
-    if reg[DECISIONS] > 0:
+    if reg[r.DECISIONS] > 0:
         let_out(state, alike)
 
 
@@ -154,29 +143,29 @@ def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
     Returns how many kinds may start in this pass all the same; they are in ``hope``.
     """
     reg = state.reg
-    reg[HEAD] = head
+    reg[r.HEAD] = head
     first_time = state.job[head, BLOCKED_AT] < 0
     free = state.host[FREE, 0, 0]
     for h in range(1, state.host.shape[1]):
         free = max(free, state.host[FREE, h, 0])
     if first_time:
-        state.job[head, BLOCKED_AT] = reg[NOW]
+        state.job[head, BLOCKED_AT] = reg[r.NOW]
     elif narrow_and_short(alike, free, free, 0) == 0:
         return 0
     if on_processors(state, alike):
         return block_on_processors(state, alike, head, free, first_time)
     build_profile(state, f.profile)
     f.booked[:] = 0
-    f.refused[:] = NEVER
+    f.refused[:] = r.NEVER
     start = reserve(state, f, head)
-    reg[SHADOW] = start
+    reg[r.SHADOW] = start
     if first_time:
         state.job[head, PROMISED] = start
     if state.host.shape[1] > 1 or start < 0:
         return keep_startable(state, f, alike, narrow_and_short(alike, free, free, 0), False)
     # On a pool what is free only grows until the reservation and behind it: EASY's two tests.
     extra = level_at(f.profile, 0, start, 0)
-    count = narrow_and_short(alike, free, extra, start - reg[NOW])
+    count = narrow_and_short(alike, free, extra, start - reg[r.NOW])
     return keep_startable(state, f, alike, count, state.host.shape[2] == 1)
 
 
@@ -187,11 +176,11 @@ def block_on_processors(state: Any, alike: Any, head: int, free: int, first_time
     alike.mark[STEPS] = build_steps(state, alike.steps)
     step = reserve_on_processors(state, alike, head)
     start = alike.steps.time[step] if step >= 0 else -1
-    reg[SHADOW] = start
+    reg[r.SHADOW] = start
     if first_time:
         state.job[head, PROMISED] = start
     extra = alike.steps.level[step] if step >= 0 else free
-    return keep_waiting(state, alike, narrow_and_short(alike, free, extra, start - reg[NOW]))
+    return keep_waiting(state, alike, narrow_and_short(alike, free, extra, start - reg[r.NOW]))
 
 
 @kernel
@@ -284,7 +273,7 @@ def start_around(state: Any, f: Any, alike: Any, job: int) -> bool:
     host = host_around(state, f, job, length)
     if host < 0:
         return False
-    occupy(state, f.profile, job, host, state.reg[NOW], state.reg[NOW] + length)
+    occupy(state, f.profile, job, host, state.reg[r.NOW], state.reg[r.NOW] + length)
     begin(state, job, host, BACKFILLED)
     return True
 

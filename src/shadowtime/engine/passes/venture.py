@@ -28,26 +28,11 @@ from shadowtime.engine.passes.easy import (
 )
 from shadowtime.engine.passes.preempt import make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import LAST
 from shadowtime.kernel.fields import BLOCKED_AT, FREE, KIND, NEED, PROCS, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    BITS,
-    DECISIONS,
-    EXTRA,
-    HEAD,
-    KILLED,
-    LEARNER,
-    NEVER,
-    NOW,
-    SHADOW,
-    SHIFT,
-    VOLATILE,
-    WAITING,
-)
 from shadowtime.kernel.running import PREEMPTING, begin, begin_first, forget_overdue
 from shadowtime.kernel.shortest import SINCE, enter_again, follow
 
@@ -70,27 +55,27 @@ def run(state: Any, world: Any, parameters: Any, index: Any) -> int:
 def decide(state: Any, parameters: Any, index: Any) -> None:
     """One pass."""
     reg = state.reg
-    if index.mark[SINCE] > 0 and reg[LEARNER] == LAST:
+    if index.mark[SINCE] > 0 and reg[r.LEARNER] == LAST:
         follow(state, index)
-    if reg[WAITING] == 0:
+    if reg[r.WAITING] == 0:
         return
-    if reg[VOLATILE] != 0:
+    if reg[r.VOLATILE] != 0:
         forget_overdue(state)
     head = start_heads(state, parameters)
     if index.mark[SINCE] > 0:
         take_back(state, index)
     if head < 0:
         return
-    reg[HEAD] = head
+    reg[r.HEAD] = head
     first_time = state.job[head, BLOCKED_AT] < 0
     if first_time:
-        state.job[head, BLOCKED_AT] = reg[NOW]
+        state.job[head, BLOCKED_AT] = reg[r.NOW]
     hopeless = nobody_fits(state, head)
     if hopeless and not first_time:
         return
-    reg[SHADOW] = sunny_shadow(state, head)
+    reg[r.SHADOW] = sunny_shadow(state, head)
     if first_time:
-        state.job[head, PROMISED] = reg[SHADOW]
+        state.job[head, PROMISED] = reg[r.SHADOW]
     if not hopeless:
         venture(state, parameters, index, head)
 
@@ -113,19 +98,19 @@ def start_heads(state: Any, parameters: Any) -> int:
 @kernel
 def take_back(state: Any, index: Any) -> None:
     """Enter the jobs into the index again that were stopped for a head."""
-    for i in range(state.reg[DECISIONS]):
+    for i in range(state.reg[r.DECISIONS]):
         job = state.did[WHICH, i]
-        if state.did[KIND, i] == KILLED and state.wait[PROCS, job] != BIG:
-            enter_again(index, state.wait, state.reg[BITS], job)
+        if state.did[KIND, i] == r.KILLED and state.wait[PROCS, job] != r.BIG:
+            enter_again(index, state.wait, state.reg[r.BITS], job)
 
 
 @kernel
 def nobody_fits(state: Any, head: int) -> bool:
     """True if every waiting job is wider than what is free."""
-    shadow = state.reg[SHADOW]
-    state.reg[SHADOW], state.reg[EXTRA] = NEVER, -1
-    hopeless = next_block(state, head >> SHIFT) << SHIFT >= state.reg[ARRIVED]
-    state.reg[SHADOW] = shadow
+    shadow = state.reg[r.SHADOW]
+    state.reg[r.SHADOW], state.reg[r.EXTRA] = r.NEVER, -1
+    hopeless = next_block(state, head >> r.SHIFT) << r.SHIFT >= state.reg[r.ARRIVED]
+    state.reg[r.SHADOW] = shadow
     return bool(hopeless)
 
 
@@ -133,13 +118,13 @@ def nobody_fits(state: Any, head: int) -> bool:
 def venture(state: Any, parameters: Any, index: Any, head: int) -> None:
     """Jobs expected to end by the shadow time, shortest first; then any that fits, in order."""
     reg = state.reg
-    shadow = reg[SHADOW]
-    reg[EXTRA] = -1
-    if reg[WAITING] > FEW and index.tree.shape[0] > 2:
+    shadow = reg[r.SHADOW]
+    reg[r.EXTRA] = -1
+    if reg[r.WAITING] > FEW and index.tree.shape[0] > 2:
         backfill_by_index(state, parameters, index)
     else:
         backfill_shortest_first(state, parameters, index.found, head)
     if parameters[VENTURES] != 0:
-        reg[SHADOW] = NEVER
+        reg[r.SHADOW] = r.NEVER
         backfill_in_order(state, parameters, head)
-        reg[SHADOW] = shadow
+        reg[r.SHADOW] = shadow

@@ -33,29 +33,8 @@ from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import FAILED, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import takes_amounts
-from shadowtime.kernel.site.fields import (
-    ALT,
-    ALT_SHAPE,
-    AMOUNTS,
-    ASK,
-    ASKED,
-    BROKEN,
-    DUE,
-    EARLY,
-    GAINS,
-    GAINS_FROM,
-    HAS_LIMITS,
-    LEFT,
-    LEVEL,
-    NEGATIVE,
-    NEXT,
-    RELEASED,
-    REPAIR,
-    SOONEST,
-    TIME,
-    WITHDRAWN,
-)
 from shadowtime.kernel.site.limits import IN_PLACE, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, in_mask
@@ -104,20 +83,20 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
     count = 0
     if state.reg[WAITING] > 0:
         count = line_up(state, ground, f, custom)
-    if ground.mark[REPAIR] != 0 or ground.mark[NEGATIVE] != 0:
+    if ground.mark[sf.REPAIR] != 0 or ground.mark[sf.NEGATIVE] != 0:
         repair(state, ground, f, count)
-    ground.mark[REPAIR] = 0
-    ground.mark[NEGATIVE] = 0
-    if f.par[COMPRESS] != 0 and (ground.mark[EARLY] != 0 or f.par[EVERY_PASS] != 0):
+    ground.mark[sf.REPAIR] = 0
+    ground.mark[sf.NEGATIVE] = 0
+    if f.par[COMPRESS] != 0 and (ground.mark[sf.EARLY] != 0 or f.par[EVERY_PASS] != 0):
         sweep(state, ground, f, count)
-    ground.mark[EARLY] = 0
+    ground.mark[sf.EARLY] = 0
     for i in range(count):
         job = f.line[i]
         give_first(state, ground, job)
-        ground.job[job, BROKEN] = 0
+        ground.job[job, sf.BROKEN] = 0
     start_due(state, ground, f, count)
-    state.reg[WAKE] = ground.mark[SOONEST]
-    if ground.mark[EARLY] != 0 or f.par[UNFINISHED] != 0:
+    state.reg[WAKE] = ground.mark[sf.SOONEST]
+    if ground.mark[sf.EARLY] != 0 or f.par[UNFINISHED] != 0:
         state.reg[WAKE] = now + 1
 
 
@@ -140,10 +119,10 @@ def line_up(state: Any, ground: Any, f: Any, custom: Any) -> int:
 def start_due(state: Any, ground: Any, f: Any, count: int) -> None:
     """Start jobs that are due now; without compression also those that fit before their promise."""
     now = state.reg[NOW]
-    if ground.mark[SOONEST] > now and f.par[COMPRESS] != 0:
+    if ground.mark[sf.SOONEST] > now and f.par[COMPRESS] != 0:
         for i in range(count):
             job = f.line[i]
-            if ground.job[job, DUE] < NEVER:
+            if ground.job[job, sf.DUE] < NEVER:
                 if state.job[job, BLOCKED_AT] < 0:
                     state.job[job, BLOCKED_AT] = now
                 break
@@ -152,31 +131,31 @@ def start_due(state: Any, ground: Any, f: Any, count: int) -> None:
     soonest = NEVER
     for i in range(count):
         job = f.line[i]
-        due = ground.job[job, DUE]
+        due = ground.job[job, sf.DUE]
         if due == NEVER:
             continue
         if due > now and f.par[COMPRESS] == 0 and might_start(state, ground, job):
             start_early(state, ground, job)
-            due = ground.job[job, DUE]
+            due = ground.job[job, sf.DUE]
         if due > now:
             if not ahead and state.job[job, BLOCKED_AT] < 0:
                 state.job[job, BLOCKED_AT] = now
             ahead = True
             soonest = min(soonest, due)
             continue
-        if ground.mark[HAS_LIMITS] != 0 and not within(
-            state, ground, job, ground.job[job, ALT], number(IN_PLACE)
+        if ground.mark[sf.HAS_LIMITS] != 0 and not within(
+            state, ground, job, ground.job[job, sf.ALT], number(IN_PLACE)
         ):
             let_go(state, ground, job)
-            ground.job[job, WITHDRAWN] = ground.mark[LEFT] + 1
+            ground.job[job, sf.WITHDRAWN] = ground.mark[sf.LEFT] + 1
             state.reg[SLIPPED] += 1
-            ground.mark[EARLY] = 1
+            ground.mark[sf.EARLY] = 1
             continue
-        ground.job[job, DUE] = NEVER
+        ground.job[job, sf.DUE] = NEVER
         count_plan(ground, job, 1)
         reason = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
         begin_here(state, ground, job, BACKFILLED if ahead else reason)
-    ground.mark[SOONEST] = soonest
+    ground.mark[sf.SOONEST] = soonest
 
 
 __all__ = ["ConservativeState", "decide", "make_conservative", "run"]
@@ -185,35 +164,35 @@ __all__ = ["ConservativeState", "decide", "make_conservative", "run"]
 @routine
 def sweep(state: Any, ground: Any, f: Any, count: int) -> None:
     """One sweep in queue order: promises to their earliest start, never later."""
-    begin = ground.mark[GAINS]
+    begin = ground.mark[sf.GAINS]
     spent = 0
     f.par[UNFINISHED] = 0
     for i in range(count):
         job = f.line[i]
-        due = ground.job[job, DUE]
+        due = ground.job[job, sf.DUE]
         if due == NEVER:
             if f.par[EVERY_PASS] != 0:
                 give_first(state, ground, job)
             continue
-        asked = ground.job[job, ASKED]
-        if asked == ground.mark[GAINS]:
+        asked = ground.job[job, sf.ASKED]
+        if asked == ground.mark[sf.GAINS]:
             continue
         if f.par[EFFORT] > 0 and spent >= f.par[EFFORT]:
             f.par[UNFINISHED] = 1
             fill_idle(state, ground, f, i, count)
             return  # the log of gains stays as it is: the others have not been asked
-        ground.job[job, ASKED] = ground.mark[GAINS]
+        ground.job[job, sf.ASKED] = ground.mark[sf.GAINS]
         since, until = gain_for(state, ground, job, due, asked)
-        spent += min(ground.mark[GAINS] - asked, MANY_GAINS)
+        spent += min(ground.mark[sf.GAINS] - asked, MANY_GAINS)
         if since < until:
             improve(state, ground, job, since, until)
             spent += A_SEARCH
     # Every job has been asked about what came before: only what was given up meanwhile stays.
-    shift = begin - ground.mark[GAINS_FROM]
-    for row in range(shift, ground.mark[GAINS] - ground.mark[GAINS_FROM]):
+    shift = begin - ground.mark[sf.GAINS_FROM]
+    for row in range(shift, ground.mark[sf.GAINS] - ground.mark[sf.GAINS_FROM]):
         for k in range(3):
             ground.gain[row - shift, k] = ground.gain[row, k]
-    ground.mark[GAINS_FROM] = begin
+    ground.mark[sf.GAINS_FROM] = begin
 
 
 @routine
@@ -223,10 +202,10 @@ def fill_idle(state: Any, ground: Any, f: Any, first: int, count: int) -> None:
     Otherwise nodes would stay idle until the sweep has come to a job that can use them.
     """
     now = state.reg[NOW]
-    ground.mark[RELEASED] += 1  # with the plans as they are nothing has been refused yet
+    ground.mark[sf.RELEASED] += 1  # with the plans as they are nothing has been refused yet
     for i in range(first, count):
         job = f.line[i]
-        due = ground.job[job, DUE]
+        due = ground.job[job, sf.DUE]
         if due <= now or due == NEVER or not may_start(state, ground, job):
             continue
         alt = ask_start(state, ground, job)
@@ -236,7 +215,7 @@ def fill_idle(state: Any, ground: Any, f: Any, first: int, count: int) -> None:
         hold_plan(ground, job, now, due, end, number(1))
         note_gain(ground, job, due, end)
         promise(state, ground, job, now, alt)
-        ground.mark[RELEASED] += 1
+        ground.mark[sf.RELEASED] += 1
 
 
 @kernel
@@ -244,10 +223,10 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
     """Starts from ``since`` to before ``until`` may have become possible, no others."""
     now = state.reg[NOW]
     length = state.job[job, ESTIMATE]
-    ask = ground.job[job, ASK]
-    counted = ground.mark[AMOUNTS] != 0 and takes_amounts(ground, ground.job[job, ALT])
-    first = asked - ground.mark[GAINS_FROM]
-    behind = ground.mark[GAINS] - ground.mark[GAINS_FROM]
+    ask = ground.job[job, sf.ASK]
+    counted = ground.mark[sf.AMOUNTS] != 0 and takes_amounts(ground, ground.job[job, sf.ALT])
+    first = asked - ground.mark[sf.GAINS_FROM]
+    behind = ground.mark[sf.GAINS] - ground.mark[sf.GAINS_FROM]
     if behind - first > MANY_GAINS:
         return now, due
     since, until = NEVER, 0
@@ -262,7 +241,7 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
             until = max(until, stop)
             continue
         for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-            shape = ground.alt[alt, ALT_SHAPE]
+            shape = ground.alt[alt, sf.ALT_SHAPE]
             if not in_mask(ground, shape, node):
                 continue
             start = opening(ground, now, shape, node, begin, length, stop, due)
@@ -282,19 +261,22 @@ def opening(
     """
     step = current(ground, node, now)
     while start < before:
-        while ground.step[step, NEXT] >= 0 and ground.step[ground.step[step, NEXT], TIME] <= start:
-            step = ground.step[step, NEXT]
+        while (
+            ground.step[step, sf.NEXT] >= 0
+            and ground.step[ground.step[step, sf.NEXT], sf.TIME] <= start
+        ):
+            step = ground.step[step, sf.NEXT]
         end = min(start + length, own)
         behind = -1
         at = step
-        while at >= 0 and (at == step or ground.step[at, TIME] < end):
-            if holds(ground, shape, node, ground.step, at, LEVEL) == 0:
+        while at >= 0 and (at == step or ground.step[at, sf.TIME] < end):
+            if holds(ground, shape, node, ground.step, at, sf.LEVEL) == 0:
                 behind = (
-                    ground.step[ground.step[at, NEXT], TIME]
-                    if ground.step[at, NEXT] >= 0
+                    ground.step[ground.step[at, sf.NEXT], sf.TIME]
+                    if ground.step[at, sf.NEXT] >= 0
                     else NEVER
                 )
-            at = ground.step[at, NEXT]
+            at = ground.step[at, sf.NEXT]
         if behind < 0:
             return start
         start = behind
@@ -305,7 +287,7 @@ def opening(
 def improve(state: Any, ground: Any, job: int, since: int, until: int) -> None:
     """Ask for an earlier start, the job's own promise taken out."""
     now = state.reg[NOW]
-    due = ground.job[job, DUE]
+    due = ground.job[job, sf.DUE]
     end = due + state.job[job, ESTIMATE]
     hold_plan(ground, job, now, due, end, number(1))
     start, alt = ask_earliest(state, ground, job, since, min(due, until), number(0))
@@ -314,4 +296,4 @@ def improve(state: Any, ground: Any, job: int, since: int, until: int) -> None:
         return
     note_gain(ground, job, due, end)
     promise(state, ground, job, start, alt)
-    ground.job[job, ASKED] = ground.mark[GAINS]
+    ground.job[job, sf.ASKED] = ground.mark[sf.GAINS]

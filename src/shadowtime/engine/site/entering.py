@@ -11,36 +11,7 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, LEARNER, NEVER, NOW
 from shadowtime.kernel.running import insert
-from shadowtime.kernel.site.fields import (
-    AFTER_START,
-    AHEAD,
-    ALT,
-    ALT_SHAPE,
-    ANY_CLOSING,
-    ARRAY,
-    BEGIN_AT,
-    BEGINS,
-    CANCEL,
-    CANCELLED,
-    CANCELS,
-    COMING,
-    DUE,
-    EARLY,
-    ENDED,
-    GONE_CANCELLED,
-    HAS_LIMITS,
-    OVER_AT,
-    PENDING,
-    PHASE,
-    QUEUED,
-    RELEASED,
-    REPAIR,
-    RUNS,
-    SHAPE,
-    SOONEST,
-    WIDE,
-    WIDTH,
-)
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.limits import account_start
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
@@ -65,9 +36,9 @@ ARRAY_MOST, ARRAY_USED, ARRAY_FROM, ARRAY_BEHIND, ARRAY_NEXT = 0, 1, 2, 3, 4
 @routine
 def to_queue(state: Any, ground: Any, job: int) -> None:
     """The job waits from now on."""
-    ground.job[job, PHASE] = QUEUED
-    ground.job[job, DUE] = NEVER
-    ground.mark[WIDE] += ground.job[job, WIDTH]
+    ground.job[job, sf.PHASE] = sf.QUEUED
+    ground.job[job, sf.DUE] = NEVER
+    ground.mark[sf.WIDE] += ground.job[job, sf.WIDTH]
     enqueue(state, job)
 
 
@@ -75,15 +46,15 @@ def to_queue(state: Any, ground: Any, job: int) -> None:
 def leave_queue(state: Any, ground: Any, job: int, now: int) -> None:
     """A waiting job goes; what was planned for it comes free."""
     dequeue(state, job)
-    ground.mark[WIDE] -= ground.job[job, WIDTH]
-    due = ground.job[job, DUE]
+    ground.mark[sf.WIDE] -= ground.job[job, sf.WIDTH]
+    due = ground.job[job, sf.DUE]
     if due < NEVER:
         end = due + state.job[job, ESTIMATE]
         hold_plan(ground, job, now, due, end, number(1))
         note_gain(ground, job, due, end)
-        ground.job[job, DUE] = NEVER
-        ground.mark[EARLY] = 1
-        ground.mark[RELEASED] += 1
+        ground.job[job, sf.DUE] = NEVER
+        ground.mark[sf.EARLY] = 1
+        ground.mark[sf.RELEASED] += 1
 
 
 @routine
@@ -99,15 +70,15 @@ def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
         be_submitted(state, ground, e, job, now)
         any_arrival = True
     mask = (1 << reg[BITS]) - 1
-    while ground.mark[BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
+    while ground.mark[sf.BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
         job = e.begins[0] & mask
-        ground.mark[BEGINS] = pop(e.begins, ground.mark[BEGINS])
-        if ground.job[job, PHASE] == COMING:
+        ground.mark[sf.BEGINS] = pop(e.begins, ground.mark[sf.BEGINS])
+        if ground.job[job, sf.PHASE] == sf.COMING:
             follow_up(state, ground, e, job, now)
             any_arrival = True
-        elif ground.job[job, PHASE] == PENDING:
+        elif ground.job[job, sf.PHASE] == sf.PENDING:
             any_arrival = True
-            if ground.job[job, AHEAD] == 0:
+            if ground.job[job, sf.AHEAD] == 0:
                 e.count[READY] = push(e.ready, e.count[READY], job)
     return any_arrival
 
@@ -121,16 +92,16 @@ def be_submitted(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
     reg[EVENTS] += 1
     if e.follow.shape[0] > 0:
         tell_followers(state, ground, e, job, number(SINCE_SUBMISSION), now)
-    if 0 <= ground.job[job, CANCEL] <= now:
-        ground.mark[CANCELLED] += 1
-        be_over(state, ground, e, job, number(GONE_CANCELLED), now)
+    if 0 <= ground.job[job, sf.CANCEL] <= now:
+        ground.mark[sf.CANCELLED] += 1
+        be_over(state, ground, e, job, number(sf.GONE_CANCELLED), now)
         return
-    ground.job[job, PHASE] = PENDING
-    if ground.job[job, BEGIN_AT] > now:
-        ground.mark[BEGINS] = push(
-            e.begins, ground.mark[BEGINS], ground.job[job, BEGIN_AT] << reg[BITS] | job
+    ground.job[job, sf.PHASE] = sf.PENDING
+    if ground.job[job, sf.BEGIN_AT] > now:
+        ground.mark[sf.BEGINS] = push(
+            e.begins, ground.mark[sf.BEGINS], ground.job[job, sf.BEGIN_AT] << reg[BITS] | job
         )
-    elif ground.job[job, AHEAD] == 0:
+    elif ground.job[job, sf.AHEAD] == 0:
         e.count[READY] = push(e.ready, e.count[READY], job)
 
 
@@ -138,11 +109,11 @@ def be_submitted(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
 def follow_up(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
     """A job's time has come: those that it follows have ended, and its user has thought."""
     state.job[job, SUBMIT] = now
-    ground.job[job, BEGIN_AT] = now + e.follow[job, BEGIN_LATER]
+    ground.job[job, sf.BEGIN_AT] = now + e.follow[job, BEGIN_LATER]
     if e.follow[job, CANCEL_LATER] >= 0:
-        ground.job[job, CANCEL] = now + e.follow[job, CANCEL_LATER]
-        ground.mark[CANCELS] = push(
-            e.cancels, ground.mark[CANCELS], ground.job[job, CANCEL] << state.reg[BITS] | job
+        ground.job[job, sf.CANCEL] = now + e.follow[job, CANCEL_LATER]
+        ground.mark[sf.CANCELS] = push(
+            e.cancels, ground.mark[sf.CANCELS], ground.job[job, sf.CANCEL] << state.reg[BITS] | job
         )
     be_submitted(state, ground, e, job, now)
 
@@ -157,8 +128,8 @@ def tell_followers(state: Any, ground: Any, e: Any, job: int, since: int, now: i
         e.follow[other, LATEST] = max(e.follow[other, LATEST], now + e.then[at, 1])
         e.follow[other, UNMET] -= 1
         if e.follow[other, UNMET] == 0:
-            ground.mark[BEGINS] = push(
-                e.begins, ground.mark[BEGINS], e.follow[other, LATEST] << state.reg[BITS] | other
+            ground.mark[sf.BEGINS] = push(
+                e.begins, ground.mark[sf.BEGINS], e.follow[other, LATEST] << state.reg[BITS] | other
             )
 
 
@@ -168,7 +139,7 @@ def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
     while e.count[READY] > 0:
         job = e.ready[0]
         e.count[READY] = pop(e.ready, e.count[READY])
-        array = ground.job[job, ARRAY]
+        array = ground.job[job, sf.ARRAY]
         if is_ready(ground, job, now):
             if array >= 0:
                 if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
@@ -185,9 +156,9 @@ def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
 def is_ready(ground: Any, job: int, now: int) -> bool:
     """True if nothing but its array's throttle keeps a job out of the queue."""
     return bool(
-        ground.job[job, PHASE] == PENDING
-        and ground.job[job, BEGIN_AT] <= now
-        and ground.job[job, AHEAD] == 0
+        ground.job[job, sf.PHASE] == sf.PENDING
+        and ground.job[job, sf.BEGIN_AT] <= now
+        and ground.job[job, sf.AHEAD] == 0
     )
 
 
@@ -198,7 +169,7 @@ def call_next(ground: Any, e: Any, array: int, now: int) -> None:
         return
     at = e.array[array, ARRAY_NEXT]
     behind = e.array[array, ARRAY_BEHIND]
-    while at < behind and ground.job[e.member[at], PHASE] > PENDING:
+    while at < behind and ground.job[e.member[at], sf.PHASE] > sf.PENDING:
         at += 1
     e.array[array, ARRAY_NEXT] = at
     while at < behind:
@@ -211,17 +182,17 @@ def call_next(ground: Any, e: Any, array: int, now: int) -> None:
 @routine
 def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> None:
     """A job is over: notify its array and the jobs that depend on it."""
-    array = ground.job[job, ARRAY]
-    if array >= 0 and ground.job[job, PHASE] >= QUEUED:
+    array = ground.job[job, sf.ARRAY]
+    if array >= 0 and ground.job[job, sf.PHASE] >= sf.QUEUED:
         e.array[array, ARRAY_USED] -= 1
-    ground.job[job, PHASE] = phase
-    ground.job[job, OVER_AT] = now
+    ground.job[job, sf.PHASE] = phase
+    ground.job[job, sf.OVER_AT] = now
     e.count[LEFT] -= 1
     if array >= 0:
         call_next(ground, e, array, now)
     if e.follow.shape[0] > 0:
         tell_followers(state, ground, e, job, number(SINCE_END), now)
-    well = phase == ENDED and e.well[job] & WELL != 0
+    well = phase == sf.ENDED and e.well[job] & WELL != 0
     for at in range(e.first[job], e.first[job + 1]):
         kind = e.edge[at, 1]
         if kind == AFTER and state.job[job, START] >= 0:
@@ -242,7 +213,7 @@ def meet(ground: Any, e: Any, group: int, now: int) -> None:
         if e.well[job] & ONE_MET != 0:
             return  # another one of several has been met before
         e.well[job] |= ONE_MET
-    ground.job[job, AHEAD] -= 1
+    ground.job[job, sf.AHEAD] -= 1
     if is_ready(ground, job, now):
         e.count[READY] = push(e.ready, e.count[READY], job)
 
@@ -256,8 +227,8 @@ def note_start(ground: Any, e: Any, job: int, now: int) -> None:
     for at in range(e.first[job], e.first[job + 1]):
         if e.edge[at, 1] == AFTER:
             waits_for = e.group[e.edge[at, 0], GROUP_JOB]
-            if ground.job[waits_for, PHASE] == PENDING:
-                ground.mark[AFTER_START] = 1
+            if ground.job[waits_for, sf.PHASE] == sf.PENDING:
+                ground.mark[sf.AFTER_START] = 1
             meet(ground, e, e.edge[at, 0], now)
 
 
@@ -270,27 +241,27 @@ def seat(state: Any, ground: Any, running: Any, waiting: Any, promised: Any) -> 
     steps show it.
     """
     now = state.reg[NOW]
-    if ground.mark[ANY_CLOSING] != 0:
-        ground.mark[REPAIR] = 1
+    if ground.mark[sf.ANY_CLOSING] != 0:
+        ground.mark[sf.REPAIR] = 1
     for i in range(running.shape[0]):
         job = running[i, 0]
-        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
+        ground.job[job, sf.SHAPE] = ground.alt[ground.job[job, sf.ALT], sf.ALT_SHAPE]
         state.job[job, START] = running[i, 1]
         end = max(running[i, 1] + state.job[job, ESTIMATE], now + 1)
         occupy(state, ground, job, number(-1))
         hold_place(ground, job, now, now, end, number(-1))
         insert(state, job, end)
-        ground.job[job, PHASE] = RUNS
-        if ground.mark[HAS_LIMITS] != 0:
+        ground.job[job, sf.PHASE] = sf.RUNS
+        if ground.mark[sf.HAS_LIMITS] != 0:
             account_start(state, ground, job)
     for i in range(waiting.shape[0]):
         to_queue(state, ground, waiting[i])
     for i in range(promised.shape[0]):
         job = promised[i, 0]
         due = promised[i, 1]
-        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
-        ground.job[job, DUE] = due
+        ground.job[job, sf.SHAPE] = ground.alt[ground.job[job, sf.ALT], sf.ALT_SHAPE]
+        ground.job[job, sf.DUE] = due
         if due < now:
-            ground.mark[REPAIR] = 1
-        ground.mark[SOONEST] = min(ground.mark[SOONEST], due)
+            ground.mark[sf.REPAIR] = 1
+        ground.mark[sf.SOONEST] = min(ground.mark[sf.SOONEST], due)
         hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(-1))

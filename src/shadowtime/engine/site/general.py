@@ -57,18 +57,8 @@ from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import count_reservation
-from shadowtime.kernel.site.fields import (
-    ALT,
-    CHANGES,
-    DUE,
-    ENTRIES,
-    PLACE_COUNT,
-    PLACE_FROM,
-    RELEASED,
-    SHAPE,
-    TIMES,
-)
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import (
     ASIDE,
@@ -125,7 +115,7 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
         extend_overdue(state, ground)
     if state.reg[WAITING] == 0:
         return
-    first_entry = ground.mark[ENTRIES]
+    first_entry = ground.mark[sf.ENTRIES]
     size = in_order(state, ground, f, custom)
     keeps = may_keep(state, ground, f)
     f.kept[KEPT_LAST] = -1
@@ -236,13 +226,13 @@ def plan(state: Any, ground: Any, f: Any, job: int, plans: int, custom: Any) -> 
     if asks(f, PLAN):
         at, alt = put_off(state, ground, f, job, start, custom)
     keep_place(ground, job, alt)
-    ground.job[job, DUE] = at
+    ground.job[job, sf.DUE] = at
     now = state.reg[NOW]
     hold_plan(ground, job, now, at, at + state.job[job, ESTIMATE], number(-1))
     f.planned[plans] = job
-    if ground.mark[TIMES] != 0:
-        count_reservation(ground, job, alt, ground.job[job, SHAPE], number(1))
-    f.kept[KEPT_CHANGES] = ground.mark[CHANGES]  # later starts in this pass move the choice
+    if ground.mark[sf.TIMES] != 0:
+        count_reservation(ground, job, alt, ground.job[job, sf.SHAPE], number(1))
+    f.kept[KEPT_CHANGES] = ground.mark[sf.CHANGES]  # later starts in this pass move the choice
     return start
 
 
@@ -269,13 +259,15 @@ def drop_plans(state: Any, ground: Any, f: Any, plans: int) -> int:
     now = state.reg[NOW]
     for i in range(plans):
         job = f.planned[i]
-        start = ground.job[job, DUE]
+        start = ground.job[job, sf.DUE]
         hold_plan(ground, job, now, start, start + state.job[job, ESTIMATE], number(1))
-        ground.job[job, DUE] = NEVER
-        if ground.mark[TIMES] != 0:
-            count_reservation(ground, job, ground.job[job, ALT], ground.job[job, SHAPE], number(-1))
+        ground.job[job, sf.DUE] = NEVER
+        if ground.mark[sf.TIMES] != 0:
+            count_reservation(
+                ground, job, ground.job[job, sf.ALT], ground.job[job, sf.SHAPE], number(-1)
+            )
     if plans > 0:
-        ground.mark[RELEASED] += 1
+        ground.mark[sf.RELEASED] += 1
     return 0
 
 
@@ -285,12 +277,12 @@ def close_gaps(state: Any, ground: Any, first: int) -> None:
     at = first
     for i in range(state.reg[DECISIONS]):
         job = state.did[WHICH, i]
-        source = ground.job[job, PLACE_FROM]
-        ground.job[job, PLACE_FROM] = at
-        for k in range(ground.job[job, PLACE_COUNT]):
+        source = ground.job[job, sf.PLACE_FROM]
+        ground.job[job, sf.PLACE_FROM] = at
+        for k in range(ground.job[job, sf.PLACE_COUNT]):
             ground.place[at + k] = ground.place[source + k]
-        at += ground.job[job, PLACE_COUNT]
-    ground.mark[ENTRIES] = at
+        at += ground.job[job, sf.PLACE_COUNT]
+    ground.mark[sf.ENTRIES] = at
 
 
 __all__ = ["General", "decide", "decide_once", "make_general", "run"]

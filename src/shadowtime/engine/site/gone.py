@@ -5,29 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
-from shadowtime.kernel.site.fields import (
-    CLOSE_COUNT,
-    CLOSE_FROM,
-    COUNTS,
-    END,
-    EVER,
-    FREE,
-    GONE,
-    IN_A_ROW,
-    KNOWN,
-    LEAST,
-    LEVEL,
-    MASK_COUNT,
-    MASK_FROM,
-    MOST,
-    PLACEABLE,
-    ROOM,
-    TALLY,
-    TASKS,
-    WANTED,
-    WHOSE,
-)
 from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
@@ -44,39 +23,39 @@ def note_gone(ground: Any, now: int) -> None:
     """Nodes that are known to be closed for good, and shapes that therefore fit nowhere."""
     fresh = False
     for node in range(ground.node.shape[0]):
-        first = ground.node[node, CLOSE_FROM]
-        for at in range(first, first + ground.node[node, CLOSE_COUNT]):
+        first = ground.node[node, sf.CLOSE_FROM]
+        for at in range(first, first + ground.node[node, sf.CLOSE_COUNT]):
             if (
-                ground.close[at, END] >= EVER
-                and ground.close[at, KNOWN] <= now
-                and ground.close[at, WHOSE] < 0
+                ground.close[at, sf.END] >= sf.EVER
+                and ground.close[at, sf.KNOWN] <= now
+                and ground.close[at, sf.WHOSE] < 0
             ):
-                fresh = fresh or ground.node[node, GONE] == 0
-                ground.node[node, GONE] = 1
+                fresh = fresh or ground.node[node, sf.GONE] == 0
+                ground.node[node, sf.GONE] = 1
     if not fresh:
         return
     for shape in range(ground.shape.shape[0]):
-        if ground.shape[shape, PLACEABLE] != 0:
-            ground.shape[shape, PLACEABLE] = fits_what_is_left(ground, shape)
+        if ground.shape[shape, sf.PLACEABLE] != 0:
+            ground.shape[shape, sf.PLACEABLE] = fits_what_is_left(ground, shape)
 
 
 @kernel
 def fits_what_is_left(ground: Any, shape: int) -> bool:
     """True if the shape fits on the empty nodes that are not gone."""
-    resources = ground.step.shape[1] - LEVEL
+    resources = ground.step.shape[1] - sf.LEVEL
     scratch = ground.scratch
     for held in range(scratch.shape[1]):
-        scratch[TALLY, held] = 0
-    first = ground.shape[shape, MASK_FROM]
-    wanted = ground.shape[shape, WANTED]
+        scratch[sf.TALLY, held] = 0
+    first = ground.shape[shape, sf.MASK_FROM]
+    wanted = ground.shape[shape, sf.WANTED]
     count = 0
     total = 0
-    for at in range(ground.shape[shape, MASK_COUNT]):
+    for at in range(ground.shape[shape, sf.MASK_COUNT]):
         node = ground.mask[first + at]
         tasks = 0
-        if ground.node[node, GONE] == 0:
-            tasks = holds(ground, shape, node, ground.node, node, FREE + resources)
-        scratch[ROOM, at] = tasks
+        if ground.node[node, sf.GONE] == 0:
+            tasks = holds(ground, shape, node, ground.node, node, sf.FREE + resources)
+        scratch[sf.ROOM, at] = tasks
         if tasks == 0:
             if at < wanted:
                 return False
@@ -85,16 +64,16 @@ def fits_what_is_left(ground: Any, shape: int) -> bool:
         if at < wanted:
             total += tasks
         else:
-            scratch[TALLY, tasks] += 1
-    if ground.shape[shape, IN_A_ROW] != 0:
+            scratch[sf.TALLY, tasks] += 1
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
         return has_row(ground, shape)
-    if ground.shape[shape, COUNTS] >= 0:
+    if ground.shape[shape, sf.COUNTS] >= 0:
         return walk(ground, shape, number(LARGEST))
-    left = ground.shape[shape, MOST] - wanted
+    left = ground.shape[shape, sf.MOST] - wanted
     held = scratch.shape[1] - 1
     while held > 0 and left > 0:
-        nodes = min(left, scratch[TALLY, held])
+        nodes = min(left, scratch[sf.TALLY, held])
         total += nodes * held
         left -= nodes
         held -= 1
-    return bool(count >= ground.shape[shape, LEAST] and total >= ground.shape[shape, TASKS])
+    return bool(count >= ground.shape[shape, sf.LEAST] and total >= ground.shape[shape, sf.TASKS])

@@ -19,28 +19,8 @@ from shadowtime.engine.site.general_parts import (
 from shadowtime.kernel.fields import ESTIMATE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, VOLATILE
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import choose
-from shadowtime.kernel.site.fields import (
-    ALT,
-    ALT_SHAPE,
-    ANY_CLOSING,
-    ASK,
-    CHANGES,
-    CHOSEN,
-    DUE,
-    FIRST_FIT,
-    GIVEN,
-    HAS_LIMITS,
-    PLACE_COUNT,
-    PLACE_FROM,
-    PLACE_RULE,
-    PLACEABLE,
-    PLACED,
-    RELEASED,
-    SCORE,
-    SHAPE,
-    TIMES,
-)
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_plan, keep_place
 from shadowtime.kernel.slots import PLAN, RESERVE, asks
@@ -60,10 +40,10 @@ def may_keep(state: Any, ground: Any, f: Any) -> bool:
         and f.par[TEST] != FITS
         and sorted_already(ground, f)
         and state.reg[VOLATILE] == 0
-        and ground.mark[HAS_LIMITS] == 0
-        and ground.mark[ANY_CLOSING] == 0
-        and ground.mark[TIMES] == 0
-        and ground.mark[PLACE_RULE] != SCORE
+        and ground.mark[sf.HAS_LIMITS] == 0
+        and ground.mark[sf.ANY_CLOSING] == 0
+        and ground.mark[sf.TIMES] == 0
+        and ground.mark[sf.PLACE_RULE] != sf.SCORE
         and not asks(f, RESERVE)
         and not asks(f, PLAN)
     )
@@ -74,20 +54,20 @@ def keep_plan(state: Any, ground: Any, f: Any) -> None:
     """Remember the plan of this pass."""
     job = f.planned[0]
     f.kept[KEPT_HEAD] = job
-    f.kept[KEPT_START] = ground.job[job, DUE]
-    f.kept[KEPT_AT] = ground.mark[RELEASED]
+    f.kept[KEPT_START] = ground.job[job, sf.DUE]
+    f.kept[KEPT_AT] = ground.mark[sf.RELEASED]
 
 
 @routine
 def give_plan_up(state: Any, ground: Any, f: Any) -> None:
     """Drop the plan that was kept; its start remains known."""
     job = f.kept[KEPT_HEAD]
-    start = ground.job[job, DUE]
+    start = ground.job[job, sf.DUE]
     if start < NEVER:
         end = start + state.job[job, ESTIMATE]
         hold_plan(ground, job, state.reg[NOW], start, end, number(1))
-        ground.job[job, DUE] = NEVER
-        ground.mark[RELEASED] += 1
+        ground.job[job, sf.DUE] = NEVER
+        ground.mark[sf.RELEASED] += 1
     f.kept[KEPT_HEAD] = -1
     f.kept[KEPT_LAST] = job
 
@@ -95,7 +75,7 @@ def give_plan_up(state: Any, ground: Any, f: Any) -> None:
 @kernel
 def plan_stands(state: Any, ground: Any, f: Any, size: int) -> bool:
     """True if nothing was released since the plan was made and the head is the same."""
-    if f.kept[KEPT_AT] != ground.mark[RELEASED]:
+    if f.kept[KEPT_AT] != ground.mark[sf.RELEASED]:
         return False
     at = 0
     while at < size and not fits_somewhere(ground, f.jobs[at]):
@@ -106,9 +86,9 @@ def plan_stands(state: Any, ground: Any, f: Any, size: int) -> bool:
 @kernel
 def fits_somewhere(ground: Any, job: int) -> bool:
     """True if one of the job's shapes fits on the empty nodes."""
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     at = ground.ask[ask, 0]
-    while at < ground.ask[ask, 1] and ground.shape[ground.alt[at, ALT_SHAPE], PLACEABLE] == 0:
+    while at < ground.ask[ask, 1] and ground.shape[ground.alt[at, sf.ALT_SHAPE], sf.PLACEABLE] == 0:
         at += 1
     return bool(at < ground.ask[ask, 1])
 
@@ -117,26 +97,29 @@ def fits_somewhere(ground: Any, job: int) -> bool:
 def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
     """The candidates behind the head whose plan stands; its nodes are chosen again after starts."""
     head = f.kept[KEPT_HEAD]
-    if f.kept[KEPT_CHANGES] != ground.mark[CHANGES] and ground.mark[PLACE_RULE] != FIRST_FIT:
+    if (
+        f.kept[KEPT_CHANGES] != ground.mark[sf.CHANGES]
+        and ground.mark[sf.PLACE_RULE] != sf.FIRST_FIT
+    ):
         now = state.reg[NOW]
         length = state.job[head, ESTIMATE]
         start = f.kept[KEPT_START]
         hold_plan(ground, head, now, start, start + length, number(1))
-        choose(state, ground, head, ground.job[head, SHAPE], start, length)
+        choose(state, ground, head, ground.job[head, sf.SHAPE], start, length)
         if moved(ground, head):
-            if ground.mark[PLACED] > ground.job[head, PLACE_COUNT]:
-                keep_place(ground, head, ground.job[head, ALT])
+            if ground.mark[sf.PLACED] > ground.job[head, sf.PLACE_COUNT]:
+                keep_place(ground, head, ground.job[head, sf.ALT])
             else:
-                first = ground.job[head, PLACE_FROM]
-                for at in range(ground.mark[PLACED]):
+                first = ground.job[head, sf.PLACE_FROM]
+                for at in range(ground.mark[sf.PLACED]):
                     ground.place[first + at] = (
-                        ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
+                        ground.scratch[sf.CHOSEN, at] << 32 | ground.scratch[sf.GIVEN, at]
                     )
-                ground.job[head, PLACE_COUNT] = ground.mark[PLACED]
-            ground.mark[RELEASED] += 1
-            f.kept[KEPT_AT] = ground.mark[RELEASED]
+                ground.job[head, sf.PLACE_COUNT] = ground.mark[sf.PLACED]
+            ground.mark[sf.RELEASED] += 1
+            f.kept[KEPT_AT] = ground.mark[sf.RELEASED]
         hold_plan(ground, head, now, start, start + length, number(-1))
-        f.kept[KEPT_CHANGES] = ground.mark[CHANGES]
+        f.kept[KEPT_CHANGES] = ground.mark[sf.CHANGES]
     count = 0
     for i in range(size):
         if f.jobs[i] > head:
@@ -148,13 +131,14 @@ def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
 @kernel
 def moved(ground: Any, job: int) -> bool:
     """True if the placement found last is not the job's own."""
-    if ground.mark[PLACED] != ground.job[job, PLACE_COUNT]:
+    if ground.mark[sf.PLACED] != ground.job[job, sf.PLACE_COUNT]:
         return True
-    first = ground.job[job, PLACE_FROM]
+    first = ground.job[job, sf.PLACE_FROM]
     at = 0
     while (
-        at < ground.mark[PLACED]
-        and ground.place[first + at] == ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
+        at < ground.mark[sf.PLACED]
+        and ground.place[first + at]
+        == ground.scratch[sf.CHOSEN, at] << 32 | ground.scratch[sf.GIVEN, at]
     ):
         at += 1
-    return bool(at < ground.mark[PLACED])
+    return bool(at < ground.mark[sf.PLACED])

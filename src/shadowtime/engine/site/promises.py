@@ -7,30 +7,8 @@ from typing import Any
 from shadowtime.kernel.fields import ESTIMATE, PROMISED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, SLIPPED
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import amounts_from
-from shadowtime.kernel.site.fields import (
-    ALT,
-    ALT_SHAPE,
-    AMOUNTS,
-    ASK,
-    ASKED,
-    BROKEN,
-    DUE,
-    GAINS,
-    LEFT,
-    LEVEL,
-    NEXT,
-    PLACE_COUNT,
-    PLACE_FROM,
-    RES_BEGIN,
-    RES_END,
-    RES_KNOWN,
-    RESERVATION,
-    SHAPE,
-    SOONEST,
-    TIME,
-    WITHDRAWN,
-)
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import closed
 from shadowtime.kernel.site.start import (
@@ -48,8 +26,8 @@ from shadowtime.kernel.site.under_limits import place_at
 def promise(state: Any, ground: Any, job: int, start: int, alt: int) -> None:
     """Hold the placement found last for a job."""
     keep_place(ground, job, alt)
-    ground.job[job, DUE] = start
-    ground.mark[SOONEST] = min(ground.mark[SOONEST], start)
+    ground.job[job, sf.DUE] = start
+    ground.mark[sf.SOONEST] = min(ground.mark[sf.SOONEST], start)
     hold_plan(ground, job, state.reg[NOW], start, start + state.job[job, ESTIMATE], number(-1))
 
 
@@ -59,27 +37,27 @@ def give(state: Any, ground: Any, job: int) -> None:
     start, alt = ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
     if alt >= 0:
         promise(state, ground, job, start, alt)
-        ground.job[job, ASKED] = ground.mark[GAINS]
+        ground.job[job, sf.ASKED] = ground.mark[sf.GAINS]
 
 
 @routine
 def give_first(state: Any, ground: Any, job: int) -> None:
     """Promise a start to a job that has none, unless its promise was broken or withdrawn now."""
-    withdrawn = ground.job[job, WITHDRAWN] == ground.mark[LEFT] + 1
-    if ground.job[job, DUE] == NEVER and ground.job[job, BROKEN] == 0 and not withdrawn:
+    withdrawn = ground.job[job, sf.WITHDRAWN] == ground.mark[sf.LEFT] + 1
+    if ground.job[job, sf.DUE] == NEVER and ground.job[job, sf.BROKEN] == 0 and not withdrawn:
         give(state, ground, job)
-        if ground.job[job, DUE] < NEVER and state.job[job, PROMISED] < 0:
-            state.job[job, PROMISED] = ground.job[job, DUE]
+        if ground.job[job, sf.DUE] < NEVER and state.job[job, PROMISED] < 0:
+            state.job[job, PROMISED] = ground.job[job, sf.DUE]
 
 
 @kernel
 def let_go(state: Any, ground: Any, job: int) -> None:
     """Take a promise back: its nodes come free."""
-    due = ground.job[job, DUE]
+    due = ground.job[job, sf.DUE]
     end = due + state.job[job, ESTIMATE]
     hold_plan(ground, job, state.reg[NOW], due, end, number(1))
     note_gain(ground, job, due, end)
-    ground.job[job, DUE] = NEVER
+    ground.job[job, sf.DUE] = NEVER
 
 
 @routine
@@ -88,12 +66,12 @@ def repair(state: Any, ground: Any, f: Any, count: int) -> None:
     now = state.reg[NOW]
     for i in range(count):
         job = f.line[i]
-        due = ground.job[job, DUE]
+        due = ground.job[job, sf.DUE]
         if due < NEVER:
             hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(1))
     for i in range(count):
         job = f.line[i]
-        due = ground.job[job, DUE]
+        due = ground.job[job, sf.DUE]
         if due == NEVER:
             continue
         end = due + state.job[job, ESTIMATE]
@@ -101,51 +79,53 @@ def repair(state: Any, ground: Any, f: Any, count: int) -> None:
             hold_plan(ground, job, now, due, end, number(-1))
         else:
             note_gain(ground, job, due, end)
-            ground.job[job, DUE] = NEVER
-            ground.job[job, BROKEN] = 1
+            ground.job[job, sf.DUE] = NEVER
+            ground.job[job, sf.BROKEN] = 1
     for i in range(count):
         job = f.line[i]
-        if ground.job[job, BROKEN] != 0:
+        if ground.job[job, sf.BROKEN] != 0:
             state.reg[SLIPPED] += 1
             give(state, ground, job)
-    ground.mark[SOONEST] = min(ground.mark[SOONEST], now)  # the last one may have been given again
+    ground.mark[sf.SOONEST] = min(
+        ground.mark[sf.SOONEST], now
+    )  # the last one may have been given again
 
 
 @kernel
 def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
     """True if what was promised is still free, and the nodes open, for the whole estimate."""
     now = state.reg[NOW]
-    shape = ground.job[job, SHAPE]
+    shape = ground.job[job, sf.SHAPE]
     end = due + state.job[job, ESTIMATE]
-    named = ground.shape[shape, RESERVATION]
+    named = ground.shape[shape, sf.RESERVATION]
     if due < now:
         return False
     if named >= 0 and (
-        ground.reservation[named, RES_KNOWN] > now
-        or ground.reservation[named, RES_BEGIN] > due
-        or ground.reservation[named, RES_END] < end
+        ground.reservation[named, sf.RES_KNOWN] > now
+        or ground.reservation[named, sf.RES_BEGIN] > due
+        or ground.reservation[named, sf.RES_END] < end
     ):
         return False
     if (
-        ground.mark[AMOUNTS] != 0
-        and amounts_from(ground, ground.job[job, ALT], now, due, end - due) > due
+        ground.mark[sf.AMOUNTS] != 0
+        and amounts_from(ground, ground.job[job, sf.ALT], now, due, end - due) > due
     ):
         return False
-    resources = ground.step.shape[1] - LEVEL
-    first = ground.job[job, PLACE_FROM]
-    for at in range(first, first + ground.job[job, PLACE_COUNT]):
+    resources = ground.step.shape[1] - sf.LEVEL
+    first = ground.job[job, sf.PLACE_FROM]
+    for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
         node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
         if closed(ground, now, shape, node, due, end):
             return False
         step = current(ground, node, now)
-        following = ground.step[step, NEXT]
-        while step >= 0 and ground.step[step, TIME] < end:
-            if following < 0 or ground.step[following, TIME] > due:
+        following = ground.step[step, sf.NEXT]
+        while step >= 0 and ground.step[step, sf.TIME] < end:
+            if following < 0 or ground.step[following, sf.TIME] > due:
                 for k in range(resources):
-                    if ground.step[step, LEVEL + k] < amount(ground, shape, node, tasks, k):
+                    if ground.step[step, sf.LEVEL + k] < amount(ground, shape, node, tasks, k):
                         return False
             step = following
-            following = ground.step[step, NEXT] if step >= 0 else -1
+            following = ground.step[step, sf.NEXT] if step >= 0 else -1
     return True
 
 
@@ -153,17 +133,17 @@ def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
 def start_early(state: Any, ground: Any, job: int) -> None:
     """Move the promise to now if the job fits now around all others."""
     now = state.reg[NOW]
-    due, length = ground.job[job, DUE], state.job[job, ESTIMATE]
+    due, length = ground.job[job, sf.DUE], state.job[job, ESTIMATE]
     hold_plan(ground, job, now, due, due + length, number(1))
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-        shape = ground.alt[alt, ALT_SHAPE]
+        shape = ground.alt[alt, sf.ALT_SHAPE]
         if not admits(state, ground, job, alt, length):
             continue
-        named = ground.shape[shape, RESERVATION]
-        if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
+        named = ground.shape[shape, sf.RESERVATION]
+        if named >= 0 and ground.reservation[named, sf.RES_BEGIN] > now:
             continue
-        if ground.mark[AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
+        if ground.mark[sf.AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
             continue
         if place_at(state, ground, job, alt, now, length, number(0)):
             promise(state, ground, job, now, alt)

@@ -6,37 +6,7 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NOW
-from shadowtime.kernel.site.fields import (
-    BEST,
-    BEST_FIT,
-    CHOSEN,
-    COUNTS,
-    EXCLUSIVE,
-    FIRST_FIT,
-    FREE,
-    GIVEN,
-    HITS,
-    IN_A_ROW,
-    LEAST,
-    LEVEL,
-    MASK_COUNT,
-    MASK_FROM,
-    MOST,
-    NEXT,
-    ORDER,
-    PACK,
-    PLACE_RULE,
-    PLACED,
-    ROOM,
-    SCORE,
-    SETS,
-    SLURM,
-    SPREAD,
-    TASKS,
-    TIME,
-    WANTED,
-    WEIGHT,
-)
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.neighbours import take_row, take_sets
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
@@ -52,24 +22,24 @@ from shadowtime.kernel.site.steps import current
 @kernel
 def use_none(ground: Any) -> None:
     """No node is used yet."""
-    for one in range(SETS):
-        ground.scratch[HITS, one] = 0
+    for one in range(sf.SETS):
+        ground.scratch[sf.HITS, one] = 0
 
 
 @kernel
 def use(ground: Any, row: int, node: int) -> None:
     """One more node is used."""
-    for one in range(SETS):
+    for one in range(sf.SETS):
         if ground.kind[row, node] & one != 0:
-            ground.scratch[HITS, one] += 1
+            ground.scratch[sf.HITS, one] += 1
 
 
 @kernel
 def missing(ground: Any, row: int) -> int:
     """Nodes that are still needed at the least."""
     worst = 0
-    for one in range(SETS):
-        worst = max(worst, ground.count[row, one] - ground.scratch[HITS, one])
+    for one in range(sf.SETS):
+        worst = max(worst, ground.count[row, one] - ground.scratch[sf.HITS, one])
     return worst
 
 
@@ -77,8 +47,8 @@ def missing(ground: Any, row: int) -> int:
 def missing_with(ground: Any, row: int, node: int) -> int:
     """Nodes that are still needed at the least, once this one is used too."""
     worst = 0
-    for one in range(SETS):
-        lack = ground.count[row, one] - ground.scratch[HITS, one]
+    for one in range(sf.SETS):
+        lack = ground.count[row, one] - ground.scratch[sf.HITS, one]
         if ground.kind[row, node] & one != 0:
             lack -= 1
         worst = max(worst, lack)
@@ -94,25 +64,25 @@ def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: in
     """Find tasks on named nodes for [start, start + length); False where the shape does not fit."""
     now = state.reg[NOW]
     scratch = ground.scratch
-    first = ground.shape[shape, MASK_FROM]
-    size = ground.shape[shape, MASK_COUNT]
-    wanted = ground.shape[shape, WANTED]
+    first = ground.shape[shape, sf.MASK_FROM]
+    size = ground.shape[shape, sf.MASK_COUNT]
+    wanted = ground.shape[shape, sf.WANTED]
     count = 0
     total = 0
     for at in range(size):
         node = ground.mask[first + at]
         tasks = 0
-        if start > now or holds(ground, shape, node, ground.node, node, FREE) > 0:
+        if start > now or holds(ground, shape, node, ground.node, node, sf.FREE) > 0:
             tasks = room_at(ground, now, shape, node, start, length)
-        scratch[ROOM, at] = tasks
+        scratch[sf.ROOM, at] = tasks
         if tasks > 0:
             count += 1
             total += tasks
         elif at < wanted:
             return False
-    if count < ground.shape[shape, LEAST] or total < ground.shape[shape, TASKS]:
+    if count < ground.shape[shape, sf.LEAST] or total < ground.shape[shape, sf.TASKS]:
         return False
-    if ground.shape[shape, IN_A_ROW] != 0:
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row(ground, shape)
     return settle(state, ground, job, shape, start)
 
@@ -120,20 +90,20 @@ def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: in
 @kernel
 def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
-    rule = ground.mark[PLACE_RULE]
-    if rule == SLURM and ground.shape[shape, COUNTS] >= 0:
-        rule = number(FIRST_FIT)
-    if rule != FIRST_FIT:
+    rule = ground.mark[sf.PLACE_RULE]
+    if rule == sf.SLURM and ground.shape[shape, sf.COUNTS] >= 0:
+        rule = number(sf.FIRST_FIT)
+    if rule != sf.FIRST_FIT:
         note_steps(ground, state.reg[NOW], shape, start)
-    if rule == SCORE:
+    if rule == sf.SCORE:
         fill_scores(state, ground, job, shape, start)
-    if rule == BEST_FIT or rule == PACK:
+    if rule == sf.BEST_FIT or rule == sf.PACK:
         if alone(ground, shape, rule):
             return True
-    if rule == SPREAD:
+    if rule == sf.SPREAD:
         if deal(ground, shape):
             return True
-    elif rule == SLURM:
+    elif rule == sf.SLURM:
         if take_sets(ground, shape):
             return True
     elif walk(ground, shape, rule):
@@ -144,44 +114,44 @@ def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
 @kernel
 def note_steps(ground: Any, now: int, shape: int, start: int) -> None:
     """The step in force at the start on every node with room."""
-    first = ground.shape[shape, MASK_FROM]
-    for place in range(ground.shape[shape, MASK_COUNT]):
-        if ground.scratch[ROOM, place] > 0:
+    first = ground.shape[shape, sf.MASK_FROM]
+    for place in range(ground.shape[shape, sf.MASK_COUNT]):
+        if ground.scratch[sf.ROOM, place] > 0:
             at = current(ground, ground.mask[first + place], now)
-            following = ground.step[at, NEXT]
-            while following >= 0 and ground.step[following, TIME] <= start:
+            following = ground.step[at, sf.NEXT]
+            while following >= 0 and ground.step[following, sf.TIME] <= start:
                 at = following
-                following = ground.step[at, NEXT]
-            ground.scratch[BEST, place] = at
+                following = ground.step[at, sf.NEXT]
+            ground.scratch[sf.BEST, place] = at
 
 
 @kernel
 def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
     """True if place ``a`` of the mask comes before place ``b`` by a rule."""
     scratch = ground.scratch
-    wanted = ground.shape[shape, WANTED]
+    wanted = ground.shape[shape, sf.WANTED]
     if (a < wanted) != (b < wanted):
         return bool(a < wanted)
-    if rule == SCORE:
+    if rule == sf.SCORE:
         if ground.own.score[a] != ground.own.score[b]:
             return bool(ground.own.score[a] > ground.own.score[b])
         return a < b
     if rule != LARGEST:
-        first = ground.shape[shape, MASK_FROM]
-        one = ground.node[ground.mask[first + a], WEIGHT]
-        other = ground.node[ground.mask[first + b], WEIGHT]
+        first = ground.shape[shape, sf.MASK_FROM]
+        one = ground.node[ground.mask[first + a], sf.WEIGHT]
+        other = ground.node[ground.mask[first + b], sf.WEIGHT]
         if one != other:
             return bool(one < other)
-    if rule == LARGEST or rule == PACK:
-        if scratch[ROOM, a] != scratch[ROOM, b]:
-            return bool(scratch[ROOM, a] > scratch[ROOM, b])
-    elif ground.shape[shape, EXCLUSIVE] == 0:
-        one, other = scratch[BEST, a], scratch[BEST, b]
-        if rule == SPREAD:
-            if ground.step[one, LEVEL] != ground.step[other, LEVEL]:
-                return bool(ground.step[one, LEVEL] > ground.step[other, LEVEL])
+    if rule == LARGEST or rule == sf.PACK:
+        if scratch[sf.ROOM, a] != scratch[sf.ROOM, b]:
+            return bool(scratch[sf.ROOM, a] > scratch[sf.ROOM, b])
+    elif ground.shape[shape, sf.EXCLUSIVE] == 0:
+        one, other = scratch[sf.BEST, a], scratch[sf.BEST, b]
+        if rule == sf.SPREAD:
+            if ground.step[one, sf.LEVEL] != ground.step[other, sf.LEVEL]:
+                return bool(ground.step[one, sf.LEVEL] > ground.step[other, sf.LEVEL])
         else:
-            for k in range(LEVEL, ground.step.shape[1]):
+            for k in range(sf.LEVEL, ground.step.shape[1]):
                 if ground.step[one, k] != ground.step[other, k]:
                     return bool(ground.step[one, k] < ground.step[other, k])
     return a < b
@@ -190,20 +160,20 @@ def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
 @kernel
 def alone(ground: Any, shape: int, rule: int) -> bool:
     """One node that holds all tasks: best fit's by what is free, pack's the first."""
-    wanted = ground.shape[shape, WANTED]
-    if ground.shape[shape, LEAST] > 1 or wanted > 1:
+    wanted = ground.shape[shape, sf.WANTED]
+    if ground.shape[shape, sf.LEAST] > 1 or wanted > 1:
         return False
-    tasks = ground.shape[shape, TASKS]
+    tasks = ground.shape[shape, sf.TASKS]
     scratch = ground.scratch
     best = -1
-    counts = ground.shape[shape, COUNTS]
+    counts = ground.shape[shape, sf.COUNTS]
     if counts >= 0:
         use_none(ground)
-    for at in range(1 if wanted == 1 else ground.shape[shape, MASK_COUNT]):
-        if scratch[ROOM, at] < tasks:
+    for at in range(1 if wanted == 1 else ground.shape[shape, sf.MASK_COUNT]):
+        if scratch[sf.ROOM, at] < tasks:
             continue
         if counts >= 0:
-            node = ground.mask[ground.shape[shape, MASK_FROM] + at]
+            node = ground.mask[ground.shape[shape, sf.MASK_FROM] + at]
             if missing_with(ground, counts, node) > 0:
                 continue
         if best < 0:
@@ -212,16 +182,16 @@ def alone(ground: Any, shape: int, rule: int) -> bool:
             best = at  # pack: every node here holds exactly all tasks, so the lightest is taken
     if best < 0:
         return False
-    scratch[CHOSEN, 0] = ground.mask[ground.shape[shape, MASK_FROM] + best]
-    scratch[GIVEN, 0] = tasks
-    ground.mark[PLACED] = 1
+    scratch[sf.CHOSEN, 0] = ground.mask[ground.shape[shape, sf.MASK_FROM] + best]
+    scratch[sf.GIVEN, 0] = tasks
+    ground.mark[sf.PLACED] = 1
     return True
 
 
 @routine
 def sink(ground: Any, shape: int, rule: int, size: int, at: int) -> None:
     """Let a place sink in the heap of places."""
-    heap = ground.scratch[ORDER]
+    heap = ground.scratch[sf.ORDER]
     place = heap[at]
     child = 2 * at + 1
     while child < size:
@@ -239,11 +209,11 @@ def sink(ground: Any, shape: int, rule: int, size: int, at: int) -> None:
 def arrange(ground: Any, shape: int, rule: int) -> int:
     """Put the places with room into a heap by a rule; first fit's order is the mask's own."""
     size = 0
-    for at in range(ground.shape[shape, MASK_COUNT]):
-        if ground.scratch[ROOM, at] > 0:
-            ground.scratch[ORDER, size] = at
+    for at in range(ground.shape[shape, sf.MASK_COUNT]):
+        if ground.scratch[sf.ROOM, at] > 0:
+            ground.scratch[sf.ORDER, size] = at
             size += 1
-    if rule != FIRST_FIT:
+    if rule != sf.FIRST_FIT:
         for at in range(size // 2 - 1, -1, -1):
             sink(ground, shape, rule, size, at)
     return size
@@ -254,7 +224,7 @@ def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
     """Remove the first place of the heap; returns the new size."""
     size -= 1
     if size > 0:
-        ground.scratch[ORDER, 0] = ground.scratch[ORDER, size]
+        ground.scratch[sf.ORDER, 0] = ground.scratch[sf.ORDER, size]
         sink(ground, shape, rule, size, number(0))
     return size
 
@@ -266,21 +236,21 @@ def walk(ground: Any, shape: int, rule: int) -> bool:
     A node is skipped if the nodes or tasks left could not satisfy the counts of features.
     """
     scratch = ground.scratch
-    first = ground.shape[shape, MASK_FROM]
+    first = ground.shape[shape, sf.MASK_FROM]
     size = arrange(ground, shape, rule)
-    left = ground.shape[shape, TASKS]
-    least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
-    counts = ground.shape[shape, COUNTS]
+    left = ground.shape[shape, sf.TASKS]
+    least, most = ground.shape[shape, sf.LEAST], ground.shape[shape, sf.MOST]
+    counts = ground.shape[shape, sf.COUNTS]
     if counts >= 0:
         use_none(ground)
     count = 0
     at = 0
     while size > at and count < most and (left > 0 or count < least):
-        if rule == FIRST_FIT:
-            place = scratch[ORDER, at]
+        if rule == sf.FIRST_FIT:
+            place = scratch[sf.ORDER, at]
             at += 1
         else:
-            place = scratch[ORDER, 0]
+            place = scratch[sf.ORDER, 0]
             size = taken_out(ground, shape, rule, size)
         due = max(0, least - count - 1)
         if counts >= 0:
@@ -289,12 +259,12 @@ def walk(ground: Any, shape: int, rule: int) -> bool:
             if count + 1 + still > most or due >= left:
                 continue
             use(ground, counts, ground.mask[first + place])
-        give = min(scratch[ROOM, place], left - due)
-        scratch[CHOSEN, count] = ground.mask[first + place]
-        scratch[GIVEN, count] = give
+        give = min(scratch[sf.ROOM, place], left - due)
+        scratch[sf.CHOSEN, count] = ground.mask[first + place]
+        scratch[sf.GIVEN, count] = give
         left -= give
         count += 1
-    ground.mark[PLACED] = count
+    ground.mark[sf.PLACED] = count
     return left == 0 and count >= least
 
 
@@ -302,38 +272,38 @@ def walk(ground: Any, shape: int, rule: int) -> bool:
 def deal(ground: Any, shape: int) -> bool:
     """Tasks dealt out evenly to as many nodes as allowed, those with most free cpus first."""
     scratch = ground.scratch
-    first = ground.shape[shape, MASK_FROM]
-    tasks = ground.shape[shape, TASKS]
-    rule = number(SPREAD)
+    first = ground.shape[shape, sf.MASK_FROM]
+    tasks = ground.shape[shape, sf.TASKS]
+    rule = number(sf.SPREAD)
     size = arrange(ground, shape, rule)
-    most = min(ground.shape[shape, MOST], tasks)
-    counts = ground.shape[shape, COUNTS]
+    most = min(ground.shape[shape, sf.MOST], tasks)
+    counts = ground.shape[shape, sf.COUNTS]
     if counts >= 0:
         use_none(ground)
     count = 0
     total = 0
     while size > 0 and count < most:
-        place = scratch[ORDER, 0]
+        place = scratch[sf.ORDER, 0]
         size = taken_out(ground, shape, rule, size)
         if counts >= 0:
             if count + 1 + missing_with(ground, counts, ground.mask[first + place]) > most:
                 continue
             use(ground, counts, ground.mask[first + place])
-        scratch[CHOSEN, count] = place
-        scratch[GIVEN, count] = 0
-        total += scratch[ROOM, place]
+        scratch[sf.CHOSEN, count] = place
+        scratch[sf.GIVEN, count] = 0
+        total += scratch[sf.ROOM, place]
         count += 1
-    if count < ground.shape[shape, LEAST] or total < tasks:
+    if count < ground.shape[shape, sf.LEAST] or total < tasks:
         return False
     if counts >= 0 and missing(ground, counts) > 0:
         return False
     left = tasks
     while left > 0:
         for at in range(count):
-            if left > 0 and scratch[GIVEN, at] < scratch[ROOM, scratch[CHOSEN, at]]:
-                scratch[GIVEN, at] += 1
+            if left > 0 and scratch[sf.GIVEN, at] < scratch[sf.ROOM, scratch[sf.CHOSEN, at]]:
+                scratch[sf.GIVEN, at] += 1
                 left -= 1
     for at in range(count):
-        scratch[CHOSEN, at] = ground.mask[first + scratch[CHOSEN, at]]
-    ground.mark[PLACED] = count
+        scratch[sf.CHOSEN, at] = ground.mask[first + scratch[sf.CHOSEN, at]]
+    ground.mark[sf.PLACED] = count
     return True

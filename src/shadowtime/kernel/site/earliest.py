@@ -11,25 +11,8 @@ from typing import Any
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
-from shadowtime.kernel.site.fields import (
-    COUNTS,
-    IN_A_ROW,
-    LEAST,
-    MASK_COUNT,
-    MASK_FROM,
-    MOST,
-    PER_NODE,
-    RES_BEGIN,
-    RES_END,
-    RES_KNOWN,
-    RESERVATION,
-    ROOM,
-    TALLY,
-    TASKS,
-    UPCOMING,
-    WANTED,
-)
 from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import look
@@ -41,15 +24,15 @@ PLACES = 24
 @routine
 def earliest(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The first start in [since, before) at which the shape fits for its length; NEVER if none."""
-    named = ground.shape[shape, RESERVATION]
+    named = ground.shape[shape, sf.RESERVATION]
     if named >= 0:
-        if ground.reservation[named, RES_KNOWN] > now:
+        if ground.reservation[named, sf.RES_KNOWN] > now:
             return NEVER
-        since = max(since, ground.reservation[named, RES_BEGIN])
-        before = min(before, ground.reservation[named, RES_END] - length + 1)
+        since = max(since, ground.reservation[named, sf.RES_BEGIN])
+        before = min(before, ground.reservation[named, sf.RES_END] - length + 1)
     if since >= before:
         return NEVER
-    if ground.shape[shape, MOST] == 1:
+    if ground.shape[shape, sf.MOST] == 1:
         return earliest_on_one(ground, now, shape, length, since, before)
     return earliest_on_several(ground, now, shape, length, since, before)
 
@@ -57,11 +40,11 @@ def earliest(ground: Any, now: int, shape: int, length: int, since: int, before:
 @routine
 def earliest_on_one(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The same for a shape that takes one node."""
-    first = ground.shape[shape, MASK_FROM]
-    size = ground.shape[shape, MASK_COUNT]
-    if ground.shape[shape, WANTED] == 1:
+    first = ground.shape[shape, sf.MASK_FROM]
+    size = ground.shape[shape, sf.MASK_COUNT]
+    if ground.shape[shape, sf.WANTED] == 1:
         size = 1
-    tasks = ground.shape[shape, TASKS]
+    tasks = ground.shape[shape, sf.TASKS]
     best = before
     for at in range(first, first + size):
         start = since
@@ -82,30 +65,30 @@ def earliest_on_several(
 ) -> int:
     """The same for a shape that may take several nodes."""
     scratch = ground.scratch
-    heap = scratch[UPCOMING]
-    first = ground.shape[shape, MASK_FROM]
-    size = ground.shape[shape, MASK_COUNT]
-    wanted = ground.shape[shape, WANTED]
-    least, tasks = ground.shape[shape, LEAST], ground.shape[shape, TASKS]
-    bounded = ground.shape[shape, MOST] < size
+    heap = scratch[sf.UPCOMING]
+    first = ground.shape[shape, sf.MASK_FROM]
+    size = ground.shape[shape, sf.MASK_COUNT]
+    wanted = ground.shape[shape, sf.WANTED]
+    least, tasks = ground.shape[shape, sf.LEAST], ground.shape[shape, sf.TASKS]
+    bounded = ground.shape[shape, sf.MOST] < size
     if bounded:
-        for held in range(ground.shape[shape, PER_NODE] + 1):
+        for held in range(ground.shape[shape, sf.PER_NODE] + 1):
             if held < scratch.shape[1]:
-                scratch[TALLY, held] = 0
+                scratch[sf.TALLY, held] = 0
     count = 0
     total = 0
     missing = 0
     entries = 0
     for at in range(size):
         room, change = look(ground, now, shape, ground.mask[first + at], since, length)
-        scratch[ROOM, at] = room
+        scratch[sf.ROOM, at] = room
         if room > 0:
             count += 1
             total += room
         elif at < wanted:
             missing += 1
         if bounded and at >= wanted:
-            scratch[TALLY, room] += 1
+            scratch[sf.TALLY, room] += 1
         if change < before:
             heap[entries] = change << PLACES | at
             entries += 1
@@ -120,16 +103,16 @@ def earliest_on_several(
             at = heap[0] & mask
             entries = pop(heap, entries)
             room, change = look(ground, now, shape, ground.mask[first + at], start, length)
-            old = scratch[ROOM, at]
+            old = scratch[sf.ROOM, at]
             if room != old:
-                scratch[ROOM, at] = room
+                scratch[sf.ROOM, at] = room
                 total += room - old
                 count += int(room > 0) - int(old > 0)
                 if at < wanted:
                     missing += int(room == 0) - int(old == 0)
                 elif bounded:
-                    scratch[TALLY, old] -= 1
-                    scratch[TALLY, room] += 1
+                    scratch[sf.TALLY, old] -= 1
+                    scratch[sf.TALLY, room] += 1
             if change < before:
                 entries = push(heap, entries, change << PLACES | at)
         if missing == 0 and count >= least and total >= tasks and suffices(ground, shape, bounded):
@@ -156,9 +139,9 @@ def settle_down(heap: Any, size: int, at: int) -> None:
 @routine
 def suffices(ground: Any, shape: int, bounded: bool) -> bool:
     """True if nodes that hold all tasks do so within the bound on nodes, in a row, as counted."""
-    if ground.shape[shape, IN_A_ROW] != 0:
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
         return has_row(ground, shape)
-    if ground.shape[shape, COUNTS] >= 0:
+    if ground.shape[shape, sf.COUNTS] >= 0:
         return walk(ground, shape, number(LARGEST))
     return not bounded or enough(ground, shape, total_of_wanted(ground, shape))
 
@@ -167,18 +150,18 @@ def suffices(ground: Any, shape: int, bounded: bool) -> bool:
 def total_of_wanted(ground: Any, shape: int) -> int:
     """Tasks that the wanted nodes hold."""
     total = 0
-    for at in range(ground.shape[shape, WANTED]):
-        total += ground.scratch[ROOM, at]
+    for at in range(ground.shape[shape, sf.WANTED]):
+        total += ground.scratch[sf.ROOM, at]
     return total
 
 
 @kernel
 def enough(ground: Any, shape: int, total: int) -> bool:
     """True if the nodes that hold most, as many as allowed, hold all tasks."""
-    tally = ground.scratch[TALLY]
-    tasks = ground.shape[shape, TASKS]
-    left = ground.shape[shape, MOST] - ground.shape[shape, WANTED]
-    held = ground.shape[shape, PER_NODE]
+    tally = ground.scratch[sf.TALLY]
+    tasks = ground.shape[shape, sf.TASKS]
+    left = ground.shape[shape, sf.MOST] - ground.shape[shape, sf.WANTED]
+    held = ground.shape[shape, sf.PER_NODE]
     while held > 0 and left > 0 and total < tasks:
         nodes = min(left, tally[held])
         total += nodes * held

@@ -11,25 +11,7 @@ from typing import Any
 
 from shadowtime.kernel.fields import REQUEST, START
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.site.fields import (
-    ALT,
-    ALT_COUNT,
-    ALT_FROM,
-    ALT_JOBS,
-    ALT_SHAPE,
-    BOUND,
-    CHARGE,
-    DIVISOR,
-    HEADROOM,
-    LEAST,
-    LEVEL,
-    NO_BOUND,
-    PER_TASK,
-    PLACE_COUNT,
-    PLACE_FROM,
-    TASKS,
-    USED,
-)
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
@@ -40,28 +22,28 @@ ASKED_FOR, IN_PLACE = 0, 1
 @routine
 def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
     """Work out what a run adds to each column."""
-    line = ground.scratch[CHARGE]
-    shape = ground.alt[alt, ALT_SHAPE]
-    resources = ground.step.shape[1] - LEVEL
+    line = ground.scratch[sf.CHARGE]
+    shape = ground.alt[alt, sf.ALT_SHAPE]
+    resources = ground.step.shape[1] - sf.LEVEL
     if source == ASKED_FOR:
-        nodes = ground.shape[shape, LEAST]
+        nodes = ground.shape[shape, sf.LEAST]
         for k in range(resources):
             line[1 + k] = (
-                ground.shape[shape, TASKS]
-                * ground.shape[shape, PER_TASK + k]
-                // ground.shape[shape, DIVISOR]
-                + nodes * ground.shape[shape, PER_TASK + resources + k]
+                ground.shape[shape, sf.TASKS]
+                * ground.shape[shape, sf.PER_TASK + k]
+                // ground.shape[shape, sf.DIVISOR]
+                + nodes * ground.shape[shape, sf.PER_TASK + resources + k]
             )
     else:
         for k in range(resources):
             line[1 + k] = 0
-        nodes = ground.job[job, PLACE_COUNT]
-        first = ground.job[job, PLACE_FROM]
+        nodes = ground.job[job, sf.PLACE_COUNT]
+        first = ground.job[job, sf.PLACE_FROM]
         for at in range(first, first + nodes):
             node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
             for k in range(resources):
                 line[1 + k] += amount(ground, shape, node, tasks, k)
-    jobs = ground.alt[alt, ALT_JOBS]
+    jobs = ground.alt[alt, sf.ALT_JOBS]
     line[0] = jobs
     line[1 + resources] = nodes
     request = max(1, state.job[job, REQUEST])
@@ -74,15 +56,15 @@ def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
 @routine
 def within(state: Any, ground: Any, job: int, alt: int, source: int) -> bool:
     """True if a start passes no bound."""
-    if ground.alt[alt, ALT_COUNT] == 0:
+    if ground.alt[alt, sf.ALT_COUNT] == 0:
         return True
     charge(state, ground, job, alt, source)
-    line = ground.scratch[CHARGE]
-    first = ground.alt[alt, ALT_FROM]
-    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+    line = ground.scratch[sf.CHARGE]
+    first = ground.alt[alt, sf.ALT_FROM]
+    for at in range(first, first + ground.alt[alt, sf.ALT_COUNT]):
         bucket = ground.bucket[at]
         for k in range(ground.limit.shape[2]):
-            if ground.limit[USED, bucket, k] + line[k] > ground.limit[BOUND, bucket, k]:
+            if ground.limit[sf.USED, bucket, k] + line[k] > ground.limit[sf.BOUND, bucket, k]:
                 return False
     return True
 
@@ -93,56 +75,56 @@ def find_headroom(state: Any, ground: Any, job: int, alt: int, bare: int) -> Non
 
     ``bare``: as if nothing were in use.
     """
-    resources = ground.step.shape[1] - LEVEL
+    resources = ground.step.shape[1] - sf.LEVEL
     request = max(1, state.job[job, REQUEST])
     for k in range(resources + 1):
-        ground.scratch[HEADROOM, k] = NO_BOUND
-    first = ground.alt[alt, ALT_FROM]
-    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+        ground.scratch[sf.HEADROOM, k] = sf.NO_BOUND
+    first = ground.alt[alt, sf.ALT_FROM]
+    for at in range(first, first + ground.alt[alt, sf.ALT_COUNT]):
         bucket = ground.bucket[at]
         for column in range(1, 4 + 3 * resources):
-            bound = ground.limit[BOUND, bucket, column]
-            if bound == NO_BOUND:
+            bound = ground.limit[sf.BOUND, bucket, column]
+            if bound == sf.NO_BOUND:
                 continue
             if bare == 0:
-                bound -= ground.limit[USED, bucket, column]
+                bound -= ground.limit[sf.USED, bucket, column]
             if column > resources + 1:
                 bound //= request
             k = (column - 1) % (resources + 1)
-            ground.scratch[HEADROOM, k] = min(ground.scratch[HEADROOM, k], bound)
+            ground.scratch[sf.HEADROOM, k] = min(ground.scratch[sf.HEADROOM, k], bound)
 
 
 @routine
 def account_start(state: Any, ground: Any, job: int) -> None:
     """Count a job that starts in its place."""
-    alt = ground.job[job, ALT]
-    if ground.alt[alt, ALT_COUNT] == 0:
+    alt = ground.job[job, sf.ALT]
+    if ground.alt[alt, sf.ALT_COUNT] == 0:
         return
     charge(state, ground, job, alt, number(IN_PLACE))
-    first = ground.alt[alt, ALT_FROM]
-    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+    first = ground.alt[alt, sf.ALT_FROM]
+    for at in range(first, first + ground.alt[alt, sf.ALT_COUNT]):
         for k in range(ground.limit.shape[2]):
-            ground.limit[USED, ground.bucket[at], k] += ground.scratch[CHARGE, k]
+            ground.limit[sf.USED, ground.bucket[at], k] += ground.scratch[sf.CHARGE, k]
 
 
 @routine
 def account_end(state: Any, ground: Any, job: int, now: int) -> None:
     """Count a job out; what it used of its minutes and wall time stays."""
-    alt = ground.job[job, ALT]
-    if ground.alt[alt, ALT_COUNT] == 0:
+    alt = ground.job[job, sf.ALT]
+    if ground.alt[alt, sf.ALT_COUNT] == 0:
         return
     charge(state, ground, job, alt, number(IN_PLACE))
-    line = ground.scratch[CHARGE]
-    resources = ground.step.shape[1] - LEVEL
+    line = ground.scratch[sf.CHARGE]
+    resources = ground.step.shape[1] - sf.LEVEL
     used = now - state.job[job, START]
-    first = ground.alt[alt, ALT_FROM]
-    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+    first = ground.alt[alt, sf.ALT_FROM]
+    for at in range(first, first + ground.alt[alt, sf.ALT_COUNT]):
         bucket = ground.bucket[at]
         for k in range(ground.limit.shape[2]):
-            ground.limit[USED, bucket, k] -= line[k]
+            ground.limit[sf.USED, bucket, k] -= line[k]
         for k in range(resources + 1):
-            ground.limit[USED, bucket, 3 + 2 * resources + k] += line[1 + k] * used
-        ground.limit[USED, bucket, 4 + 3 * resources] += line[0] * used
+            ground.limit[sf.USED, bucket, 3 + 2 * resources + k] += line[1 + k] * used
+        ground.limit[sf.USED, bucket, 4 + 3 * resources] += line[0] * used
 
 
 @kernel

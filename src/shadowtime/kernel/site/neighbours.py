@@ -5,23 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.site.fields import (
-    BEST,
-    CHOSEN,
-    GIVEN,
-    INDEX,
-    LEAST,
-    LEVEL,
-    MASK_COUNT,
-    MASK_FROM,
-    MOST,
-    ORDER,
-    PLACED,
-    ROOM,
-    TASKS,
-    WANTED,
-    WEIGHT,
-)
+from shadowtime.kernel.site import fields as sf
 
 
 @kernel
@@ -30,32 +14,36 @@ def give(ground: Any, shape: int, place: int, count: int, left: int) -> int:
 
     Returns how many tasks are left.
     """
-    due = max(0, ground.shape[shape, LEAST] - count - 1)
-    given = min(ground.scratch[ROOM, place], left - due)
-    ground.scratch[CHOSEN, count] = ground.mask[ground.shape[shape, MASK_FROM] + place]
-    ground.scratch[GIVEN, count] = given
+    due = max(0, ground.shape[shape, sf.LEAST] - count - 1)
+    given = min(ground.scratch[sf.ROOM, place], left - due)
+    ground.scratch[sf.CHOSEN, count] = ground.mask[ground.shape[shape, sf.MASK_FROM] + place]
+    ground.scratch[sf.GIVEN, count] = given
     return left - given
 
 
 @kernel
 def next_to(ground: Any, shape: int, place: int) -> bool:
     """True if the node at a place and the one before it are neighbours in the site."""
-    at = ground.shape[shape, MASK_FROM] + place
-    return bool(ground.node[ground.mask[at], INDEX] == ground.node[ground.mask[at - 1], INDEX] + 1)
+    at = ground.shape[shape, sf.MASK_FROM] + place
+    return bool(
+        ground.node[ground.mask[at], sf.INDEX] == ground.node[ground.mask[at - 1], sf.INDEX] + 1
+    )
 
 
 @kernel
 def row_from(ground: Any, shape: int, place: int) -> int:
     """How many neighbours from a place of the mask on hold all tasks; 0 if they do not."""
-    size = min(ground.shape[shape, MASK_COUNT], place + ground.shape[shape, MOST])
+    size = min(ground.shape[shape, sf.MASK_COUNT], place + ground.shape[shape, sf.MOST])
     total = 0
     at = place
     while (
-        at < size and ground.scratch[ROOM, at] > 0 and (at == place or next_to(ground, shape, at))
+        at < size
+        and ground.scratch[sf.ROOM, at] > 0
+        and (at == place or next_to(ground, shape, at))
     ):
-        total += ground.scratch[ROOM, at]
+        total += ground.scratch[sf.ROOM, at]
         at += 1
-        if total >= ground.shape[shape, TASKS] and at - place >= ground.shape[shape, LEAST]:
+        if total >= ground.shape[shape, sf.TASKS] and at - place >= ground.shape[shape, sf.LEAST]:
             return at - place
     return 0
 
@@ -64,21 +52,21 @@ def row_from(ground: Any, shape: int, place: int) -> int:
 def has_row(ground: Any, shape: int) -> bool:
     """True if neighbours hold all tasks."""
     place = 0
-    while place < ground.shape[shape, MASK_COUNT] and row_from(ground, shape, place) == 0:
+    while place < ground.shape[shape, sf.MASK_COUNT] and row_from(ground, shape, place) == 0:
         place += 1
-    return bool(place < ground.shape[shape, MASK_COUNT])
+    return bool(place < ground.shape[shape, sf.MASK_COUNT])
 
 
 @routine
 def take_row(ground: Any, shape: int) -> bool:
     """Take the first node from which as few neighbours as possible hold all tasks."""
-    for place in range(ground.shape[shape, MASK_COUNT]):
+    for place in range(ground.shape[shape, sf.MASK_COUNT]):
         nodes = row_from(ground, shape, place)
         if nodes > 0:
-            left = ground.shape[shape, TASKS]
+            left = ground.shape[shape, sf.TASKS]
             for count in range(nodes):
                 left = give(ground, shape, place + count, count, left)
-            ground.mark[PLACED] = nodes
+            ground.mark[sf.PLACED] = nodes
             return True
     return False
 
@@ -86,7 +74,7 @@ def take_row(ground: Any, shape: int) -> bool:
 @kernel
 def free_cpus(ground: Any, place: int) -> int:
     """Cpus that are free at the start on the node at a place of the mask."""
-    return int(ground.step[ground.scratch[BEST, place], LEVEL])
+    return int(ground.step[ground.scratch[sf.BEST, place], sf.LEVEL])
 
 
 @routine
@@ -97,33 +85,33 @@ def best_set(ground: Any, shape: int, count: int, left: int) -> tuple[int, int]:
     the one with most. Ties: the first.
     """
     scratch = ground.scratch
-    size = ground.shape[shape, MASK_COUNT]
-    first = ground.shape[shape, MASK_FROM]
+    size = ground.shape[shape, sf.MASK_COUNT]
+    first = ground.shape[shape, sf.MASK_FROM]
     begin, behind = -1, -1
     weight, enough, cpus = 0, False, 0
-    at = ground.shape[shape, WANTED]
+    at = ground.shape[shape, sf.WANTED]
     while at < size:
-        if scratch[ROOM, at] == 0 or scratch[ORDER, at] != 0:
+        if scratch[sf.ROOM, at] == 0 or scratch[sf.ORDER, at] != 0:
             at += 1
             continue
         start = at
-        heavy = ground.node[ground.mask[first + at], WEIGHT]
+        heavy = ground.node[ground.mask[first + at], sf.WEIGHT]
         held, free = 0, 0
         while (
             at < size
-            and scratch[ROOM, at] > 0
+            and scratch[sf.ROOM, at] > 0
             and (
                 at == start
                 or (
                     next_to(ground, shape, at)
-                    and ground.node[ground.mask[first + at], WEIGHT] == heavy
+                    and ground.node[ground.mask[first + at], sf.WEIGHT] == heavy
                 )
             )
         ):
-            held += scratch[ROOM, at]
+            held += scratch[sf.ROOM, at]
             free += free_cpus(ground, at)
             at += 1
-        does = held >= left and at - start >= ground.shape[shape, LEAST] - count
+        does = held >= left and at - start >= ground.shape[shape, sf.LEAST] - count
         better = begin < 0
         if not better:
             if heavy != weight:
@@ -146,12 +134,12 @@ def take_sets(ground: Any, shape: int) -> bool:
     node on.
     """
     scratch = ground.scratch
-    least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
-    left = ground.shape[shape, TASKS]
+    least, most = ground.shape[shape, sf.LEAST], ground.shape[shape, sf.MOST]
+    left = ground.shape[shape, sf.TASKS]
     count = 0
-    for at in range(ground.shape[shape, MASK_COUNT]):
-        scratch[ORDER, at] = 0
-    for at in range(ground.shape[shape, WANTED]):
+    for at in range(ground.shape[shape, sf.MASK_COUNT]):
+        scratch[sf.ORDER, at] = 0
+    for at in range(ground.shape[shape, sf.WANTED]):
         left = give(ground, shape, at, count, left)
         count += 1
     while left > 0 or count < least:
@@ -161,7 +149,7 @@ def take_sets(ground: Any, shape: int) -> bool:
         alone = -1
         if least - count <= 1:
             for at in range(begin, behind):
-                if scratch[ROOM, at] >= left:
+                if scratch[sf.ROOM, at] >= left:
                     if alone < 0 or free_cpus(ground, at) < free_cpus(ground, alone):
                         alone = at
         for at in range(begin, behind):
@@ -169,6 +157,6 @@ def take_sets(ground: Any, shape: int) -> bool:
             if wanted and count < most and (left > 0 or count < least):
                 left = give(ground, shape, at, count, left)
                 count += 1
-            scratch[ORDER, at] = 1
-    ground.mark[PLACED] = count
+            scratch[sf.ORDER, at] = 1
+    ground.mark[sf.PLACED] = count
     return True

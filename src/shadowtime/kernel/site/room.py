@@ -6,65 +6,33 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import room_in_cap
-from shadowtime.kernel.site.fields import (
-    ALL_MEMORY,
-    ANY_CLOSING,
-    BEGIN,
-    CAPPED,
-    CHANGES,
-    CLOSE_COUNT,
-    CLOSE_FROM,
-    DIVISOR,
-    END,
-    EXCLUSIVE,
-    FLOOR,
-    FREE,
-    KNOWN,
-    LEAST,
-    LEVEL,
-    MASK,
-    MASK_COUNT,
-    MASK_FROM,
-    MEMORY,
-    NEXT,
-    NOW_COUNT,
-    NOW_STAMP,
-    NOW_TOTAL,
-    PER_NODE,
-    PER_TASK,
-    PLANS,
-    RESERVATION,
-    RING,
-    TASKS,
-    TIME,
-    WHOSE,
-)
 from shadowtime.kernel.site.steps import current
 
 
 @kernel
 def holds(ground: Any, shape: int, node: int, table: Any, row: int, first: int) -> int:
     """Tasks that fit into the amounts free in a row of a table, from column ``first`` on."""
-    resources = ground.step.shape[1] - LEVEL
+    resources = ground.step.shape[1] - sf.LEVEL
     cpus = table[row, first]
-    if ground.shape[shape, EXCLUSIVE] != 0:
-        if cpus != ground.node[node, FREE + resources]:
+    if ground.shape[shape, sf.EXCLUSIVE] != 0:
+        if cpus != ground.node[node, sf.FREE + resources]:
             return 0
-    divisor = ground.shape[shape, DIVISOR]
-    if cpus * divisor < ground.shape[shape, PER_TASK] or cpus < ground.shape[shape, FLOOR]:
+    divisor = ground.shape[shape, sf.DIVISOR]
+    if cpus * divisor < ground.shape[shape, sf.PER_TASK] or cpus < ground.shape[shape, sf.FLOOR]:
         return 0
-    tasks = ground.shape[shape, PER_NODE]
+    tasks = ground.shape[shape, sf.PER_NODE]
     for k in range(resources):
-        left = (table[row, first + k] - ground.shape[shape, PER_TASK + resources + k]) * divisor
-        each = ground.shape[shape, PER_TASK + k]
+        left = (table[row, first + k] - ground.shape[shape, sf.PER_TASK + resources + k]) * divisor
+        each = ground.shape[shape, sf.PER_TASK + k]
         if left < each:
             return 0
         if each > 0 and left < each * tasks:
             tasks = left // each
-    if ground.shape[shape, ALL_MEMORY] != 0:
-        k = ground.mark[MEMORY]
-        if table[row, first + k] != ground.node[node, FREE + resources + k]:
+    if ground.shape[shape, sf.ALL_MEMORY] != 0:
+        k = ground.mark[sf.MEMORY]
+        if table[row, first + k] != ground.node[node, sf.FREE + resources + k]:
             return 0
     return tasks
 
@@ -72,15 +40,15 @@ def holds(ground: Any, shape: int, node: int, table: Any, row: int, first: int) 
 @kernel
 def closed(ground: Any, now: int, shape: int, node: int, start: int, end: int) -> bool:
     """True if a closing that is known and not the shape's own lies in [start, end)."""
-    first = ground.node[node, CLOSE_FROM]
-    for at in range(first, first + ground.node[node, CLOSE_COUNT]):
+    first = ground.node[node, sf.CLOSE_FROM]
+    for at in range(first, first + ground.node[node, sf.CLOSE_COUNT]):
         if (
-            ground.close[at, BEGIN] < end
-            and start < ground.close[at, END]
-            and ground.close[at, KNOWN] <= now
+            ground.close[at, sf.BEGIN] < end
+            and start < ground.close[at, sf.END]
+            and ground.close[at, sf.KNOWN] <= now
             and (
-                ground.close[at, WHOSE] < 0
-                or ground.close[at, WHOSE] != ground.shape[shape, RESERVATION]
+                ground.close[at, sf.WHOSE] < 0
+                or ground.close[at, sf.WHOSE] != ground.shape[shape, sf.RESERVATION]
             )
         ):
             return True
@@ -91,7 +59,7 @@ def closed(ground: Any, now: int, shape: int, node: int, start: int, end: int) -
 def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length), and may be planned for."""
     tasks = free_at(ground, now, shape, node, start, length)
-    if tasks > 0 and ground.mark[CAPPED] != 0:
+    if tasks > 0 and ground.mark[sf.CAPPED] != 0:
         tasks = min(tasks, room_in_cap(ground, shape, node))
     return tasks
 
@@ -100,20 +68,20 @@ def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: in
 def free_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length)."""
     end = start + length
-    if ground.mark[ANY_CLOSING] != 0 and closed(ground, now, shape, node, start, end):
+    if ground.mark[sf.ANY_CLOSING] != 0 and closed(ground, now, shape, node, start, end):
         return 0
-    alone = ground.node[node, PLANS] == 0
+    alone = ground.node[node, sf.PLANS] == 0
     if alone and start <= now:
-        return holds(ground, shape, node, ground.node, node, FREE)
+        return holds(ground, shape, node, ground.node, node, sf.FREE)
     at = current(ground, node, now)
-    following = ground.step[at, NEXT]
-    while following >= 0 and ground.step[following, TIME] <= start:
+    following = ground.step[at, sf.NEXT]
+    while following >= 0 and ground.step[following, sf.TIME] <= start:
         at = following
-        following = ground.step[at, NEXT]
-    tasks = holds(ground, shape, node, ground.step, at, LEVEL)
-    while not alone and tasks > 0 and following >= 0 and ground.step[following, TIME] < end:
-        tasks = min(tasks, holds(ground, shape, node, ground.step, following, LEVEL))
-        following = ground.step[following, NEXT]
+        following = ground.step[at, sf.NEXT]
+    tasks = holds(ground, shape, node, ground.step, at, sf.LEVEL)
+    while not alone and tasks > 0 and following >= 0 and ground.step[following, sf.TIME] < end:
+        tasks = min(tasks, holds(ground, shape, node, ground.step, following, sf.LEVEL))
+        following = ground.step[following, sf.NEXT]
     return tasks
 
 
@@ -121,7 +89,7 @@ def free_at(ground: Any, now: int, shape: int, node: int, start: int, length: in
 def look(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> tuple[int, int]:
     """The same, and the next start at which that may change."""
     tasks, change = look_free(ground, now, shape, node, start, length)
-    if tasks > 0 and ground.mark[CAPPED] != 0:
+    if tasks > 0 and ground.mark[sf.CAPPED] != 0:
         tasks = min(tasks, room_in_cap(ground, shape, node))
     return tasks, change
 
@@ -136,54 +104,54 @@ def look_free(
     """
     end = start + length
     change = NEVER
-    if ground.mark[ANY_CLOSING] != 0:
-        first = ground.node[node, CLOSE_FROM]
+    if ground.mark[sf.ANY_CLOSING] != 0:
+        first = ground.node[node, sf.CLOSE_FROM]
         shut = -1
-        for at in range(first, first + ground.node[node, CLOSE_COUNT]):
-            if ground.close[at, KNOWN] > now or ground.close[at, END] <= start:
+        for at in range(first, first + ground.node[node, sf.CLOSE_COUNT]):
+            if ground.close[at, sf.KNOWN] > now or ground.close[at, sf.END] <= start:
                 continue
             if (
-                ground.close[at, WHOSE] >= 0
-                and ground.close[at, WHOSE] == ground.shape[shape, RESERVATION]
+                ground.close[at, sf.WHOSE] >= 0
+                and ground.close[at, sf.WHOSE] == ground.shape[shape, sf.RESERVATION]
             ):
                 continue
-            if ground.close[at, BEGIN] < end:
-                shut = max(shut, ground.close[at, END])
+            if ground.close[at, sf.BEGIN] < end:
+                shut = max(shut, ground.close[at, sf.END])
             else:
-                change = min(change, ground.close[at, BEGIN] - length + 1)
+                change = min(change, ground.close[at, sf.BEGIN] - length + 1)
         if shut >= 0:
             return 0, min(shut, NEVER)
     at = current(ground, node, now)
-    following = ground.step[at, NEXT]
-    while following >= 0 and ground.step[following, TIME] <= start:
+    following = ground.step[at, sf.NEXT]
+    while following >= 0 and ground.step[following, sf.TIME] <= start:
         at = following
-        following = ground.step[at, NEXT]
-    if ground.node[node, PLANS] == 0:  # what is free only grows
-        least = holds(ground, shape, node, ground.step, at, LEVEL)
+        following = ground.step[at, sf.NEXT]
+    if ground.node[node, sf.PLANS] == 0:  # what is free only grows
+        least = holds(ground, shape, node, ground.step, at, sf.LEVEL)
         if least > 0:
             if following >= 0:
-                change = min(change, ground.step[following, TIME])
+                change = min(change, ground.step[following, sf.TIME])
             return least, change
-        while following >= 0 and holds(ground, shape, node, ground.step, following, LEVEL) == 0:
-            following = ground.step[following, NEXT]
-        return 0, ground.step[following, TIME] if following >= 0 else NEVER
+        while following >= 0 and holds(ground, shape, node, ground.step, following, sf.LEVEL) == 0:
+            following = ground.step[following, sf.NEXT]
+        return 0, ground.step[following, sf.TIME] if following >= 0 else NEVER
     if following >= 0:
-        change = min(change, ground.step[following, TIME])
+        change = min(change, ground.step[following, sf.TIME])
     least = NEVER
     behind = -1
     while True:
-        tasks = holds(ground, shape, node, ground.step, at, LEVEL)
+        tasks = holds(ground, shape, node, ground.step, at, sf.LEVEL)
         if tasks < least:
             least = tasks
         if tasks == 0:
-            behind = ground.step[following, TIME] if following >= 0 else NEVER
+            behind = ground.step[following, sf.TIME] if following >= 0 else NEVER
         if following < 0:
             break
-        if ground.step[following, TIME] >= end:
-            change = min(change, ground.step[following, TIME] - length + 1)
+        if ground.step[following, sf.TIME] >= end:
+            change = min(change, ground.step[following, sf.TIME] - length + 1)
             break
         at = following
-        following = ground.step[at, NEXT]
+        following = ground.step[at, sf.NEXT]
     if least == 0:
         return 0, behind
     return least, change
@@ -193,46 +161,46 @@ def look_free(
 def bring_up_to_date(ground: Any, shape: int) -> None:
     """Bring a shape's total and count of what the nodes hold now up to date."""
     ring = ground.ring
-    stamp = ground.shape[shape, NOW_STAMP]
-    newest = ground.mark[CHANGES]
-    resources = ground.step.shape[1] - LEVEL
-    nodes = ground.shape[shape, MASK_COUNT]
-    if stamp < 0 or newest - stamp > min(RING, nodes):
-        first = ground.shape[shape, MASK_FROM]
+    stamp = ground.shape[shape, sf.NOW_STAMP]
+    newest = ground.mark[sf.CHANGES]
+    resources = ground.step.shape[1] - sf.LEVEL
+    nodes = ground.shape[shape, sf.MASK_COUNT]
+    if stamp < 0 or newest - stamp > min(sf.RING, nodes):
+        first = ground.shape[shape, sf.MASK_FROM]
         total = 0
         count = 0
         for at in range(first, first + nodes):
-            tasks = holds(ground, shape, ground.mask[at], ground.node, ground.mask[at], FREE)
+            tasks = holds(ground, shape, ground.mask[at], ground.node, ground.mask[at], sf.FREE)
             if tasks > 0:
                 total += tasks
                 count += 1
-        ground.shape[shape, NOW_TOTAL] = total
-        ground.shape[shape, NOW_COUNT] = count
+        ground.shape[shape, sf.NOW_TOTAL] = total
+        ground.shape[shape, sf.NOW_COUNT] = count
     else:
         for number in range(stamp, newest):
-            row = number & (RING - 1)
+            row = number & (sf.RING - 1)
             node = ring[row, 0]
             if not in_mask(ground, shape, node):
                 continue
             before = holds(ground, shape, node, ring, row, 1)
             after = holds(ground, shape, node, ring, row, 1 + resources)
-            ground.shape[shape, NOW_TOTAL] += after - before
-            ground.shape[shape, NOW_COUNT] += int(after > 0) - int(before > 0)
-    ground.shape[shape, NOW_STAMP] = newest
+            ground.shape[shape, sf.NOW_TOTAL] += after - before
+            ground.shape[shape, sf.NOW_COUNT] += int(after > 0) - int(before > 0)
+    ground.shape[shape, sf.NOW_STAMP] = newest
 
 
 @kernel
 def in_mask(ground: Any, shape: int, node: int) -> bool:
     """True if a shape may use a node."""
-    return bool(ground.bits[ground.shape[shape, MASK], node] != 0)
+    return bool(ground.bits[ground.shape[shape, sf.MASK], node] != 0)
 
 
 @kernel
 def may_hold_now(ground: Any, shape: int) -> bool:
     """A test that fails only if the shape cannot start now, whatever is planned."""
-    if ground.shape[shape, NOW_STAMP] != ground.mark[CHANGES]:
+    if ground.shape[shape, sf.NOW_STAMP] != ground.mark[sf.CHANGES]:
         bring_up_to_date(ground, shape)
     return (
-        ground.shape[shape, NOW_COUNT] >= ground.shape[shape, LEAST]
-        and ground.shape[shape, NOW_TOTAL] >= ground.shape[shape, TASKS]
+        ground.shape[shape, sf.NOW_COUNT] >= ground.shape[shape, sf.LEAST]
+        and ground.shape[shape, sf.NOW_TOTAL] >= ground.shape[shape, sf.TASKS]
     )

@@ -7,18 +7,7 @@ from typing import Any, NamedTuple
 from shadowtime.kernel.jit import routine
 from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM
 from shadowtime.kernel.registers import FAILED, NOW
-from shadowtime.kernel.site.fields import (
-    BEST,
-    FREE,
-    GPUS,
-    INDEX,
-    LEVEL,
-    MASK_COUNT,
-    MASK_FROM,
-    MEMORY,
-    ROOM,
-    WEIGHT,
-)
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.slots import PLACE, SLOT_SHIFT
 
 
@@ -40,26 +29,28 @@ def fill_scores(state: Any, ground: Any, job: int, shape: int, start: int) -> No
     if state.reg[FAILED] >= 0:
         return  # what was asked then is still needed, for the message
     own = ground.own
-    resources = ground.step.shape[1] - LEVEL
-    first = ground.shape[shape, MASK_FROM]
+    resources = ground.step.shape[1] - sf.LEVEL
+    first = ground.shape[shape, sf.MASK_FROM]
     count = 0
-    for place in range(ground.shape[shape, MASK_COUNT]):
-        if ground.scratch[ROOM, place] <= 0:
+    for place in range(ground.shape[shape, sf.MASK_COUNT]):
+        if ground.scratch[sf.ROOM, place] <= 0:
             continue
         node = ground.mask[first + place]
         at = OFFERS_FROM + NODE_WORDS * count
-        own.offers[at] = ground.node[node, INDEX]
-        own.offers[at + 1] = ground.node[node, WEIGHT]
-        own.offers[at + 2] = ground.scratch[ROOM, place]
+        own.offers[at] = ground.node[node, sf.INDEX]
+        own.offers[at + 1] = ground.node[node, sf.WEIGHT]
+        own.offers[at + 2] = ground.scratch[sf.ROOM, place]
         own.offers[at + 3] = start
-        step = ground.scratch[BEST, place]
+        step = ground.scratch[sf.BEST, place]
         for k in range(3):
             column = 0
             if k > 0:
-                column = ground.mark[MEMORY] if k == 1 else ground.mark[GPUS]
+                column = ground.mark[sf.MEMORY] if k == 1 else ground.mark[sf.GPUS]
             counted = column >= 0
-            own.offers[at + 4 + k] = ground.node[node, FREE + resources + column] if counted else -1
-            own.offers[at + 7 + k] = ground.step[step, LEVEL + column] if counted else -1
+            own.offers[at + 4 + k] = (
+                ground.node[node, sf.FREE + resources + column] if counted else -1
+            )
+            own.offers[at + 7 + k] = ground.step[step, sf.LEVEL + column] if counted else -1
         count += 1
     own.offers[0] = job
     offers = own.offers[: OFFERS_FROM + NODE_WORDS * count]
@@ -69,7 +60,7 @@ def fill_scores(state: Any, ground: Any, job: int, shape: int, start: int) -> No
         own.offers[1] = failed
         state.reg[FAILED] = PLACE << SLOT_SHIFT | job
     count = 0
-    for place in range(ground.shape[shape, MASK_COUNT]):
-        if ground.scratch[ROOM, place] > 0:
+    for place in range(ground.shape[shape, sf.MASK_COUNT]):
+        if ground.scratch[sf.ROOM, place] > 0:
             own.score[place] = own.answer[count]
             count += 1

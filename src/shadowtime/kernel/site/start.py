@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.fields import (
     AHEAD,
     ESTIMATE,
@@ -15,12 +16,6 @@ from shadowtime.kernel.fields import (
 from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
-from shadowtime.kernel.registers import (
-    NEVER,
-    NOW,
-    RUNNING,
-    STARTED,
-)
 from shadowtime.kernel.running import (
     end_at,
     find,
@@ -30,52 +25,10 @@ from shadowtime.kernel.running import (
     record_attempt,
     remove,
 )
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.earliest import earliest
-from shadowtime.kernel.site.fields import (
-    ALT,
-    ALT_RESERVES,
-    ALT_SHAPE,
-    AMOUNTS,
-    ASK,
-    CAPPED,
-    CHANGES,
-    CHOSEN,
-    EARLY,
-    ENTRIES,
-    FREE,
-    GAINS,
-    GAINS_FROM,
-    GIVEN,
-    HAS_LIMITS,
-    HELD,
-    KEEPS,
-    LEFT,
-    LEVEL,
-    PHASE,
-    PLACE_COUNT,
-    PLACE_FROM,
-    PLACE_RULE,
-    PLACEABLE,
-    PLACED,
-    PLANS,
-    REFUSED_AT,
-    REFUSED_LENGTH,
-    RELEASED,
-    RES_BEGIN,
-    RES_END,
-    RES_KNOWN,
-    RESERVATION,
-    RESERVES_BY_NODE,
-    RING,
-    RUNS,
-    SHAPE,
-    SLURM,
-    TRIED,
-    WIDE,
-    WIDTH,
-)
 from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
@@ -93,27 +46,27 @@ ASIDE = -2
 @kernel
 def open_for(ground: Any, now: int, shape: int, length: int) -> bool:
     """True if the shape's nodes are not gone for good and its reservation is long enough."""
-    if ground.shape[shape, PLACEABLE] == 0:
+    if ground.shape[shape, sf.PLACEABLE] == 0:
         return False
-    named = ground.shape[shape, RESERVATION]
+    named = ground.shape[shape, sf.RESERVATION]
     if named < 0:
         return True
-    start = max(now, ground.reservation[named, RES_BEGIN])
-    known = ground.reservation[named, RES_KNOWN] <= now
-    return bool(known and start + length <= ground.reservation[named, RES_END])
+    start = max(now, ground.reservation[named, sf.RES_BEGIN])
+    known = ground.reservation[named, sf.RES_KNOWN] <= now
+    return bool(known and start + length <= ground.reservation[named, sf.RES_END])
 
 
 @routine
 def ask_start(state: Any, ground: Any, job: int) -> int:
     """The alternative by which a job may start now, placed in scratch; else BLOCKED or ASIDE."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     length = state.job[job, ESTIMATE]
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     verdict = ASIDE
     doubtful = False
     forbidden = False
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-        shape = ground.alt[alt, ALT_SHAPE]
+        shape = ground.alt[alt, sf.ALT_SHAPE]
         if not admits(state, ground, job, alt, length):
             continue
         if varies(ground, alt):
@@ -122,22 +75,22 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
             verdict = BLOCKED
         if not may_hold_now(ground, shape):
             continue
-        if ground.mark[AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
+        if ground.mark[sf.AMOUNTS] != 0 and amounts_from(ground, alt, now, now, length) > now:
             continue
-        if ground.shape[shape, REFUSED_AT] == ground.mark[RELEASED]:
-            if length >= ground.shape[shape, REFUSED_LENGTH]:
+        if ground.shape[shape, sf.REFUSED_AT] == ground.mark[sf.RELEASED]:
+            if length >= ground.shape[shape, sf.REFUSED_LENGTH]:
                 continue
-        named = ground.shape[shape, RESERVATION]
-        if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
+        named = ground.shape[shape, sf.RESERVATION]
+        if named >= 0 and ground.reservation[named, sf.RES_BEGIN] > now:
             continue
-        ground.mark[TRIED] = 0
+        ground.mark[sf.TRIED] = 0
         if place_at(state, ground, job, alt, now, length, number(0)):
             return alt
-        if ground.mark[TRIED] != 0:
+        if ground.mark[sf.TRIED] != 0:
             forbidden |= ever_allowed(state, ground, job, alt, number(0))
         else:
-            ground.shape[shape, REFUSED_AT] = ground.mark[RELEASED]
-            ground.shape[shape, REFUSED_LENGTH] = length
+            ground.shape[shape, sf.REFUSED_AT] = ground.mark[sf.RELEASED]
+            ground.shape[shape, sf.REFUSED_LENGTH] = length
     if forbidden:
         return ASIDE
     if doubtful and verdict == ASIDE:
@@ -148,15 +101,17 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
 @kernel
 def admits(state: Any, ground: Any, job: int, alt: int, length: int) -> bool:
     """True if an alternative is considered now, whatever its place."""
-    if not open_for(ground, state.reg[NOW], ground.alt[alt, ALT_SHAPE], length):
+    if not open_for(ground, state.reg[r.NOW], ground.alt[alt, sf.ALT_SHAPE], length):
         return False
-    return bool(ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(ASKED_FOR)))
+    return bool(
+        ground.mark[sf.HAS_LIMITS] == 0 or within(state, ground, job, alt, number(ASKED_FOR))
+    )
 
 
 @routine
 def doubted(state: Any, ground: Any, job: int, length: int) -> int:
     """BLOCKED if the limits allow a place on empty nodes by an alternative, else ASIDE."""
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         if admits(state, ground, job, alt, length) and ever_allowed(
             state, ground, job, alt, number(0)
@@ -168,10 +123,10 @@ def doubted(state: Any, ground: Any, job: int, length: int) -> int:
 @kernel
 def might_start(state: Any, ground: Any, job: int) -> bool:
     """A quick test that fails only if the job cannot start now."""
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-        shape = ground.alt[alt, ALT_SHAPE]
-        if ground.shape[shape, PLACEABLE] != 0 and may_hold_now(ground, shape):
+        shape = ground.alt[alt, sf.ALT_SHAPE]
+        if ground.shape[shape, sf.PLACEABLE] != 0 and may_hold_now(ground, shape):
             return True
     return False
 
@@ -179,17 +134,17 @@ def might_start(state: Any, ground: Any, job: int) -> bool:
 @kernel
 def may_start(state: Any, ground: Any, job: int) -> bool:
     """A quick test that fails only if the job cannot start now around the plans."""
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     length = state.job[job, ESTIMATE]
-    released = ground.mark[RELEASED]
+    released = ground.mark[sf.RELEASED]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-        shape = ground.alt[alt, ALT_SHAPE]
+        shape = ground.alt[alt, sf.ALT_SHAPE]
         if (
-            ground.shape[shape, REFUSED_AT] == released
-            and length >= ground.shape[shape, REFUSED_LENGTH]
+            ground.shape[shape, sf.REFUSED_AT] == released
+            and length >= ground.shape[shape, sf.REFUSED_LENGTH]
         ):
             continue
-        if ground.shape[shape, PLACEABLE] != 0 and may_hold_now(ground, shape):
+        if ground.shape[shape, sf.PLACEABLE] != 0 and may_hold_now(ground, shape):
             return True
     return False
 
@@ -203,31 +158,31 @@ def ask_earliest(
     ``limited``: what a limit forbids now is left out; else only what it forbids even if nothing is
     in use. (NEVER, -1) if there is none.
     """
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     length = state.job[job, ESTIMATE]
-    ask = ground.job[job, ASK]
+    ask = ground.job[job, sf.ASK]
     best = before
     chosen = -1
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
-        shape = ground.alt[alt, ALT_SHAPE]
+        shape = ground.alt[alt, sf.ALT_SHAPE]
         if not may_reserve(ground, alt) or not open_for(ground, now, shape, length):
             continue
         if limited != 0 and not admits(state, ground, job, alt, length):
             continue
-        ground.mark[CAPPED] = int(ground.alt[alt, ALT_RESERVES] == RESERVES_BY_NODE)
-        if ground.mark[AMOUNTS] == 0 and not varies(ground, alt):
+        ground.mark[sf.CAPPED] = int(ground.alt[alt, sf.ALT_RESERVES] == sf.RESERVES_BY_NODE)
+        if ground.mark[sf.AMOUNTS] == 0 and not varies(ground, alt):
             start = earliest(ground, now, shape, length, since, best)
         else:
             start = earliest_of_all(state, ground, job, alt, since, best, 1 - limited)
         if start < best:
             best = start
             chosen = alt
-    ground.mark[CAPPED] = 0
+    ground.mark[sf.CAPPED] = 0
     if chosen < 0:
-        return NEVER, -1
-    ground.mark[CAPPED] = int(ground.alt[chosen, ALT_RESERVES] == RESERVES_BY_NODE)
+        return r.NEVER, -1
+    ground.mark[sf.CAPPED] = int(ground.alt[chosen, sf.ALT_RESERVES] == sf.RESERVES_BY_NODE)
     place_at(state, ground, job, chosen, best, length, 1 - limited)
-    ground.mark[CAPPED] = 0
+    ground.mark[sf.CAPPED] = 0
     return best, chosen
 
 
@@ -236,50 +191,52 @@ def earliest_of_all(
     state: Any, ground: Any, job: int, alt: int, since: int, before: int, bare: int
 ) -> int:
     """The first start in [since, before) with nodes that the limits allow and counted amounts."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     length = state.job[job, ESTIMATE]
-    shape = ground.alt[alt, ALT_SHAPE]
+    shape = ground.alt[alt, sf.ALT_SHAPE]
     start = since
     if not ever_allowed(state, ground, job, alt, bare):
-        return NEVER
+        return r.NEVER
     while True:
         start = earliest(ground, now, shape, length, start, before)
         if start >= before:
-            return NEVER
-        if ground.mark[AMOUNTS] != 0:
+            return r.NEVER
+        if ground.mark[sf.AMOUNTS] != 0:
             later = amounts_from(ground, alt, now, start, length)
             if later > start:
                 start = later
                 continue
         if not varies(ground, alt) or place_at(state, ground, job, alt, start, length, bare):
             return start
-        if ground.mark[PLACE_RULE] == SLURM:
-            return NEVER  # Slurm chooses nodes and then rejects them
+        if ground.mark[sf.PLACE_RULE] == sf.SLURM:
+            return r.NEVER  # Slurm chooses nodes and then rejects them
         start = next_release(ground, now, shape, start)
 
 
 @routine
 def keep_place(ground: Any, job: int, alt: int) -> None:
     """Enter the placement found last as the job's."""
-    first = ground.mark[ENTRIES]
-    for at in range(ground.mark[PLACED]):
-        ground.place[first + at] = ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
-    ground.mark[ENTRIES] = first + ground.mark[PLACED]
-    ground.job[job, PLACE_FROM] = first
-    ground.job[job, PLACE_COUNT] = ground.mark[PLACED]
-    ground.job[job, ALT] = alt
-    ground.job[job, SHAPE] = ground.alt[alt, ALT_SHAPE]
+    first = ground.mark[sf.ENTRIES]
+    for at in range(ground.mark[sf.PLACED]):
+        ground.place[first + at] = (
+            ground.scratch[sf.CHOSEN, at] << 32 | ground.scratch[sf.GIVEN, at]
+        )
+    ground.mark[sf.ENTRIES] = first + ground.mark[sf.PLACED]
+    ground.job[job, sf.PLACE_FROM] = first
+    ground.job[job, sf.PLACE_COUNT] = ground.mark[sf.PLACED]
+    ground.job[job, sf.ALT] = alt
+    ground.job[job, sf.SHAPE] = ground.alt[alt, sf.ALT_SHAPE]
 
 
 @routine
 def hold_place(ground: Any, job: int, now: int, begin: int, end: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place during [begin, end)."""
-    first = ground.job[job, PLACE_FROM]
-    for at in range(first, first + ground.job[job, PLACE_COUNT]):
+    first = ground.job[job, sf.PLACE_FROM]
+    for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
         node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
-        change(ground, node, now, begin, end, ground.job[job, SHAPE], tasks, sign)
-    if ground.mark[AMOUNTS] != 0:
-        hold_amounts(ground, ground.job[job, ALT], now, begin, end, sign)
+        change(ground, node, now, begin, end, ground.job[job, sf.SHAPE], tasks, sign)
+    if ground.mark[sf.AMOUNTS] != 0:
+        hold_amounts(ground, ground.job[job, sf.ALT], now, begin, end, sign)
 
 
 @routine
@@ -292,51 +249,51 @@ def hold_plan(ground: Any, job: int, now: int, begin: int, end: int, sign: int) 
 @kernel
 def count_plan(ground: Any, job: int, sign: int) -> None:
     """The job's nodes have one more plan (-1), or one less (+1)."""
-    first = ground.job[job, PLACE_FROM]
-    for at in range(first, first + ground.job[job, PLACE_COUNT]):
-        ground.node[ground.place[at] >> 32, PLANS] -= sign
+    first = ground.job[job, sf.PLACE_FROM]
+    for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
+        ground.node[ground.place[at] >> 32, sf.PLANS] -= sign
 
 
 @routine
 def occupy(state: Any, ground: Any, job: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place now, and log the changes."""
-    resources = ground.step.shape[1] - LEVEL
-    first = ground.job[job, PLACE_FROM]
-    shape = ground.job[job, SHAPE]
-    for at in range(first, first + ground.job[job, PLACE_COUNT]):
+    resources = ground.step.shape[1] - sf.LEVEL
+    first = ground.job[job, sf.PLACE_FROM]
+    shape = ground.job[job, sf.SHAPE]
+    for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
         node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
-        row = ground.mark[CHANGES] & (RING - 1)
+        row = ground.mark[sf.CHANGES] & (sf.RING - 1)
         ground.ring[row, 0] = node
         for k in range(resources):
-            ground.ring[row, 1 + k] = ground.node[node, FREE + k]
+            ground.ring[row, 1 + k] = ground.node[node, sf.FREE + k]
             taken = sign * amount(ground, shape, node, tasks, k)
-            ground.node[node, FREE + k] += taken
+            ground.node[node, sf.FREE + k] += taken
             state.host[TOTAL_FREE, 0, k] += taken
-            ground.ring[row, 1 + resources + k] = ground.node[node, FREE + k]
-        ground.mark[CHANGES] += 1
-    ground.mark[HELD] -= sign * ground.job[job, PLACE_COUNT]
+            ground.ring[row, 1 + resources + k] = ground.node[node, sf.FREE + k]
+        ground.mark[sf.CHANGES] += 1
+    ground.mark[sf.HELD] -= sign * ground.job[job, sf.PLACE_COUNT]
 
 
 @routine
 def begin_here(state: Any, ground: Any, job: int, reason: int) -> None:
     """Start a waiting job now in its place, which the steps already hold for it."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     dequeue(state, job)
-    ground.mark[WIDE] -= ground.job[job, WIDTH]
-    ground.job[job, PHASE] = RUNS
+    ground.mark[sf.WIDE] -= ground.job[job, sf.WIDTH]
+    ground.job[job, sf.PHASE] = sf.RUNS
     occupy(state, ground, job, number(-1))
     state.job[job, START] = now
     state.job[job, REASON] = reason
     insert(state, job, now + state.job[job, ESTIMATE])
-    log(state, STARTED, job)
-    if ground.mark[HAS_LIMITS] != 0:
+    log(state, r.STARTED, job)
+    if ground.mark[sf.HAS_LIMITS] != 0:
         account_start(state, ground, job)
 
 
 @routine
 def begin_placed(state: Any, ground: Any, job: int, alt: int, reason: int) -> None:
     """Start a waiting job now in the placement found last."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     keep_place(ground, job, alt)
     hold_place(ground, job, now, now, now + state.job[job, ESTIMATE], number(-1))
     begin_here(state, ground, job, reason)
@@ -351,34 +308,34 @@ def latest_end(state: Any, job: int) -> int:
 @routine
 def give_up(state: Any, ground: Any, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     remove(state, find(state, job))
     occupy(state, ground, job, number(1))
     expected = state.job[job, EXPECTED]
     if expected > now:
         hold_place(ground, job, now, now, expected, number(1))
         note_gain(ground, job, now, expected)
-        ground.mark[EARLY] = 1
+        ground.mark[sf.EARLY] = 1
     elif expected < now and latest_end(state, job) > now:
-        ground.mark[EARLY] = 1  # its request would have been its expected end by now
-    ground.mark[RELEASED] += 1
-    ground.mark[LEFT] += 1
-    if ground.mark[HAS_LIMITS] != 0:
+        ground.mark[sf.EARLY] = 1  # its request would have been its expected end by now
+    ground.mark[sf.RELEASED] += 1
+    ground.mark[sf.LEFT] += 1
+    if ground.mark[sf.HAS_LIMITS] != 0:
         account_end(state, ground, job, now)
 
 
 @routine
 def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
     """Log that the job's nodes came free during an interval."""
-    if ground.mark[KEEPS] != COMPRESSED:
+    if ground.mark[sf.KEEPS] != COMPRESSED:
         return
-    first = ground.job[job, PLACE_FROM]
-    for at in range(first, first + ground.job[job, PLACE_COUNT]):
-        row = ground.mark[GAINS] - ground.mark[GAINS_FROM]
+    first = ground.job[job, sf.PLACE_FROM]
+    for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
+        row = ground.mark[sf.GAINS] - ground.mark[sf.GAINS_FROM]
         ground.gain[row, 0] = ground.place[at] >> 32
         ground.gain[row, 1] = begin
         ground.gain[row, 2] = end
-        ground.mark[GAINS] += 1
+        ground.mark[sf.GAINS] += 1
 
 
 @routine
@@ -391,9 +348,9 @@ def stop_run(state: Any, ground: Any, job: int) -> None:
 @routine
 def extend_overdue(state: Any, ground: Any) -> None:
     """Running jobs past their expected end: until start + request, or else the next second."""
-    now = state.reg[NOW]
+    now = state.reg[r.NOW]
     at = 0
-    while at < state.reg[RUNNING] and end_at(state, at) <= now:
+    while at < state.reg[r.RUNNING] and end_at(state, at) <= now:
         job = job_at(state, at)
         later = latest_end(state, job)
         if later > now:

@@ -10,74 +10,58 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel
-from shadowtime.kernel.site.fields import (
-    ALL_MEMORY,
-    DIVISOR,
-    EXCLUSIVE,
-    FIRST_STEP,
-    FLOOR,
-    FREE,
-    LEVEL,
-    MEMORY,
-    NEGATIVE,
-    NEXT,
-    PER_TASK,
-    STEPS_FREE,
-    STEPS_SPARE,
-    STEPS_USED,
-    TIME,
-)
+from shadowtime.kernel.site import fields as sf
 
 
 @kernel
 def amount(ground: Any, shape: int, node: int, tasks: int, k: int) -> int:
     """What a number of tasks of a shape take of a resource on a node."""
-    resources = ground.step.shape[1] - LEVEL
-    if ground.shape[shape, EXCLUSIVE] != 0:
-        return ground.node[node, FREE + resources + k]
-    if ground.shape[shape, ALL_MEMORY] != 0 and k == ground.mark[MEMORY]:
-        return ground.node[node, FREE + resources + k]
-    taken = tasks * ground.shape[shape, PER_TASK + k]
-    divisor = ground.shape[shape, DIVISOR]
+    resources = ground.step.shape[1] - sf.LEVEL
+    if ground.shape[shape, sf.EXCLUSIVE] != 0:
+        return ground.node[node, sf.FREE + resources + k]
+    if ground.shape[shape, sf.ALL_MEMORY] != 0 and k == ground.mark[sf.MEMORY]:
+        return ground.node[node, sf.FREE + resources + k]
+    taken = tasks * ground.shape[shape, sf.PER_TASK + k]
+    divisor = ground.shape[shape, sf.DIVISOR]
     if divisor > 1:
         taken = (taken + divisor - 1) // divisor
-    taken += ground.shape[shape, PER_TASK + resources + k]
+    taken += ground.shape[shape, sf.PER_TASK + resources + k]
     if k == 0:
-        taken = max(taken, ground.shape[shape, FLOOR])
+        taken = max(taken, ground.shape[shape, sf.FLOOR])
     return taken
 
 
 @kernel
 def current(ground: Any, node: int, now: int) -> int:
     """The node's step in force now; older ones go back to the pool."""
-    at = ground.node[node, FIRST_STEP]
-    following = ground.step[at, NEXT]
-    while following >= 0 and ground.step[following, TIME] <= now:
+    at = ground.node[node, sf.FIRST_STEP]
+    following = ground.step[at, sf.NEXT]
+    while following >= 0 and ground.step[following, sf.TIME] <= now:
         drop(ground, at)
         at = following
-        following = ground.step[at, NEXT]
-    ground.node[node, FIRST_STEP] = at
+        following = ground.step[at, sf.NEXT]
+    ground.node[node, sf.FIRST_STEP] = at
     return at
 
 
 @kernel
 def drop(ground: Any, at: int) -> None:
     """Give a step back to the pool."""
-    ground.step[at, NEXT] = ground.mark[STEPS_FREE]
-    ground.mark[STEPS_FREE] = at
-    ground.mark[STEPS_SPARE] += 1
+    ground.step[at, sf.NEXT] = ground.mark[sf.STEPS_FREE]
+    ground.mark[sf.STEPS_FREE] = at
+    ground.mark[sf.STEPS_SPARE] += 1
 
 
 @kernel
 def fresh_step(ground: Any) -> int:
     """A step from the pool."""
-    at = ground.mark[STEPS_FREE]
+    at = ground.mark[sf.STEPS_FREE]
     if at >= 0:
-        ground.mark[STEPS_FREE] = ground.step[at, NEXT]
+        ground.mark[sf.STEPS_FREE] = ground.step[at, sf.NEXT]
     else:
-        at = ground.mark[STEPS_USED]
-        ground.mark[STEPS_USED] += 1
-    ground.mark[STEPS_SPARE] -= 1
+        at = ground.mark[sf.STEPS_USED]
+        ground.mark[sf.STEPS_USED] += 1
+    ground.mark[sf.STEPS_SPARE] -= 1
     return at
 
 
@@ -87,33 +71,33 @@ def cut(ground: Any, first: int, when: int) -> int:
 
     -1 where that is the first one itself (``when`` has come).
     """
-    if ground.step[first, TIME] >= when:
+    if ground.step[first, sf.TIME] >= when:
         return -1
     before = first
-    following = ground.step[before, NEXT]
-    while following >= 0 and ground.step[following, TIME] < when:
+    following = ground.step[before, sf.NEXT]
+    while following >= 0 and ground.step[following, sf.TIME] < when:
         before = following
-        following = ground.step[before, NEXT]
-    if following < 0 or ground.step[following, TIME] != when:
+        following = ground.step[before, sf.NEXT]
+    if following < 0 or ground.step[following, sf.TIME] != when:
         made = fresh_step(ground)
-        ground.step[made, TIME] = when
-        ground.step[made, NEXT] = following
-        for k in range(LEVEL, ground.step.shape[1]):
+        ground.step[made, sf.TIME] = when
+        ground.step[made, sf.NEXT] = following
+        for k in range(sf.LEVEL, ground.step.shape[1]):
             ground.step[made, k] = ground.step[before, k]
-        ground.step[before, NEXT] = made
+        ground.step[before, sf.NEXT] = made
     return before
 
 
 @kernel
 def merge(ground: Any, before: int) -> bool:
     """Drop the step after ``before`` if it changes nothing."""
-    at = ground.step[before, NEXT]
+    at = ground.step[before, sf.NEXT]
     if at < 0:
         return False
-    for k in range(LEVEL, ground.step.shape[1]):
+    for k in range(sf.LEVEL, ground.step.shape[1]):
         if ground.step[at, k] != ground.step[before, k]:
             return False
-    ground.step[before, NEXT] = ground.step[at, NEXT]
+    ground.step[before, sf.NEXT] = ground.step[at, sf.NEXT]
     drop(ground, at)
     return True
 
@@ -129,14 +113,14 @@ def change(
     before, at = cut_out(ground, node, now, begin, end)
     inside = at
     last = at
-    resources = ground.step.shape[1] - LEVEL
-    while inside >= 0 and (inside == at or ground.step[inside, TIME] < end):
+    resources = ground.step.shape[1] - sf.LEVEL
+    while inside >= 0 and (inside == at or ground.step[inside, sf.TIME] < end):
         for k in range(resources):
-            ground.step[inside, LEVEL + k] += sign * amount(ground, shape, node, tasks, k)
-            if ground.step[inside, LEVEL + k] < 0:
-                ground.mark[NEGATIVE] = 1
+            ground.step[inside, sf.LEVEL + k] += sign * amount(ground, shape, node, tasks, k)
+            if ground.step[inside, sf.LEVEL + k] < 0:
+                ground.mark[sf.NEGATIVE] = 1
         last = inside
-        inside = ground.step[inside, NEXT]
+        inside = ground.step[inside, sf.NEXT]
     join(ground, before, last)
 
 
@@ -149,12 +133,12 @@ def change_amount(ground: Any, row: int, now: int, begin: int, end: int, by: int
     before, at = cut_out(ground, row, now, begin, end)
     inside = at
     last = at
-    while inside >= 0 and (inside == at or ground.step[inside, TIME] < end):
-        ground.step[inside, LEVEL] += by
-        if ground.step[inside, LEVEL] < 0:
-            ground.mark[NEGATIVE] = 1
+    while inside >= 0 and (inside == at or ground.step[inside, sf.TIME] < end):
+        ground.step[inside, sf.LEVEL] += by
+        if ground.step[inside, sf.LEVEL] < 0:
+            ground.mark[sf.NEGATIVE] = 1
         last = inside
-        inside = ground.step[inside, NEXT]
+        inside = ground.step[inside, sf.NEXT]
     join(ground, before, last)
 
 
@@ -169,7 +153,7 @@ def cut_out(ground: Any, node: int, now: int, begin: int, end: int) -> tuple[int
     at = first
     if begin > now:
         before = cut(ground, first, begin)
-        at = ground.step[before, NEXT] if before >= 0 else first
+        at = ground.step[before, sf.NEXT] if before >= 0 else first
     cut(ground, at, end)
     return before, at
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import (
     arrange,
     choose,
@@ -21,41 +22,6 @@ from shadowtime.kernel.site.choose import (
     taken_out,
     use,
     use_none,
-)
-from shadowtime.kernel.site.fields import (
-    ALT_SHAPE,
-    ALT_VARIES,
-    CHOSEN,
-    CLOSE_COUNT,
-    CLOSE_FROM,
-    COUNTS,
-    END,
-    FIRST_FIT,
-    FREE,
-    GIVEN,
-    GIVEN_UP,
-    GONE,
-    HAS_LIMITS,
-    HEADROOM,
-    IN_A_ROW,
-    KNOWN,
-    LEAST,
-    LEVEL,
-    MASK_COUNT,
-    MASK_FROM,
-    MOST,
-    NEXT,
-    ORDER,
-    PLACE_RULE,
-    PLACED,
-    ROOM,
-    SLURM,
-    TALLY,
-    TASKS,
-    TIME,
-    TRIED,
-    UPCOMING,
-    WANTED,
 )
 from shadowtime.kernel.site.limits import find_headroom
 from shadowtime.kernel.site.neighbours import give, row_from
@@ -70,7 +36,7 @@ TRIALS = 100_000
 @kernel
 def varies(ground: Any, alt: int) -> bool:
     """True if limits may allow one place and forbid another."""
-    return bool(ground.mark[HAS_LIMITS] != 0 and ground.alt[alt, ALT_VARIES] != 0)
+    return bool(ground.mark[sf.HAS_LIMITS] != 0 and ground.alt[alt, sf.ALT_VARIES] != 0)
 
 
 @routine
@@ -81,7 +47,7 @@ def place_at(
 
     ``bare``: limits as if nothing were in use.
     """
-    shape = ground.alt[alt, ALT_SHAPE]
+    shape = ground.alt[alt, sf.ALT_SHAPE]
     if not choose(state, ground, job, shape, start, length):
         return False
     if not varies(ground, alt):
@@ -89,64 +55,64 @@ def place_at(
     find_headroom(state, ground, job, alt, bare)
     if allowed(ground, shape):
         return True
-    ground.mark[TRIED] = 1
-    if ground.mark[PLACE_RULE] == SLURM or not narrow(ground, shape):
+    ground.mark[sf.TRIED] = 1
+    if ground.mark[sf.PLACE_RULE] == sf.SLURM or not narrow(ground, shape):
         return False
-    if ground.shape[shape, IN_A_ROW] != 0:
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row_allowed(ground, shape)
     if settle(state, ground, job, shape, start) and allowed(ground, shape):
         return True
-    return search(ground, shape, ground.mark[PLACE_RULE])
+    return search(ground, shape, ground.mark[sf.PLACE_RULE])
 
 
 @routine
 def ever_allowed(state: Any, ground: Any, job: int, alt: int, bare: int) -> bool:
     """True if the limits allow some place on the empty nodes that are not gone."""
-    shape = ground.alt[alt, ALT_SHAPE]
-    if not varies(ground, alt) or ground.mark[PLACE_RULE] == SLURM:
+    shape = ground.alt[alt, sf.ALT_SHAPE]
+    if not varies(ground, alt) or ground.mark[sf.PLACE_RULE] == sf.SLURM:
         return True
     find_headroom(state, ground, job, alt, bare)
-    resources = ground.step.shape[1] - LEVEL
-    first = ground.shape[shape, MASK_FROM]
-    for at in range(ground.shape[shape, MASK_COUNT]):
+    resources = ground.step.shape[1] - sf.LEVEL
+    first = ground.shape[shape, sf.MASK_FROM]
+    for at in range(ground.shape[shape, sf.MASK_COUNT]):
         node = ground.mask[first + at]
-        ground.scratch[ROOM, at] = 0
-        if ground.node[node, GONE] == 0:
-            ground.scratch[ROOM, at] = holds(
-                ground, shape, node, ground.node, node, FREE + resources
+        ground.scratch[sf.ROOM, at] = 0
+        if ground.node[node, sf.GONE] == 0:
+            ground.scratch[sf.ROOM, at] = holds(
+                ground, shape, node, ground.node, node, sf.FREE + resources
             )
     if not narrow(ground, shape):
         return False
-    if ground.shape[shape, IN_A_ROW] != 0:
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row_allowed(ground, shape)
-    return search(ground, shape, number(FIRST_FIT))
+    return search(ground, shape, number(sf.FIRST_FIT))
 
 
 @routine
 def next_release(ground: Any, now: int, shape: int, start: int) -> int:
     """The first instant behind a start at which a node of the shape has more free or opens."""
-    first = ground.shape[shape, MASK_FROM]
+    first = ground.shape[shape, sf.MASK_FROM]
     soonest = NEVER
-    for place in range(first, first + ground.shape[shape, MASK_COUNT]):
+    for place in range(first, first + ground.shape[shape, sf.MASK_COUNT]):
         node = ground.mask[place]
         at = current(ground, node, now)
-        following = ground.step[at, NEXT]
-        while following >= 0 and ground.step[following, TIME] < soonest:
-            if ground.step[following, TIME] > start and grows(ground, at, following):
-                soonest = ground.step[following, TIME]
+        following = ground.step[at, sf.NEXT]
+        while following >= 0 and ground.step[following, sf.TIME] < soonest:
+            if ground.step[following, sf.TIME] > start and grows(ground, at, following):
+                soonest = ground.step[following, sf.TIME]
             at = following
-            following = ground.step[at, NEXT]
-        begin = ground.node[node, CLOSE_FROM]
-        for at in range(begin, begin + ground.node[node, CLOSE_COUNT]):
-            if ground.close[at, KNOWN] <= now and ground.close[at, END] > start:
-                soonest = min(soonest, ground.close[at, END])
+            following = ground.step[at, sf.NEXT]
+        begin = ground.node[node, sf.CLOSE_FROM]
+        for at in range(begin, begin + ground.node[node, sf.CLOSE_COUNT]):
+            if ground.close[at, sf.KNOWN] <= now and ground.close[at, sf.END] > start:
+                soonest = min(soonest, ground.close[at, sf.END])
     return soonest
 
 
 @kernel
 def grows(ground: Any, before: int, at: int) -> bool:
     """True if a step has more of something than the one before it."""
-    for k in range(LEVEL, ground.step.shape[1]):
+    for k in range(sf.LEVEL, ground.step.shape[1]):
         if ground.step[at, k] > ground.step[before, k]:
             return True
     return False
@@ -155,14 +121,16 @@ def grows(ground: Any, before: int, at: int) -> bool:
 @kernel
 def allowed(ground: Any, shape: int) -> bool:
     """True if the placement found last takes no more than the limits leave."""
-    resources = ground.step.shape[1] - LEVEL
-    if ground.mark[PLACED] > ground.scratch[HEADROOM, resources]:
+    resources = ground.step.shape[1] - sf.LEVEL
+    if ground.mark[sf.PLACED] > ground.scratch[sf.HEADROOM, resources]:
         return False
     for k in range(resources):
         total = 0
-        for at in range(ground.mark[PLACED]):
-            total += amount(ground, shape, ground.scratch[CHOSEN, at], ground.scratch[GIVEN, at], k)
-        if total > ground.scratch[HEADROOM, k]:
+        for at in range(ground.mark[sf.PLACED]):
+            total += amount(
+                ground, shape, ground.scratch[sf.CHOSEN, at], ground.scratch[sf.GIVEN, at], k
+            )
+        if total > ground.scratch[sf.HEADROOM, k]:
             return False
     return True
 
@@ -170,11 +138,11 @@ def allowed(ground: Any, shape: int) -> bool:
 @kernel
 def affords(ground: Any, shape: int, node: int, tasks: int) -> bool:
     """True if the limits leave what tasks take on a node."""
-    resources = ground.step.shape[1] - LEVEL
-    if ground.scratch[HEADROOM, resources] < 1:
+    resources = ground.step.shape[1] - sf.LEVEL
+    if ground.scratch[sf.HEADROOM, resources] < 1:
         return False
     for k in range(resources):
-        if amount(ground, shape, node, tasks, k) > ground.scratch[HEADROOM, k]:
+        if amount(ground, shape, node, tasks, k) > ground.scratch[sf.HEADROOM, k]:
             return False
     return True
 
@@ -183,37 +151,37 @@ def affords(ground: Any, shape: int, node: int, tasks: int) -> bool:
 def narrow(ground: Any, shape: int) -> bool:
     """Let no node hold more tasks than the limits leave; False if too few nodes or tasks remain."""
     scratch = ground.scratch
-    first = ground.shape[shape, MASK_FROM]
+    first = ground.shape[shape, sf.MASK_FROM]
     count = 0
     total = 0
-    for at in range(ground.shape[shape, MASK_COUNT]):
+    for at in range(ground.shape[shape, sf.MASK_COUNT]):
         low = 0
-        high = scratch[ROOM, at]
+        high = scratch[sf.ROOM, at]
         while low < high:
             middle = (low + high + 1) >> 1
             if affords(ground, shape, ground.mask[first + at], middle):
                 low = middle
             else:
                 high = middle - 1
-        scratch[ROOM, at] = low
+        scratch[sf.ROOM, at] = low
         if low > 0:
             count += 1
             total += low
-        elif at < ground.shape[shape, WANTED]:
+        elif at < ground.shape[shape, sf.WANTED]:
             return False
-    return bool(count >= ground.shape[shape, LEAST] and total >= ground.shape[shape, TASKS])
+    return bool(count >= ground.shape[shape, sf.LEAST] and total >= ground.shape[shape, sf.TASKS])
 
 
 @routine
 def take_row_allowed(ground: Any, shape: int) -> bool:
     """Take the first row of neighbours that the limits allow."""
-    for place in range(ground.shape[shape, MASK_COUNT]):
+    for place in range(ground.shape[shape, sf.MASK_COUNT]):
         nodes = row_from(ground, shape, place)
         if nodes > 0:
-            left = ground.shape[shape, TASKS]
+            left = ground.shape[shape, sf.TASKS]
             for count in range(nodes):
                 left = give(ground, shape, place + count, count, left)
-            ground.mark[PLACED] = nodes
+            ground.mark[sf.PLACED] = nodes
             if allowed(ground, shape):
                 return True
     return False
@@ -227,31 +195,31 @@ def search(ground: Any, shape: int, rule: int) -> bool:
     complete the job; nodes like one that was given up are passed over with it.
     """
     scratch = ground.scratch
-    least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
-    wanted = ground.shape[shape, WANTED]
-    counts = ground.shape[shape, COUNTS]
-    size = in_line(ground, shape, number(FIRST_FIT) if rule == SLURM else rule)
-    left = ground.shape[shape, TASKS]
+    least, most = ground.shape[shape, sf.LEAST], ground.shape[shape, sf.MOST]
+    wanted = ground.shape[shape, sf.WANTED]
+    counts = ground.shape[shape, sf.COUNTS]
+    size = in_line(ground, shape, number(sf.FIRST_FIT) if rule == sf.SLURM else rule)
+    left = ground.shape[shape, sf.TASKS]
     depth = 0
     at = 0
     trials = 0
     while left > 0 or depth < least:
         used = False
-        while not used and at < size and depth < most and scratch[TALLY, at] >= left:
+        while not used and at < size and depth < most and scratch[sf.TALLY, at] >= left:
             trials += 1
-            place = scratch[UPCOMING, at]
-            node = ground.mask[ground.shape[shape, MASK_FROM] + place]
+            place = scratch[sf.UPCOMING, at]
+            node = ground.mask[ground.shape[shape, sf.MASK_FROM] + place]
             due = max(0, least - depth - 1)
             if counts >= 0:
                 still = missing_by(ground, shape, depth, node)
                 due = max(due, still)
                 if depth + 1 + still > most or due >= left:
                     due = left  # this one cannot be used
-            tasks = min(scratch[ROOM, place], left - due)
+            tasks = min(scratch[sf.ROOM, place], left - due)
             if tasks > 0 and affords(ground, shape, node, tasks):
-                scratch[ORDER, depth] = at
-                scratch[CHOSEN, depth] = node
-                scratch[GIVEN, depth] = tasks
+                scratch[sf.ORDER, depth] = at
+                scratch[sf.CHOSEN, depth] = node
+                scratch[sf.GIVEN, depth] = tasks
                 charge_headroom(ground, shape, node, tasks, number(-1))
                 left -= tasks
                 depth += 1
@@ -264,18 +232,20 @@ def search(ground: Any, shape: int, rule: int) -> bool:
         if used:
             continue
         if trials > TRIALS:
-            ground.mark[GIVEN_UP] += 1
+            ground.mark[sf.GIVEN_UP] += 1
             return False
         if depth == 0:
             return False
         depth -= 1
-        at = scratch[ORDER, depth]
-        if scratch[UPCOMING, at] < wanted:
+        at = scratch[sf.ORDER, depth]
+        if scratch[sf.UPCOMING, at] < wanted:
             return False
-        left += scratch[GIVEN, depth]
-        charge_headroom(ground, shape, scratch[CHOSEN, depth], scratch[GIVEN, depth], number(1))
+        left += scratch[sf.GIVEN, depth]
+        charge_headroom(
+            ground, shape, scratch[sf.CHOSEN, depth], scratch[sf.GIVEN, depth], number(1)
+        )
         at = behind_alike(ground, shape, at, size)
-    ground.mark[PLACED] = depth
+    ground.mark[sf.PLACED] = depth
     return True
 
 
@@ -286,49 +256,51 @@ def in_line(ground: Any, shape: int, rule: int) -> int:
     count = arrange(ground, shape, rule)
     size = count
     for at in range(count):
-        if rule == FIRST_FIT:
-            scratch[UPCOMING, at] = scratch[ORDER, at]
+        if rule == sf.FIRST_FIT:
+            scratch[sf.UPCOMING, at] = scratch[sf.ORDER, at]
         else:
-            scratch[UPCOMING, at] = scratch[ORDER, 0]
+            scratch[sf.UPCOMING, at] = scratch[sf.ORDER, 0]
             size = taken_out(ground, shape, rule, size)
-    scratch[TALLY, count] = 0
+    scratch[sf.TALLY, count] = 0
     for at in range(count - 1, -1, -1):
-        scratch[TALLY, at] = scratch[TALLY, at + 1] + scratch[ROOM, scratch[UPCOMING, at]]
+        scratch[sf.TALLY, at] = (
+            scratch[sf.TALLY, at + 1] + scratch[sf.ROOM, scratch[sf.UPCOMING, at]]
+        )
     return count
 
 
 @kernel
 def missing_by(ground: Any, shape: int, depth: int, node: int) -> int:
     """Nodes that counts of features still need beside those used so far and one more."""
-    counts = ground.shape[shape, COUNTS]
+    counts = ground.shape[shape, sf.COUNTS]
     use_none(ground)
     for at in range(depth):
-        use(ground, counts, ground.scratch[CHOSEN, at])
+        use(ground, counts, ground.scratch[sf.CHOSEN, at])
     return missing_with(ground, counts, node)
 
 
 @kernel
 def charge_headroom(ground: Any, shape: int, node: int, tasks: int, sign: int) -> None:
     """Take (-1) or give back (+1) a node's part of what the limits leave."""
-    resources = ground.step.shape[1] - LEVEL
+    resources = ground.step.shape[1] - sf.LEVEL
     for k in range(resources):
-        ground.scratch[HEADROOM, k] += sign * amount(ground, shape, node, tasks, k)
-    ground.scratch[HEADROOM, resources] += sign
+        ground.scratch[sf.HEADROOM, k] += sign * amount(ground, shape, node, tasks, k)
+    ground.scratch[sf.HEADROOM, resources] += sign
 
 
 @kernel
 def behind_alike(ground: Any, shape: int, at: int, size: int) -> int:
     """The next place in line that is not like this one in what it holds and takes."""
     scratch = ground.scratch
-    first = ground.shape[shape, MASK_FROM]
-    resources = ground.step.shape[1] - LEVEL
-    counts = ground.shape[shape, COUNTS]
-    place = scratch[UPCOMING, at]
-    room, node = scratch[ROOM, place], ground.mask[first + place]
+    first = ground.shape[shape, sf.MASK_FROM]
+    resources = ground.step.shape[1] - sf.LEVEL
+    counts = ground.shape[shape, sf.COUNTS]
+    place = scratch[sf.UPCOMING, at]
+    room, node = scratch[sf.ROOM, place], ground.mask[first + place]
     at += 1
     while at < size:
-        other = ground.mask[first + scratch[UPCOMING, at]]
-        if scratch[ROOM, scratch[UPCOMING, at]] != room:
+        other = ground.mask[first + scratch[sf.UPCOMING, at]]
+        if scratch[sf.ROOM, scratch[sf.UPCOMING, at]] != room:
             return at
         if counts >= 0 and ground.kind[counts, other] != ground.kind[counts, node]:
             return at

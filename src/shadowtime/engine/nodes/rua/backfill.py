@@ -7,34 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    ASKED,
-    BACKFILL,
-    BASE,
-    CHEAPEST,
-    COST,
-    FIRST_FIT,
-    FOUND,
-    FREE,
-    HOLD,
-    HOLD_FROM,
-    LEAST_PENALTY,
-    LENGTH,
-    LIKE,
-    NOW,
-    PENDING,
-    PROCS,
-    REACH,
-    READY,
-    ROUND,
-    SEARCH,
-    SHORTEST,
-    SPAN,
-    SPARE,
-    STRETCHED,
-    THRESHOLD,
-    TRIED,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.begin import begin, pin
 from shadowtime.engine.nodes.rua.clear import roomy
 from shadowtime.engine.nodes.rua.placing import NO_ROOM
@@ -59,50 +32,50 @@ def backfill(state: Any, table: Any, k: Any) -> None:
     oldest is asked: the others would give the same answer and stand behind it.
     """
     count = gather_fitting(state, table)
-    repeated = table.par[BACKFILL] == LEAST_PENALTY
+    repeated = table.par[nf.BACKFILL] == nf.LEAST_PENALTY
     while count > 0:
         best = -1
-        table.par[ROUND] += 1
+        table.par[nf.ROUND] += 1
         for i in range(count):
-            job = table.list[FOUND, i]
+            job = table.list[nf.FOUND, i]
             if job < 0 or not may_fit(table, job):
                 continue
             if repeated:
-                if table.list[ASKED, table.job[job, LIKE]] == table.par[ROUND]:
+                if table.list[nf.ASKED, table.job[job, nf.LIKE]] == table.par[nf.ROUND]:
                     continue
-                table.list[ASKED, table.job[job, LIKE]] = table.par[ROUND]
-            late = table.par[NOW] + table.job[job, LENGTH] > table.par[HOLD_FROM]
-            if table.par[HOLD] == PENDING and (late or table.par[STRETCHED] != 0):
+                table.list[nf.ASKED, table.job[job, nf.LIKE]] = table.par[nf.ROUND]
+            late = table.par[nf.NOW] + table.job[job, nf.LENGTH] > table.par[nf.HOLD_FROM]
+            if table.par[nf.HOLD] == nf.PENDING and (late or table.par[nf.STRETCHED] != 0):
                 pin(table, k)
                 if not may_fit(table, job):
                     continue
-            choosy = table.par[SEARCH] == THRESHOLD or table.job[job, REACH] > 0
+            choosy = table.par[nf.SEARCH] == nf.THRESHOLD or table.job[job, nf.REACH] > 0
             if choosy and not roomy(table, job):
                 # It costs something now. Where that is too much already, how much does not matter.
-                if table.par[HOLD] == PENDING and table.par[SEARCH] == CHEAPEST:
+                if table.par[nf.HOLD] == nf.PENDING and table.par[nf.SEARCH] == nf.CHEAPEST:
                     pin(table, k)
                 if k.must_wait(table, k.within, job):
                     continue
-            cost = k.plan_at(table, k.evaluate, job, table.par[NOW])
+            cost = k.plan_at(table, k.evaluate, job, table.par[nf.NOW])
             if cost == NO_ROOM:
                 continue
-            table.job[job, COST] = cost
-            table.par[READY] = 1
+            table.job[job, nf.COST] = cost
+            table.par[nf.READY] = 1
             if cost > 0 and choosy:
-                if table.par[HOLD] == PENDING:
+                if table.par[nf.HOLD] == nf.PENDING:
                     pin(table, k)
                 if k.prefers_later(table, k.evaluate, k.plan_at, job, cost):
                     continue
             if not repeated:
                 state.job[job, REASON] = BACKFILLED
                 begin(state, table, k, job)
-            elif best < 0 or is_less_penalised(table, job, table.list[FOUND, best]):
+            elif best < 0 or is_less_penalised(table, job, table.list[nf.FOUND, best]):
                 best = i
         if best < 0:
             return
-        job = table.list[FOUND, best]
-        table.list[FOUND, best] = -1
-        table.par[READY] = 0
+        job = table.list[nf.FOUND, best]
+        table.list[nf.FOUND, best] = -1
+        table.par[nf.READY] = 0
         state.job[job, REASON] = BACKFILLED
         begin(state, table, k, job)
 
@@ -110,12 +83,12 @@ def backfill(state: Any, table: Any, k: Any) -> None:
 @kernel
 def may_fit(table: Any, job: int) -> bool:
     """True if there is room for the job from now on for its request, around the reservation."""
-    procs = table.job[job, PROCS]
-    if procs > table.par[FREE]:
+    procs = table.job[job, nf.PROCS]
+    if procs > table.par[nf.FREE]:
         return False
-    if table.par[HOLD] == 0 or procs <= table.par[SPARE]:
+    if table.par[nf.HOLD] == 0 or procs <= table.par[nf.SPARE]:
         return True
-    return table.par[NOW] + table.job[job, LENGTH] <= table.par[HOLD_FROM]
+    return table.par[nf.NOW] + table.job[job, nf.LENGTH] <= table.par[nf.HOLD_FROM]
 
 
 @kernel
@@ -124,16 +97,16 @@ def gather_fitting(state: Any, table: Any) -> int:
 
     To a choice of the least penalised that order means nothing.
     """
-    first = table.par[TRIED]
+    first = table.par[nf.TRIED]
     arrived = state.reg[ARRIVED]
-    free = table.par[FREE]
-    left = table.par[HOLD_FROM] - table.par[NOW] if table.par[HOLD] != 0 else NEVER
-    spare = table.par[SPARE] if table.par[HOLD] != 0 else free
-    by_length = table.par[BACKFILL] == SHORTEST
+    free = table.par[nf.FREE]
+    left = table.par[nf.HOLD_FROM] - table.par[nf.NOW] if table.par[nf.HOLD] != 0 else NEVER
+    spare = table.par[nf.SPARE] if table.par[nf.HOLD] != 0 else free
+    by_length = table.par[nf.BACKFILL] == nf.SHORTEST
     count = 0
-    if table.par[SEARCH] == FIRST_FIT and table.par[STRETCHED] == 0:
+    if table.par[nf.SEARCH] == nf.FIRST_FIT and table.par[nf.STRETCHED] == 0:
         # Time alone makes no job fit that did not: until the table changes, only newcomers may.
-        table.par[TRIED] = arrived
+        table.par[nf.TRIED] = arrived
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
         least = state.least[HEIGHT, block]
         if least > free or (state.least[WIDTH, block] > left and least > spare):
@@ -144,11 +117,13 @@ def gather_fitting(state: Any, table: Any) -> int:
             if state.wait[HEIGHT, job] == BIG or not may_fit(table, job):
                 continue
             at = count
-            length = table.job[job, LENGTH]
-            while by_length and at > 0 and table.job[table.list[FOUND, at - 1], LENGTH] > length:
-                table.list[FOUND, at] = table.list[FOUND, at - 1]
+            length = table.job[job, nf.LENGTH]
+            while (
+                by_length and at > 0 and table.job[table.list[nf.FOUND, at - 1], nf.LENGTH] > length
+            ):
+                table.list[nf.FOUND, at] = table.list[nf.FOUND, at - 1]
                 at -= 1
-            table.list[FOUND, at] = job
+            table.list[nf.FOUND, at] = job
             count += 1
     return count
 
@@ -156,14 +131,14 @@ def gather_fitting(state: Any, table: Any) -> int:
 @kernel
 def is_less_penalised(table: Any, a: int, b: int) -> bool:
     """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
-    cost_a, cost_b = table.job[a, COST], table.job[b, COST]
-    length_a, length_b = table.job[a, SPAN], table.job[b, SPAN]
+    cost_a, cost_b = table.job[a, nf.COST], table.job[b, nf.COST]
+    length_a, length_b = table.job[a, nf.SPAN], table.job[b, nf.SPAN]
     one = cost_a - cost_a + 1
     sign = compare_products(cost_a, length_b, one, cost_b, length_a, one)
     if sign != 0:
         return sign < 0
-    stretched_a = table.par[BASE] * length_a + cost_a
-    stretched_b = table.par[BASE] * length_b + cost_b
+    stretched_a = table.par[nf.BASE] * length_a + cost_a
+    stretched_b = table.par[nf.BASE] * length_b + cost_b
     if stretched_a != stretched_b:
         return stretched_a < stretched_b
     return a < b

@@ -5,38 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
+from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import CHANGE, pointer
-from shadowtime.engine.nodes.rua.timeline import (
-    BITS,
-    COSTED,
-    COUNT,
-    ENDS,
-    LEFT,
-    PLACE,
-    ROW,
-    SLOT,
-    SLOTS,
-    STARTS,
-    UNUSED_SLOTS,
-    WORDS,
-    close,
-    cut,
-)
 from shadowtime.kernel.jit import kernel
 
 
 @kernel
 def get_slot(b: Any, job: int) -> None:
     """A place for the bits of a job's processors."""
-    b.par[SLOTS] -= 1
-    b.job[job, SLOT] = b.unused[UNUSED_SLOTS, b.par[SLOTS]]
+    b.par[tl.SLOTS] -= 1
+    b.job[job, tl.SLOT] = b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]]
 
 
 @kernel
 def free_slot(b: Any, job: int) -> None:
     """It is not needed any more."""
-    b.unused[UNUSED_SLOTS, b.par[SLOTS]] = b.job[job, SLOT]
-    b.par[SLOTS] += 1
+    b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]] = b.job[job, tl.SLOT]
+    b.par[tl.SLOTS] += 1
 
 
 @kernel
@@ -46,9 +31,9 @@ def count_by_node(b: Any, table: Any, slot: int) -> None:
     table.par[TOP] = table.par[NODES]
     for node in range(table.par[NODES]):
         table.node[node, TAKE] = 0
-    for word in range(b.par[WORDS]):
+    for word in range(b.par[tl.WORDS]):
         bits = b.mask[slot, word]
-        p = word * BITS
+        p = word * tl.BITS
         while bits != 0:
             if bits & 1 != 0:
                 table.node[p // cores, TAKE] += 1
@@ -59,20 +44,20 @@ def count_by_node(b: Any, table: Any, slot: int) -> None:
 @pointer(CHANGE)
 def change(b: Any, table: Any, job: int, since: int, until: int, sign: int, what: int) -> None:
     """Book a job in (sign -1) or out (1) during [since, until)."""
-    first = cut(b, since)
-    last = cut(b, until)
+    first = tl.cut(b, since)
+    last = tl.cut(b, until)
     line = b.line
-    slot = b.job[job, SLOT]
-    words = b.par[WORDS]
-    count = table.job[job, PROCS] if what & COUNT != 0 else 0
+    slot = b.job[job, tl.SLOT]
+    words = b.par[tl.WORDS]
+    count = table.job[job, PROCS] if what & tl.COUNT != 0 else 0
     for i in range(first, last):
-        row = line[ROW, i]
-        line[LEFT, i] += sign * count
-        if what & PLACE != 0:
+        row = line[tl.ROW, i]
+        line[tl.LEFT, i] += sign * count
+        if what & tl.PLACE != 0:
             for word in range(words):
                 b.room[row, word] ^= b.mask[slot, word]
     hinges = table.par[HINGES]
-    if what & PLACE != 0 and b.par[COSTED] != 0:
+    if what & tl.PLACE != 0 and b.par[tl.COSTED] != 0:
         count_by_node(b, table, slot)
         for node in range(table.par[NODES]):
             if table.node[node, TAKE] == 0:
@@ -80,9 +65,9 @@ def change(b: Any, table: Any, job: int, since: int, until: int, sign: int, what
             for h in range(hinges):
                 drawn = table.node[node, TAKE] * table.job[job, DEMAND + h] * sign
                 for i in range(first, last):
-                    b.load[line[ROW, i], node * hinges + h] -= drawn
-    if what & COUNT != 0:
-        line[STARTS, first] -= sign
-        line[ENDS, last] -= sign
-    close(b, last)
-    close(b, first)
+                    b.load[line[tl.ROW, i], node * hinges + h] -= drawn
+    if what & tl.COUNT != 0:
+        line[tl.STARTS, first] -= sign
+        line[tl.ENDS, last] -= sign
+    tl.close(b, last)
+    tl.close(b, first)

@@ -11,36 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    BUSY,
-    CLEARS,
-    CORES,
-    COUNTED,
-    DEMAND,
-    EDGE,
-    ENDS,
-    GAIN,
-    HELD,
-    HINGES,
-    HOLD,
-    HOLD_TOP,
-    HOLDS,
-    KIND,
-    LAW,
-    LENGTH,
-    NODES,
-    NOW,
-    PROCS,
-    ROOMY,
-    RUNNING,
-    SLOT_AT,
-    SLOT_OF,
-    SLOTS,
-    SOONEST,
-    SPAN,
-    VERSION,
-    ZERO,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import clear_of_cost, room_on, running_at, within_hold
 from shadowtime.engine.nodes.running_table import job_at
 from shadowtime.kernel.jit import kernel, routine
@@ -49,12 +20,12 @@ from shadowtime.kernel.jit import kernel, routine
 @kernel
 def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
     """True if ``count`` processes cost nothing on a node from this place of its line on."""
-    behind = at < table.node[node, BUSY]
-    for h in range(table.par[HINGES]):
-        demand = count * table.job[job, DEMAND + h]
+    behind = at < table.node[node, nf.BUSY]
+    for h in range(table.par[nf.HINGES]):
+        demand = count * table.job[job, nf.DEMAND + h]
         if behind:
-            demand += table.node[node, ENDS + (1 + h) * table.par[CORES] + at]
-        if demand > table.par[LAW + 2 * h + EDGE]:
+            demand += table.node[node, nf.ENDS + (1 + h) * table.par[nf.CORES] + at]
+        if demand > table.par[nf.LAW + 2 * h + nf.EDGE]:
             return False
     return True
 
@@ -62,14 +33,14 @@ def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
 @routine
 def count_clear(table: Any, job: int, slot: int) -> None:
     """Fill a slot: processes of the job's kind that cost nothing, by number of ends."""
-    running = table.par[RUNNING]
-    cores = table.par[CORES]
-    who = ENDS + (1 + table.par[HINGES]) * cores
+    running = table.par[nf.RUNNING]
+    cores = table.par[nf.CORES]
+    who = nf.ENDS + (1 + table.par[nf.HINGES]) * cores
     for place in range(running):
-        table.job[job_at(table, place), GAIN] = 0
+        table.job[job_at(table, place), nf.GAIN] = 0
     now = 0
-    for node in range(table.par[NODES]):
-        busy = table.node[node, BUSY]
+    for node in range(table.par[nf.NODES]):
+        busy = table.node[node, nf.BUSY]
         clear = 0
         for at in range(busy + 1):
             more = clear
@@ -79,12 +50,12 @@ def count_clear(table: Any, job: int, slot: int) -> None:
             if at == 0:
                 now += more
             else:
-                table.job[table.node[node, who + at - 1], GAIN] += more - clear
+                table.job[table.node[node, who + at - 1], nf.GAIN] += more - clear
             clear = more
-    row = CLEARS + slot
+    row = nf.CLEARS + slot
     table.list[row, 0] = now
     for place in range(running):
-        now += table.job[job_at(table, place), GAIN]
+        now += table.job[job_at(table, place), nf.GAIN]
         table.list[row, place + 1] = now
 
 
@@ -94,13 +65,16 @@ def free_of_cost(table: Any, job: int, ended: int) -> bool:
 
     The reservation is left aside.
     """
-    kind = table.job[job, KIND]
-    slot = kind % SLOTS
-    if table.list[SLOT_AT, slot] != table.par[VERSION] or table.list[SLOT_OF, slot] != kind:
+    kind = table.job[job, nf.KIND]
+    slot = kind % nf.SLOTS
+    if (
+        table.list[nf.SLOT_AT, slot] != table.par[nf.VERSION]
+        or table.list[nf.SLOT_OF, slot] != kind
+    ):
         count_clear(table, job, slot)
-        table.list[SLOT_AT, slot] = table.par[VERSION]
-        table.list[SLOT_OF, slot] = kind
-    return table.job[job, PROCS] <= table.list[CLEARS + slot, ended]
+        table.list[nf.SLOT_AT, slot] = table.par[nf.VERSION]
+        table.list[nf.SLOT_OF, slot] = kind
+    return table.job[job, nf.PROCS] <= table.list[nf.CLEARS + slot, ended]
 
 
 @routine
@@ -109,23 +83,25 @@ def free_around(table: Any, job: int, begin: int, ended: int) -> bool:
     par = table.par
     if not free_of_cost(table, job, ended):
         return False
-    if within_hold(table, begin, begin + table.job[job, LENGTH]) == 0:
+    if within_hold(table, begin, begin + table.job[job, nf.LENGTH]) == 0:
         return True
-    if par[COUNTED] != 0:
+    if par[nf.COUNTED] != 0:
         return False  # whether there is room is another question
     # Only the nodes of the reservation can lose by it, and no more than all they have.
-    spare = table.list[CLEARS + table.job[job, KIND] % SLOTS, ended] - table.job[job, PROCS]
-    hold = within_hold(table, begin, begin + table.job[job, SPAN])
-    rest = par[HOLD_TOP]
-    while spare >= 0 and spare < rest * par[CORES]:
+    spare = (
+        table.list[nf.CLEARS + table.job[job, nf.KIND] % nf.SLOTS, ended] - table.job[job, nf.PROCS]
+    )
+    hold = within_hold(table, begin, begin + table.job[job, nf.SPAN])
+    rest = par[nf.HOLD_TOP]
+    while spare >= 0 and spare < rest * par[nf.CORES]:
         rest -= 1
-        node = table.list[HELD, rest]
-        if table.list[SOONEST, node] > begin:
+        node = table.list[nf.HELD, rest]
+        if table.list[nf.SOONEST, node] > begin:
             continue
         first = running_at(table, node, begin)
-        room = room_on(table, node, first, begin, ZERO)
-        left = room_on(table, node, first, begin, par[HOLD])
-        spare -= clear_of_cost(table, node, first, room, job, begin, ZERO)
+        room = room_on(table, node, first, begin, nf.ZERO)
+        left = room_on(table, node, first, begin, par[nf.HOLD])
+        spare -= clear_of_cost(table, node, first, room, job, begin, nf.ZERO)
         spare += clear_of_cost(table, node, first, left, job, begin, hold)
     return spare >= 0
 
@@ -134,18 +110,21 @@ def free_around(table: Any, job: int, begin: int, ended: int) -> bool:
 def roomy(table: Any, job: int) -> bool:
     """False if a start now is known to cost something, whatever the allocation."""
     par = table.par
-    kind = table.job[job, KIND]
-    hold = ZERO
-    if par[HOLD] == 1:
-        hold = within_hold(table, par[NOW], par[NOW] + table.job[job, SPAN])
-    row = ROOMY + 3 * hold
-    if table.list[row + 1, kind] != par[VERSION] or table.list[row + 2, kind] != hold * par[HOLDS]:
+    kind = table.job[job, nf.KIND]
+    hold = nf.ZERO
+    if par[nf.HOLD] == 1:
+        hold = within_hold(table, par[nf.NOW], par[nf.NOW] + table.job[job, nf.SPAN])
+    row = nf.ROOMY + 3 * hold
+    if (
+        table.list[row + 1, kind] != par[nf.VERSION]
+        or table.list[row + 2, kind] != hold * par[nf.HOLDS]
+    ):
         count = 0
-        for node in range(par[NODES]):
-            if table.list[SOONEST, node] == 0:
-                room = room_on(table, node, ZERO, par[NOW], hold)
-                count += clear_of_cost(table, node, ZERO, room, job, par[NOW], hold)
+        for node in range(par[nf.NODES]):
+            if table.list[nf.SOONEST, node] == 0:
+                room = room_on(table, node, nf.ZERO, par[nf.NOW], hold)
+                count += clear_of_cost(table, node, nf.ZERO, room, job, par[nf.NOW], hold)
         table.list[row, kind] = count
-        table.list[row + 1, kind] = par[VERSION]
-        table.list[row + 2, kind] = hold * par[HOLDS]
-    return table.job[job, PROCS] <= table.list[row, kind]
+        table.list[row + 1, kind] = par[nf.VERSION]
+        table.list[row + 2, kind] = hold * par[nf.HOLDS]
+    return table.job[job, nf.PROCS] <= table.list[row, kind]

@@ -25,6 +25,7 @@ from shadowtime.engine.nodes.fields import (
 )
 from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.engine.nodes.fields import NOW as TABLE_NOW
+from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
 from shadowtime.engine.nodes.rua.promises import (
@@ -36,42 +37,12 @@ from shadowtime.engine.nodes.rua.promises import (
     write_plan,
 )
 from shadowtime.engine.nodes.rua.seek import assess, seek
-from shadowtime.engine.nodes.rua.timeline import (
-    BEGIN,
-    COMPRESS,
-    COUNT,
-    DUE,
-    GAIN,
-    LEFT,
-    PIECES,
-    PLACE,
-    RESUME,
-    SOONEST,
-    UNTIL,
-    clear,
-    forget_past,
-    lacks_room,
-)
 from shadowtime.engine.nodes.rua.window import first_room
 from shadowtime.engine.nodes.running_table import end_at, job_at
 from shadowtime.kernel import fields
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    BLOCK,
-    ENDED,
-    FRESH,
-    NEVER,
-    NOW,
-    QUEUE_FROM,
-    SHIFT,
-    SLIPPED,
-    VOLATILE,
-    WAITING,
-    WAKE,
-)
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
@@ -95,15 +66,15 @@ UNITS = Units(change, first_room, assess, seek)
 def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[RESUME] == 0:
+        if b.par[tl.RESUME] == 0:
             code = advance(state, world, table, rates)
             if code != PASS_DUE:
                 return int(code)
-        b.par[RESUME] = 0
-        if lacks_room(b, table.par[RUNNING] + state.reg[WAITING]):
-            b.par[RESUME] = 1
+        b.par[tl.RESUME] = 0
+        if tl.lacks_room(b, table.par[RUNNING] + state.reg[r.WAITING]):
+            b.par[tl.RESUME] = 1
             return ROOM_NEEDED
-        table.par[TABLE_NOW] = state.reg[NOW]
+        table.par[TABLE_NOW] = state.reg[r.NOW]
         admit(state, table)
         decide(state, table, b, k)
         carry_out_starts(state, world, table, rates)
@@ -112,22 +83,22 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
 @routine
 def decide(state: Any, table: Any, b: Any, k: Any) -> None:
     """One pass."""
-    now = state.reg[NOW]
-    forget_past(b, now)
+    now = state.reg[r.NOW]
+    tl.forget_past(b, now)
     early = book_out_ended(state, table, b, k, now)
     if table.par[BY_LOAD] != 0:
         choose_threshold(table)
-    if state.reg[VOLATILE] != 0 and table.par[RUNNING] > 0 and end_at(table, ZERO) <= now:
+    if state.reg[r.VOLATILE] != 0 and table.par[RUNNING] > 0 and end_at(table, ZERO) <= now:
         move_overdue(table)
         rebuild(state, table, b, k)
-    if early and b.par[COMPRESS] != 0:
+    if early and b.par[tl.COMPRESS] != 0:
         compress(state, table, b, k)
-    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+    for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
         get_slot(b, job)
         promise_anew(table, b, k, job)
-        state.job[job, PROMISED] = b.job[job, DUE]
+        state.job[job, PROMISED] = b.job[job, tl.DUE]
     start_due(state, table, b, k, now)
-    state.reg[WAKE] = b.par[SOONEST]
+    state.reg[r.WAKE] = b.par[tl.SOONEST]
 
 
 # ------------------------------------------------------------------------- promises
@@ -135,12 +106,12 @@ def decide(state: Any, table: Any, b: Any, k: Any) -> None:
 def book_out_ended(state: Any, table: Any, b: Any, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
     early = False
-    for i in range(state.reg[ENDED]):
+    for i in range(state.reg[r.ENDED]):
         job = state.ended[i]
-        until = b.job[job, UNTIL]
+        until = b.job[job, tl.UNTIL]
         if until > now:
-            k.change(b, table, job, now, until, 1, COUNT | PLACE)
-            b.par[GAIN] = max(b.par[GAIN], until)
+            k.change(b, table, job, now, until, 1, tl.COUNT | tl.PLACE)
+            b.par[tl.GAIN] = max(b.par[tl.GAIN], until)
             early = True
         free_slot(b, job)
     return early
@@ -151,8 +122,8 @@ def widest_before(b: Any, before: int) -> int:
     """The most processors that are free at once before an instant."""
     most = 0
     at = 0
-    while at < b.par[PIECES] and b.line[BEGIN, at] < before:
-        most = max(most, b.line[LEFT, at])
+    while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < before:
+        most = max(most, b.line[tl.LEFT, at])
         at += 1
     return most
 
@@ -161,17 +132,17 @@ def widest_before(b: Any, before: int) -> int:
 def compress(state: Any, table: Any, b: Any, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
     by_gain = table.par[SEARCH] == LOWEST and table.par[STRETCHED] == 0
-    gain = b.par[GAIN] if by_gain else NEVER
+    gain = b.par[tl.GAIN] if by_gain else r.NEVER
     moved_until = 0
-    fresh = state.reg[FRESH]
+    fresh = state.reg[r.FRESH]
     widest = widest_before(b, gain)
-    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
+    for block in range(state.reg[r.QUEUE_FROM] >> r.SHIFT, (fresh + r.BLOCK - 1) >> r.SHIFT):
         if state.least[WIDTH, block] > widest:
             continue
-        for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
+        for job in range(block * r.BLOCK, min(fresh, block * r.BLOCK + r.BLOCK)):
             if state.wait[WIDTH, job] > widest:  # tombstones are wider than anything
                 continue
-            due = b.job[job, DUE]
+            due = b.job[job, tl.DUE]
             before = min(due, gain)
             # With its own time left aside: a job that finds no room so finds none.
             at = k.first_room(b, table, job, ZERO, before, due)
@@ -186,7 +157,7 @@ def compress(state: Any, table: Any, b: Any, k: Any) -> None:
             book(table, b, k, job, -1)
             widest = widest_before(b, gain)
     # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
-    b.par[GAIN] = moved_until
+    b.par[tl.GAIN] = moved_until
 
 
 @routine
@@ -196,28 +167,28 @@ def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
     In submit order, reservations that still hold around the running jobs stay; those that do not
     are given again afterwards, in the same order, and counted as slipped.
     """
-    now = state.reg[NOW]
-    clear(b, table)
-    b.par[SOONEST] = NEVER
+    now = state.reg[r.NOW]
+    tl.clear(b, table)
+    b.par[tl.SOONEST] = r.NEVER
     for at in range(table.par[RUNNING]):
         job = job_at(table, at)
-        b.job[job, UNTIL] = end_at(table, at)
-        k.change(b, table, job, now, end_at(table, at), -1, COUNT | PLACE)
-    fresh = state.reg[FRESH]
+        b.job[job, tl.UNTIL] = end_at(table, at)
+        k.change(b, table, job, now, end_at(table, at), -1, tl.COUNT | tl.PLACE)
+    fresh = state.reg[r.FRESH]
     job = first_waiting(state)
     while 0 <= job < fresh:
         if still_holds(table, b, job):
             book(table, b, k, job, -1)
         else:
-            b.job[job, DUE] = -1
+            b.job[job, tl.DUE] = -1
         job = next_waiting(state, job + 1)
     job = first_waiting(state)
     while 0 <= job < fresh:
-        if b.job[job, DUE] < 0:
+        if b.job[job, tl.DUE] < 0:
             promise_anew(table, b, k, job)
-            state.reg[SLIPPED] += 1
+            state.reg[r.SLIPPED] += 1
         job = next_waiting(state, job + 1)
-    b.par[GAIN] = NEVER
+    b.par[tl.GAIN] = r.NEVER
 
 
 # ------------------------------------------------------------------------- starts
@@ -226,31 +197,31 @@ def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
     """Start jobs that are due now; without compression also those the place part puts now."""
     head = first_waiting(state)
     if head < 0:
-        b.par[SOONEST] = NEVER
+        b.par[tl.SOONEST] = r.NEVER
         return
-    if b.par[SOONEST] > now and b.par[COMPRESS] != 0:
+    if b.par[tl.SOONEST] > now and b.par[tl.COMPRESS] != 0:
         block_head(state, head, now)
         return
     head = -1
-    soonest = NEVER
-    arrived = state.reg[ARRIVED]
-    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
-        if state.least[WIDTH, block] == BIG:
+    soonest = r.NEVER
+    arrived = state.reg[r.ARRIVED]
+    for block in range(state.reg[r.QUEUE_FROM] >> r.SHIFT, (arrived + r.BLOCK - 1) >> r.SHIFT):
+        if state.least[WIDTH, block] == r.BIG:
             continue
-        for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
-            if state.wait[WIDTH, job] == BIG:
+        for job in range(block * r.BLOCK, min(arrived, block * r.BLOCK + r.BLOCK)):
+            if state.wait[WIDTH, job] == r.BIG:
                 continue
-            if b.job[job, DUE] == now or may_start_early(table, b, k, job, now):
+            if b.job[job, tl.DUE] == now or may_start_early(table, b, k, job, now):
                 # The reason of a job that starts behind a job that stays is known at once.
                 state.job[job, REASON] = BACKFILLED
                 if head < 0:
                     state.job[job, REASON] = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
                 begin(state, table, b, k, job, now)
                 continue
-            soonest = min(soonest, b.job[job, DUE])
+            soonest = min(soonest, b.job[job, tl.DUE])
             if head < 0:
                 head = job
-    b.par[SOONEST] = soonest
+    b.par[tl.SOONEST] = soonest
     if head >= 0:
         block_head(state, head, now)
 
@@ -265,10 +236,10 @@ def block_head(state: Any, head: int, now: int) -> None:
 @kernel
 def may_start_early(table: Any, b: Any, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
-    if b.par[COMPRESS] != 0 or b.line[LEFT, 0] < table.job[job, PROCS]:
+    if b.par[tl.COMPRESS] != 0 or b.line[tl.LEFT, 0] < table.job[job, PROCS]:
         return False
     book(table, b, k, job, 1)
-    due = b.job[job, DUE]
+    due = b.job[job, tl.DUE]
     sooner = k.seek(b, table, k.first_room, k.assess, job, ZERO, due, due)
     sooner = sooner and table.par[PLAN_START] == now
     if sooner:

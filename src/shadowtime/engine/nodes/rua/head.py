@@ -4,23 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    BASE,
-    CHEAPEST,
-    FIRST_FIT,
-    FREE,
-    NOW,
-    PLAN_START,
-    PROCS,
-    PROMISE,
-    REACH,
-    READY,
-    RUNNING,
-    SEARCH,
-    THETA_FROM,
-    THETA_TO,
-    ZERO,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.clear import free_of_cost
 from shadowtime.engine.nodes.rua.pointers import PLAN_HEAD, pointer
 from shadowtime.engine.nodes.rua.search import allowed, last_until, start_of
@@ -34,27 +18,27 @@ def plan_head(table: Any, evaluate: Any, job: int) -> None:
     Costs never rise with the start, so thresholds are found by bisection.
     """
     par = table.par
-    now = par[NOW]
-    par[READY] = 0
+    now = par[nf.NOW]
+    par[nf.READY] = 0
     # First fit: the first end by which enough is free.
-    free = par[FREE]
+    free = par[nf.FREE]
     at = -1
-    while free < table.job[job, PROCS] and at + 1 < par[RUNNING]:
+    while free < table.job[job, nf.PROCS] and at + 1 < par[nf.RUNNING]:
         at += 1
-        free += table.job[job_at(table, at), PROCS]
+        free += table.job[job_at(table, at), nf.PROCS]
     start = start_of(table, at)
-    par[PLAN_START] = start
-    if par[SEARCH] == FIRST_FIT:
+    par[nf.PLAN_START] = start
+    if par[nf.SEARCH] == nf.FIRST_FIT:
         return
-    bound = par[PROMISE]
-    if par[SEARCH] == CHEAPEST:
-        bound = min(bound, start + table.job[job, REACH])
+    bound = par[nf.PROMISE]
+    if par[nf.SEARCH] == nf.CHEAPEST:
+        bound = min(bound, start + table.job[job, nf.REACH])
     last = last_until(table, bound)
     if last <= at:
         return
     if free_of_cost(table, job, last_until(table, start) + 1):
         return
-    if par[SEARCH] == CHEAPEST and free_of_cost(table, job, last + 1):
+    if par[nf.SEARCH] == nf.CHEAPEST and free_of_cost(table, job, last + 1):
         low = at + 1
         while low < last:
             middle = (low + last) >> 1
@@ -62,17 +46,17 @@ def plan_head(table: Any, evaluate: Any, job: int) -> None:
                 last = middle
             else:
                 low = middle + 1
-        par[PLAN_START] = end_at(table, last)
+        par[nf.PLAN_START] = end_at(table, last)
         return
-    cost = evaluate(table, job, start, ZERO)
-    least = evaluate(table, job, end_at(table, last), ZERO)
+    cost = evaluate(table, job, start, nf.ZERO)
+    least = evaluate(table, job, end_at(table, last), nf.ZERO)
     best = -1
     place = last
     known = least
     # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
-    for theta in range(par[THETA_FROM], max(par[THETA_FROM] + 1, par[THETA_TO])):
+    for theta in range(par[nf.THETA_FROM], max(par[nf.THETA_FROM] + 1, par[nf.THETA_TO])):
         most = least
-        if par[SEARCH] != CHEAPEST:
+        if par[nf.SEARCH] != nf.CHEAPEST:
             most = max(allowed(table, theta, job), least)
         if cost <= most:
             place = at
@@ -80,13 +64,13 @@ def plan_head(table: Any, evaluate: Any, job: int) -> None:
         low = at + 1
         while low < place:
             middle = (low + place) >> 1
-            found = evaluate(table, job, end_at(table, middle), ZERO)
+            found = evaluate(table, job, end_at(table, middle), nf.ZERO)
             if found <= most:
                 place = middle
                 known = found
             else:
                 low = middle + 1
-        slowness = par[BASE] * (start_of(table, place) - now) + known
+        slowness = par[nf.BASE] * (start_of(table, place) - now) + known
         if best < 0 or slowness < best:
             best = slowness
-            par[PLAN_START] = start_of(table, place)
+            par[nf.PLAN_START] = start_of(table, place)

@@ -13,33 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.events import PASS_DUE
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.fields import (
-    BACKFILL,
-    BY_LOAD,
-    CORES,
-    FREE,
-    HEAD,
-    HOLD,
-    NEVER_BACKFILL,
-    NODES,
-    NOW,
-    PLAN_START,
-    PROCS,
-    PROMISE,
-    READY,
-    RESERVES,
-    RUNNING,
-    SPAN,
-    STALE,
-    THETA_FROM,
-    THETA_TO,
-    THETAS,
-    TRIED,
-    WANTED,
-    WITHOUT,
-    ZERO,
-)
 from shadowtime.engine.nodes.rua.backfill import backfill
 from shadowtime.engine.nodes.rua.begin import begin, hold, let_go
 from shadowtime.engine.nodes.rua.head import plan_head
@@ -79,7 +54,7 @@ def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
         code = advance(state, world, table, rates)
         if code != PASS_DUE:
             return int(code)
-        table.par[NOW] = state.reg[CLOCK]
+        table.par[nf.NOW] = state.reg[CLOCK]
         admit(state, table)
         if state.reg[WAITING] > 0:
             decide(state, table, k)
@@ -90,20 +65,20 @@ def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
 def admit(state: Any, table: Any) -> None:
     """Take in jobs submitted at this instant: what they ask for, how long they may run."""
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
-        table.par[WANTED] += table.job[job, PROCS]
+        table.par[nf.WANTED] += table.job[job, nf.PROCS]
         if state.reg[LEARNER] != FIXED:
-            table.job[job, SPAN] = state.job[job, ESTIMATE]
+            table.job[job, nf.SPAN] = state.job[job, ESTIMATE]
 
 
 @kernel
 def choose_threshold(table: Any) -> None:
     """One threshold for this pass: the strictest while no more waits than the machine holds."""
-    machine = table.par[NODES] * table.par[CORES]
-    chosen = min(table.par[THETAS] - 1, table.par[WANTED] // machine)
-    if chosen != table.par[THETA_FROM] or table.par[THETA_TO] != chosen + 1:
-        table.par[THETA_FROM] = chosen
-        table.par[THETA_TO] = chosen + 1
-        table.par[STALE] = 1
+    machine = table.par[nf.NODES] * table.par[nf.CORES]
+    chosen = min(table.par[nf.THETAS] - 1, table.par[nf.WANTED] // machine)
+    if chosen != table.par[nf.THETA_FROM] or table.par[nf.THETA_TO] != chosen + 1:
+        table.par[nf.THETA_FROM] = chosen
+        table.par[nf.THETA_TO] = chosen + 1
+        table.par[nf.STALE] = 1
 
 
 @kernel
@@ -111,17 +86,17 @@ def decide(state: Any, table: Any, k: Any) -> None:
     """One pass."""
     if state.reg[VOLATILE] != 0:
         move_overdue(table)
-    if table.par[BY_LOAD] != 0:
+    if table.par[nf.BY_LOAD] != 0:
         choose_threshold(table)
     if not start_heads(state, table, k):
         return
     if (
-        table.par[BACKFILL] == NEVER_BACKFILL
+        table.par[nf.BACKFILL] == nf.NEVER_BACKFILL
         or state.reg[WAITING] == 1
         or none_narrow_enough(state, table)
     ):
         return
-    if table.par[RESERVES] != 0 and table.par[HOLD] == 0:
+    if table.par[nf.RESERVES] != 0 and table.par[nf.HOLD] == 0:
         hold(table, k)
     backfill(state, table, k)
 
@@ -130,39 +105,39 @@ def decide(state: Any, table: Any, k: Any) -> None:
 def start_heads(state: Any, table: Any, k: Any) -> bool:
     """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
     par = table.par
-    now = par[NOW]
-    par[READY] = 0
+    now = par[nf.NOW]
+    par[nf.READY] = 0
     while True:
         head = first_waiting(state)
         if head < 0:
-            par[HEAD] = -1
+            par[nf.HEAD] = -1
             return False
-        if head != par[HEAD]:
-            par[HEAD] = head
-            par[PROMISE] = NEVER
-            par[STALE] = 1
+        if head != par[nf.HEAD]:
+            par[nf.HEAD] = head
+            par[nf.PROMISE] = NEVER
+            par[nf.STALE] = 1
         # Time alone does not help a job without processors: the plan holds until the table changes.
-        if par[STALE] != 0 or table.job[head, PROCS] <= par[FREE]:
+        if par[nf.STALE] != 0 or table.job[head, nf.PROCS] <= par[nf.FREE]:
             let_go(table)
-            par[STALE] = 0
-            par[TRIED] = head + 1
+            par[nf.STALE] = 0
+            par[nf.TRIED] = head + 1
             k.plan_head(table, k.evaluate, head)
-        if par[PLAN_START] > now:
+        if par[nf.PLAN_START] > now:
             break
-        par[WITHOUT] = 0
+        par[nf.WITHOUT] = 0
         state.job[head, REASON] = AS_HEAD if state.job[head, BLOCKED_AT] < 0 else RESERVED
         begin(state, table, k, head)
-    par[PROMISE] = par[PLAN_START]
+    par[nf.PROMISE] = par[nf.PLAN_START]
     if state.job[head, BLOCKED_AT] < 0:
         state.job[head, BLOCKED_AT] = now
-        state.job[head, PROMISED] = par[PLAN_START]
+        state.job[head, PROMISED] = par[nf.PLAN_START]
     return True
 
 
 @kernel
 def none_narrow_enough(state: Any, table: Any) -> bool:
     """True if every waiting job is wider than what is free."""
-    free = table.par[FREE]
+    free = table.par[nf.FREE]
     for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
         if state.least[WIDTH, block] <= free:
             return False
@@ -175,8 +150,8 @@ def move_overdue(table: Any) -> None:
 
     spec: algorithms 1.2.
     """
-    now = table.par[NOW]
-    first = ZERO
-    while table.par[RUNNING] > 0 and end_at(table, first) <= now:
+    now = table.par[nf.NOW]
+    first = nf.ZERO
+    while table.par[nf.RUNNING] > 0 and end_at(table, first) <= now:
         postpone(table, job_at(table, first), now + 1)
-        table.par[STALE] = 1
+        table.par[nf.STALE] = 1

@@ -10,38 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    BACKFILL,
-    BUSY,
-    CLEAR,
-    CORES,
-    DEMAND,
-    EDGE,
-    ENDS,
-    FIRST_FIT,
-    HINGES,
-    HOLD_FROM,
-    LAW,
-    LEAST_PENALTY,
-    LOWEST,
-    MOST,
-    NODES,
-    NOW,
-    PROCS,
-    RESERVED,
-    ROOM,
-    SEARCH,
-    SITES,
-    SOONEST,
-    SPAN,
-    STRETCHED,
-    TAKE,
-    TOP,
-    UNTIL,
-    VALUES,
-    WEIGHT,
-    ZERO,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import (
     clear_of_cost,
     cost_on,
@@ -59,13 +28,13 @@ NO_ROOM = -1
 @kernel
 def empty_cost(table: Any, job: int) -> int:
     """The least cost on an empty machine: no allocation anywhere costs less."""
-    nodes = table.par[NODES]
-    most = (table.job[job, PROCS] + nodes - 1) // nodes
+    nodes = table.par[nf.NODES]
+    most = (table.job[job, nf.PROCS] + nodes - 1) // nodes
     cost = 0
-    for h in range(table.par[HINGES]):
-        over = most * table.job[job, DEMAND + h] - table.par[LAW + 2 * h + EDGE]
-        cost += table.par[LAW + 2 * h + WEIGHT] * max(0, over)
-    return cost * table.job[job, SPAN]
+    for h in range(table.par[nf.HINGES]):
+        over = most * table.job[job, nf.DEMAND + h] - table.par[nf.LAW + 2 * h + nf.EDGE]
+        cost += table.par[nf.LAW + 2 * h + nf.WEIGHT] * max(0, over)
+    return cost * table.job[job, nf.SPAN]
 
 
 @kernel
@@ -75,18 +44,18 @@ def kth(table: Any, count: int, rank: int) -> int:
     low = 0
     high = count - 1
     while low < high:
-        pivot = values[VALUES, (low + high) >> 1]
+        pivot = values[nf.VALUES, (low + high) >> 1]
         i = low
         j = high
         while i <= j:
-            while values[VALUES, i] < pivot:
+            while values[nf.VALUES, i] < pivot:
                 i += 1
-            while values[VALUES, j] > pivot:
+            while values[nf.VALUES, j] > pivot:
                 j -= 1
             if i <= j:
-                swap = values[VALUES, i]
-                values[VALUES, i] = values[VALUES, j]
-                values[VALUES, j] = swap
+                swap = values[nf.VALUES, i]
+                values[nf.VALUES, i] = values[nf.VALUES, j]
+                values[nf.VALUES, j] = swap
                 i += 1
                 j -= 1
         if rank <= j:
@@ -95,54 +64,54 @@ def kth(table: Any, count: int, rank: int) -> int:
             low = i
         else:
             break
-    return values[VALUES, rank]
+    return values[nf.VALUES, rank]
 
 
 @routine
 def allot(table: Any, job: int, worst: int) -> None:
     """How many processes go to each node (TAKE), given the cost that evaluate found."""
-    if table.par[SEARCH] == FIRST_FIT:
+    if table.par[nf.SEARCH] == nf.FIRST_FIT:
         return
-    sites = table.list[SITES, : table.par[TOP]]
-    left = table.job[job, PROCS]
-    column = ENDS + (2 + table.par[HINGES]) * table.par[CORES]
+    sites = table.list[nf.SITES, : table.par[nf.TOP]]
+    left = table.job[job, nf.PROCS]
+    column = nf.ENDS + (2 + table.par[nf.HINGES]) * table.par[nf.CORES]
     if worst == 0:
         for node in sites:
-            take = min(left, table.node[node, CLEAR])
-            table.node[node, TAKE] = take
+            take = min(left, table.node[node, nf.CLEAR])
+            table.node[node, nf.TAKE] = take
             left -= take
         return
     for node in sites:
-        room = table.node[node, ROOM]
-        k = table.node[node, CLEAR]
+        room = table.node[node, nf.ROOM]
+        k = table.node[node, nf.CLEAR]
         while k < room and table.node[node, column + k] < worst:
             k += 1
         below = k
         while k < room and table.node[node, column + k] == worst:
             k += 1
-        table.node[node, TAKE] = below
-        table.node[node, MOST] = k
+        table.node[node, nf.TAKE] = below
+        table.node[node, nf.MOST] = k
         left -= below
     for used in range(2):
         for node in sites:
-            have = table.node[node, TAKE]
-            if (have > 0) == (used == 0) and table.node[node, MOST] > have:
-                more = min(left, table.node[node, MOST] - have)
-                table.node[node, TAKE] = have + more
+            have = table.node[node, nf.TAKE]
+            if (have > 0) == (used == 0) and table.node[node, nf.MOST] > have:
+                more = min(left, table.node[node, nf.MOST] - have)
+                table.node[node, nf.TAKE] = have + more
                 left -= more
 
 
 @kernel
 def touches_pins(table: Any, begin: int) -> bool:
     """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
-    cores = table.par[CORES]
-    for node in table.list[SITES, : table.par[TOP]]:
-        left = table.node[node, TAKE]
-        pins = table.node[node, RESERVED]
+    cores = table.par[nf.CORES]
+    for node in table.list[nf.SITES, : table.par[nf.TOP]]:
+        left = table.node[node, nf.TAKE]
+        pins = table.node[node, nf.RESERVED]
         p = node * cores
         while left > 0 and pins > 0:
-            pin = table.proc[p, UNTIL] <= table.par[HOLD_FROM]
-            if table.proc[p, UNTIL] <= begin:
+            pin = table.proc[p, nf.UNTIL] <= table.par[nf.HOLD_FROM]
+            if table.proc[p, nf.UNTIL] <= begin:
                 if pin:
                     return True
                 left -= 1
@@ -161,18 +130,18 @@ def within(table: Any, job: int, begin: int, without: int, most: int) -> bool:
     """
     par = table.par
     row = table.node
-    left = table.job[job, PROCS]
-    end = begin + table.job[job, SPAN]
+    left = table.job[job, nf.PROCS]
+    end = begin + table.job[job, nf.SPAN]
     hold = within_hold(table, begin, end)
-    cores = par[CORES]
+    cores = par[nf.CORES]
     losable = free_at(table, begin) - left
     blank = -1
-    for node in range(par[NODES]):
-        if table.list[SOONEST, node] > begin:
+    for node in range(par[nf.NODES]):
+        if table.list[nf.SOONEST, node] > begin:
             continue
         first = running_at(table, node, begin)
         room = room_on(table, node, first, begin, without)
-        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
+        empty = first == row[node, nf.BUSY] and room == cores and row[node, nf.RESERVED] == 0
         if empty and blank >= 0:
             k = blank
         else:
@@ -199,22 +168,22 @@ def evaluate(table: Any, job: int, begin: int, without: int) -> int:
     """
     par = table.par
     row = table.node
-    procs = table.job[job, PROCS]
-    end = begin + table.job[job, SPAN]
+    procs = table.job[job, nf.PROCS]
+    end = begin + table.job[job, nf.SPAN]
     hold = within_hold(table, begin, end)
-    nodes = par[NODES]
-    cores = par[CORES]
-    soonest = table.list[SOONEST]
-    sites = table.list[SITES]
-    top = ZERO
-    if par[SEARCH] == FIRST_FIT:
-        costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
+    nodes = par[nf.NODES]
+    cores = par[nf.CORES]
+    soonest = table.list[nf.SOONEST]
+    sites = table.list[nf.SITES]
+    top = nf.ZERO
+    if par[nf.SEARCH] == nf.FIRST_FIT:
+        costly = par[nf.STRETCHED] != 0 or par[nf.BACKFILL] == nf.LEAST_PENALTY
         worst = 0
-        node = ZERO - 1
-        if begin == par[NOW]:
-            while par[LOWEST] < nodes and soonest[par[LOWEST]] != 0:
-                par[LOWEST] += 1
-            node = par[LOWEST] - 1
+        node = nf.ZERO - 1
+        if begin == par[nf.NOW]:
+            while par[nf.LOWEST] < nodes and soonest[par[nf.LOWEST]] != 0:
+                par[nf.LOWEST] += 1
+            node = par[nf.LOWEST] - 1
         while procs > 0 and node + 1 < nodes:
             node += 1
             if soonest[node] > begin:
@@ -225,11 +194,11 @@ def evaluate(table: Any, job: int, begin: int, without: int) -> int:
                 continue
             if costly:
                 worst = max(worst, cost_on(table, node, first, take, job, begin, end, hold))
-            row[node, TAKE] = take
+            row[node, nf.TAKE] = take
             procs -= take
             sites[top] = node
             top += 1
-        par[TOP] = top
+        par[nf.TOP] = top
         return worst if procs == 0 else NO_ROOM
     places = 0
     clear = 0
@@ -241,36 +210,36 @@ def evaluate(table: Any, job: int, begin: int, without: int) -> int:
         if room == 0:
             continue
         some = clear_of_cost(table, node, first, room, job, begin, hold)
-        row[node, ROOM] = room
-        row[node, CLEAR] = some
+        row[node, nf.ROOM] = room
+        row[node, nf.CLEAR] = some
         sites[top] = node
         top += 1
         places += room
         clear += some
         if clear >= procs:
             break  # nothing costs nothing: the rest is not needed
-    par[TOP] = top
+    par[nf.TOP] = top
     if clear >= procs:
         return 0
     if places < procs:
         return NO_ROOM
-    column = ENDS + (2 + par[HINGES]) * cores
+    column = nf.ENDS + (2 + par[nf.HINGES]) * cores
     blank = -1
-    count = ZERO
+    count = nf.ZERO
     for node in sites[:top]:
-        room = row[node, ROOM]
-        some = row[node, CLEAR]
+        room = row[node, nf.ROOM]
+        some = row[node, nf.CLEAR]
         if room == some:
             continue
         first = running_at(table, node, begin)
-        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
+        empty = first == row[node, nf.BUSY] and room == cores and row[node, nf.RESERVED] == 0
         for k in range(some, room):
             if empty and blank >= 0:  # one node that no job is on by then is like another
                 cost = row[blank, column + k]
             else:
                 cost = cost_on(table, node, first, k + 1, job, begin, end, hold)
             row[node, column + k] = cost
-            table.list[VALUES, count] = cost
+            table.list[nf.VALUES, count] = cost
             count += 1
         if empty and blank < 0:
             blank = node

@@ -8,39 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from shadowtime.engine.nodes.fields import (
-    BASE,
-    CHEAPEST,
-    COUNTED,
-    FACTOR,
-    FREE,
-    HINGES,
-    HOLD,
-    HOLD_FROM,
-    HOLD_JOB,
-    HOLD_UNTIL,
-    HOLDS,
-    LAW,
-    LENGTH,
-    NOW,
-    PROCS,
-    REACH,
-    READY,
-    RUNNING,
-    SEARCH,
-    SEEN,
-    SEEN_COST,
-    SETTLED,
-    SHARE,
-    SPAN,
-    SPARE,
-    STRETCHED,
-    THETA_FROM,
-    THETA_TO,
-    VERSION,
-    WITHOUT,
-    ZERO,
-)
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.clear import free_around, free_of_cost
 from shadowtime.engine.nodes.rua.cost import within_hold
 from shadowtime.engine.nodes.rua.placing import (
@@ -71,11 +39,11 @@ def stretch(table: Any, job: int, cost: int) -> int:
 
     The limit is the request times the penalty factor, which is that of the expected run time.
     """
-    if table.par[STRETCHED] == 0:
+    if table.par[nf.STRETCHED] == 0:
         return 0
-    base = table.par[BASE]
-    length = table.job[job, LENGTH]
-    span = table.job[job, SPAN]
+    base = table.par[nf.BASE]
+    length = table.job[job, nf.LENGTH]
+    span = table.job[job, nf.SPAN]
     if span != length:
         cost *= length
         base *= span
@@ -85,21 +53,21 @@ def stretch(table: Any, job: int, cost: int) -> int:
 @kernel
 def allowed(table: Any, theta: int, job: int) -> int:
     """The largest cost within a threshold."""
-    at = LAW + 2 * (table.par[HINGES] + theta)
-    return table.job[job, SPAN] * table.par[at + FACTOR] // table.par[at + SHARE]
+    at = nf.LAW + 2 * (table.par[nf.HINGES] + theta)
+    return table.job[job, nf.SPAN] * table.par[at + nf.FACTOR] // table.par[at + nf.SHARE]
 
 
 @kernel
 def start_of(table: Any, at: int) -> int:
     """The start at a place in the running list; -1 is now."""
-    return table.par[NOW] if at < 0 else end_at(table, at)
+    return table.par[nf.NOW] if at < 0 else end_at(table, at)
 
 
 @kernel
 def last_until(table: Any, bound: int) -> int:
     """Place of the last end up to an instant, -1 if none is."""
-    low = ZERO
-    high = table.par[RUNNING]
+    low = nf.ZERO
+    high = table.par[nf.RUNNING]
     while low < high:
         middle = (low + high) >> 1
         if end_at(table, middle) <= bound:
@@ -112,14 +80,14 @@ def last_until(table: Any, bound: int) -> int:
 @kernel
 def room_by_count(table: Any, procs: int, begin: int, overlap: int) -> bool:
     """resv=counts: is there room, the reservation's number of processors left aside?"""
-    if begin == table.par[NOW]:
-        return procs <= table.par[FREE] and (overlap == 0 or procs <= table.par[SPARE])
+    if begin == table.par[nf.NOW]:
+        return procs <= table.par[nf.FREE] and (overlap == 0 or procs <= table.par[nf.SPARE])
     if procs > free_at(table, begin):
         return False
     if overlap == 0:
         return True
-    later = max(begin, table.par[HOLD_FROM])
-    return procs <= free_at(table, later) - table.job[table.par[HOLD_JOB], PROCS]
+    later = max(begin, table.par[nf.HOLD_FROM])
+    return procs <= free_at(table, later) - table.job[table.par[nf.HOLD_JOB], nf.PROCS]
 
 
 @pointer(PLAN_AT)
@@ -128,10 +96,10 @@ def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
 
     A limit stretched into the reservation must do without its processors.
     """
-    procs = table.job[job, PROCS]
-    end = begin + table.job[job, LENGTH]
+    procs = table.job[job, nf.PROCS]
+    end = begin + table.job[job, nf.LENGTH]
     overlap = within_hold(table, begin, end)
-    counted = table.par[COUNTED] != 0
+    counted = table.par[nf.COUNTED] != 0
     without = 0 if counted else overlap
     if counted and not room_by_count(table, procs, begin, overlap):
         return NO_ROOM
@@ -141,7 +109,7 @@ def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
         and overlap == 0
         and within_hold(table, begin, end + stretch(table, job, cost)) != 0
     ):
-        overlap = table.par[HOLD]
+        overlap = table.par[nf.HOLD]
         if counted:
             if not room_by_count(table, procs, begin, overlap):
                 return NO_ROOM
@@ -150,7 +118,7 @@ def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
             if touches_pins(table, begin):
                 without = overlap
                 cost = evaluate(table, job, begin, without)
-    table.par[WITHOUT] = without
+    table.par[nf.WITHOUT] = without
     return cost
 
 
@@ -160,19 +128,19 @@ def seen_start(table: Any, job: int, bound: int) -> int:
 
     Waiting jobs are asked again and again, and mostly the same start is the answer.
     """
-    seen = table.job[job, SEEN]
-    if seen > table.par[NOW]:
+    seen = table.job[job, nf.SEEN]
+    if seen > table.par[nf.NOW]:
         at = last_until(table, seen - 1) + 1
-        if at < table.par[RUNNING] and end_at(table, at) <= bound:
+        if at < table.par[nf.RUNNING] and end_at(table, at) <= bound:
             return end_at(table, at)
-    return table.par[NOW]
+    return table.par[nf.NOW]
 
 
 @kernel
 def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bool:
     """True if plan_at() is known to find a cost of at most ``most`` there."""
-    overlap = within_hold(table, begin, begin + table.job[job, LENGTH])
-    if overlap != 0 and table.par[COUNTED] != 0:
+    overlap = within_hold(table, begin, begin + table.job[job, nf.LENGTH])
+    if overlap != 0 and table.par[nf.COUNTED] != 0:
         return False
     return within(table, job, begin, overlap, most)
 
@@ -185,22 +153,22 @@ def must_wait(table: Any, within: Any, job: int) -> bool:
     did and now costs more than that.
     """
     par = table.par
-    if par[SEARCH] != CHEAPEST:
-        return max(allowed(table, par[THETA_TO] - 1, job), empty_cost(table, job)) == 0
-    start = seen_start(table, job, par[NOW] + table.job[job, REACH])
-    if start == par[NOW]:
+    if par[nf.SEARCH] != nf.CHEAPEST:
+        return max(allowed(table, par[nf.THETA_TO] - 1, job), empty_cost(table, job)) == 0
+    start = seen_start(table, job, par[nf.NOW] + table.job[job, nf.REACH])
+    if start == par[nf.NOW]:
         return False
-    mark = par[VERSION] + par[HOLDS]
-    if table.job[job, SETTLED] == mark:
+    mark = par[nf.VERSION] + par[nf.HOLDS]
+    if table.job[job, nf.SETTLED] == mark:
         return True
     if free_around(table, job, start, last_until(table, start) + 1):
-        table.job[job, SETTLED] = mark
+        table.job[job, nf.SETTLED] = mark
         return True
-    most = table.job[job, SEEN_COST]
-    if most == 0 or par[STRETCHED] != 0:
+    most = table.job[job, nf.SEEN_COST]
+    if most == 0 or par[nf.STRETCHED] != 0:
         return False
-    overlap = within_hold(table, par[NOW], par[NOW] + table.job[job, LENGTH])
-    if within(table, job, par[NOW], 0 if par[COUNTED] != 0 else overlap, most):
+    overlap = within_hold(table, par[nf.NOW], par[nf.NOW] + table.job[job, nf.LENGTH])
+    if within(table, job, par[nf.NOW], 0 if par[nf.COUNTED] != 0 else overlap, most):
         return False
     return costs_within(table, within, job, start, most)
 
@@ -215,73 +183,73 @@ def prefers_later(table: Any, evaluate: Any, plan_at: Any, job: int, cost: int) 
     that.
     """
     par = table.par
-    now = par[NOW]
+    now = par[nf.NOW]
     least = empty_cost(table, job)
-    strict = par[THETA_FROM]
+    strict = par[nf.THETA_FROM]
     met = strict
-    if par[SEARCH] == CHEAPEST:
+    if par[nf.SEARCH] == nf.CHEAPEST:
         if cost == least:
             return False
         most = cost - 1
-        bound = now + table.job[job, REACH]
+        bound = now + table.job[job, nf.REACH]
         seen = seen_start(table, job, bound)
         if seen > now:
-            par[READY] = 0
+            par[nf.READY] = 0
             found = plan_at(table, evaluate, job, seen)
             if found != NO_ROOM and found <= most:
-                table.job[job, SEEN_COST] = found
+                table.job[job, nf.SEEN_COST] = found
                 return True
     else:
-        while met < par[THETA_TO] and cost > max(allowed(table, met, job), least):
+        while met < par[nf.THETA_TO] and cost > max(allowed(table, met, job), least):
             met += 1
-        if met == par[THETA_TO]:
+        if met == par[nf.THETA_TO]:
             return True
         if met == strict:
             return False
         most = max(allowed(table, met - 1, job), least)
-        bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
+        bound = now + (cost - least) // par[nf.BASE]  # later ones are slower whatever they cost
     last = last_until(table, bound)
-    held = par[HOLD] != 0 and par[HOLD_UNTIL] <= bound
+    held = par[nf.HOLD] != 0 and par[nf.HOLD_UNTIL] <= bound
     latest = start_of(table, last)
     if held:
-        latest = max(latest, par[HOLD_UNTIL])
+        latest = max(latest, par[nf.HOLD_UNTIL])
     if latest == now:
         return False
     # The reservation can only make a start dearer: without it the last one is a bound.
-    par[READY] = 0
-    hold = par[HOLD]
-    bound_on_cost = ZERO
+    par[nf.READY] = 0
+    hold = par[nf.HOLD]
+    bound_on_cost = nf.ZERO
     if not free_of_cost(table, job, last + 1):
-        par[HOLD] = 0
-        bound_on_cost = evaluate(table, job, latest, ZERO)
-        par[HOLD] = hold
+        par[nf.HOLD] = 0
+        bound_on_cost = evaluate(table, job, latest, nf.ZERO)
+        par[nf.HOLD] = hold
     if bound_on_cost > most:
         return False
-    if par[SEARCH] == CHEAPEST:
+    if par[nf.SEARCH] == nf.CHEAPEST:
         # Any cheaper start will do, and the last one stays cheap the longest.
         found = bound_on_cost
-        if hold != 0 and latest < par[HOLD_UNTIL]:
+        if hold != 0 and latest < par[nf.HOLD_UNTIL]:
             found = plan_at(table, evaluate, job, latest)
         if found != NO_ROOM and found <= most:
-            table.job[job, SEEN] = latest
-            table.job[job, SEEN_COST] = found
+            table.job[job, nf.SEEN] = latest
+            table.job[job, nf.SEEN_COST] = found
             return True
-    at = ZERO
+    at = nf.ZERO
     beyond = last + 1
-    par[HOLD] = 0
+    par[nf.HOLD] = 0
     while at < beyond:
         middle = (at + beyond) >> 1
-        if evaluate(table, job, end_at(table, middle), ZERO) <= most:
+        if evaluate(table, job, end_at(table, middle), nf.ZERO) <= most:
             beyond = middle
         else:
             at = middle + 1
-    par[HOLD] = hold
+    par[nf.HOLD] = hold
     # Starts before ``at`` are too dear even without it. The others in ascending order: a threshold
     # is settled by the first start that meets it, so those from ``met`` on are settled.
     before = now
     while at <= last or held:
-        if held and (at > last or par[HOLD_UNTIL] <= end_at(table, at)):
-            start = par[HOLD_UNTIL]
+        if held and (at > last or par[nf.HOLD_UNTIL] <= end_at(table, at)):
+            start = par[nf.HOLD_UNTIL]
             held = False
         else:
             start = end_at(table, at)
@@ -292,12 +260,12 @@ def prefers_later(table: Any, evaluate: Any, plan_at: Any, job: int, cost: int) 
         found = plan_at(table, evaluate, job, start)
         if found == NO_ROOM or found > most:
             continue
-        if par[SEARCH] == CHEAPEST:
-            table.job[job, SEEN] = start
-            table.job[job, SEEN_COST] = found
+        if par[nf.SEARCH] == nf.CHEAPEST:
+            table.job[job, nf.SEEN] = start
+            table.job[job, nf.SEEN_COST] = found
             return True
         while met > strict and found <= max(allowed(table, met - 1, job), least):
-            if par[BASE] * (start - now) + found <= cost:
+            if par[nf.BASE] * (start - now) + found <= cost:
                 return True
             met -= 1
         if met == strict:

@@ -10,38 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    BASE,
-    CHEAPEST,
-    FIRST_FIT,
-    LENGTH,
-    NOW,
-    PLAN_START,
-    PROCS,
-    REACH,
-    SEARCH,
-    THETA_FROM,
-    THETA_TO,
-    THRESHOLD,
-)
+from shadowtime.engine.nodes import fields as nf
+from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
 from shadowtime.engine.nodes.rua.plan_pointers import ASSESS, SEEK, pointer
 from shadowtime.engine.nodes.rua.search import allowed, stretch
 from shadowtime.engine.nodes.rua.spread import lowest, minimax
-from shadowtime.engine.nodes.rua.timeline import (
-    BEGIN,
-    CAP,
-    COSTED,
-    ENDS,
-    OTHER,
-    PICK,
-    PIECES,
-    PLAN_MORE,
-    UNCAPPED,
-    WINDOW,
-    WORDS,
-    place_of,
-)
 from shadowtime.engine.nodes.rua.window import gather, pick, within
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER
@@ -55,39 +29,39 @@ def assess(b: Any, table: Any, job: int, at: int, begin: int) -> int:
     limit runs into another job's time there, it is made again among the processors that are free
     until then. A cost of CAP or more only says that: it is no less where the choice is smaller.
     """
-    procs = table.job[job, PROCS]
-    end = begin + table.job[job, LENGTH]
-    if gather(b, WINDOW, at, end, procs) < procs:
+    procs = table.job[job, nf.PROCS]
+    end = begin + table.job[job, nf.LENGTH]
+    if gather(b, tl.WINDOW, at, end, procs) < procs:
         return NO_ROOM
-    if b.par[COSTED] == 0:
-        b.par[PLAN_MORE] = 0
+    if b.par[tl.COSTED] == 0:
+        b.par[tl.PLAN_MORE] = 0
         return 0
     while True:
-        if table.par[SEARCH] == FIRST_FIT:
+        if table.par[nf.SEARCH] == nf.FIRST_FIT:
             cost = lowest(b, table, job, at, begin)
         else:
             cost = minimax(b, table, job, at, begin)
         more = stretch(table, job, cost)
-        b.par[PLAN_MORE] = more
-        if more == 0 or cost >= b.par[CAP]:
+        b.par[tl.PLAN_MORE] = more
+        if more == 0 or cost >= b.par[tl.CAP]:
             return cost
         allot(table, job, cost)
         pick(b, table, job)
-        if gather(b, OTHER, at, end + more, procs) < procs:
+        if gather(b, tl.OTHER, at, end + more, procs) < procs:
             return NO_ROOM
-        if within(b, PICK, OTHER):
+        if within(b, tl.PICK, tl.OTHER):
             return cost
-        for word in range(b.par[WORDS]):
-            b.mask[WINDOW, word] = b.mask[OTHER, word]
+        for word in range(b.par[tl.WORDS]):
+            b.mask[tl.WINDOW, word] = b.mask[tl.OTHER, word]
 
 
 @kernel
 def next_start(b: Any, at: int, latest: int) -> int:
     """The first start behind piece ``at``: an end, at last ``latest`` itself; -1 if none."""
     at += 1
-    while at < b.par[PIECES] and b.line[BEGIN, at] < latest:
-        if b.line[ENDS, at] != 0:
-            return b.line[BEGIN, at]
+    while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < latest:
+        if b.line[tl.ENDS, at] != 0:
+            return b.line[tl.BEGIN, at]
         at += 1
     return latest if latest < NEVER else -1
 
@@ -102,71 +76,71 @@ def seek(
     room is sought from place ``at`` on and before an instant.
     """
     par = table.par
-    now = par[NOW]
+    now = par[nf.NOW]
     at = first_room(b, table, job, at, before, NEVER)
     if at < 0:
         return False
-    kind = par[SEARCH]
-    start = b.line[BEGIN, at]
-    near = min(latest, start + table.job[job, REACH])
+    kind = par[nf.SEARCH]
+    start = b.line[tl.BEGIN, at]
+    near = min(latest, start + table.job[job, nf.REACH])
     least = empty_cost(table, job)
-    strict = par[THETA_FROM]
-    met = par[THETA_TO]
+    strict = par[nf.THETA_FROM]
+    met = par[nf.THETA_TO]
     chosen = -1
     quick = NEVER  # slowness of the start chosen
     best = -1
     best_start = -1
     # A job that is placed again tries the promised start first: mostly it is hard to improve on.
     sure = latest == NEVER
-    if not sure and (kind == THRESHOLD or (kind == CHEAPEST and near == latest)):
-        b.par[CAP] = UNCAPPED
-        best = assess(b, table, job, place_of(b, latest), latest)
+    if not sure and (kind == nf.THRESHOLD or (kind == nf.CHEAPEST and near == latest)):
+        b.par[tl.CAP] = tl.UNCAPPED
+        best = assess(b, table, job, tl.place_of(b, latest), latest)
         best_start = latest
-        sure = kind == THRESHOLD and 0 <= best <= max(allowed(table, strict, job), least)
+        sure = kind == nf.THRESHOLD and 0 <= best <= max(allowed(table, strict, job), least)
     seen = -1
     cost = NO_ROOM
     while start < latest:
-        later = par[BASE] * (start - now)
+        later = par[nf.BASE] * (start - now)
         if chosen >= 0 and sure and later + least > quick:
             # Every threshold is met in the end: those that are left, by slower starts.
             met = strict
             break
-        cap = UNCAPPED
+        cap = tl.UNCAPPED
         if best >= 0:
             cap = best if best_start < start else best + 1
-        if kind == THRESHOLD:
+        if kind == nf.THRESHOLD:
             enough = max(allowed(table, met - 1, job), least) + 1
             cap = enough if sure else max(cap, enough)
-        b.par[CAP] = cap
+        b.par[tl.CAP] = cap
         cost = assess(b, table, job, at, start)
         seen = start
         if cost != NO_ROOM and cost < cap:
             if best < 0 or cost < best or (cost == best and start < best_start):
                 best = cost
                 best_start = start
-            if kind == FIRST_FIT or (kind == CHEAPEST and (cost == least or start > near)):
+            if kind == nf.FIRST_FIT or (kind == nf.CHEAPEST and (cost == least or start > near)):
                 break
             while met > strict and cost <= max(allowed(table, met - 1, job), least):
                 met -= 1
                 if chosen < 0 or later + cost <= quick:
                     chosen = start
                     quick = later + cost
-            if kind == THRESHOLD and met == strict:
+            if kind == nf.THRESHOLD and met == strict:
                 break
         start = next_start(b, at, latest)
-        if start < 0 or (kind == CHEAPEST and best >= 0 and start > near):
+        if start < 0 or (kind == nf.CHEAPEST and best >= 0 and start > near):
             break
-        at = place_of(b, start)
+        at = tl.place_of(b, start)
     # A job that meets a threshold nowhere, or has none, takes what costs least.
     if best >= 0 and (chosen < 0 or met > strict):
-        if chosen < 0 or par[BASE] * (best_start - now) + best <= quick:
+        if chosen < 0 or par[nf.BASE] * (best_start - now) + best <= quick:
             chosen = best_start
-    b.par[CAP] = UNCAPPED
+    b.par[tl.CAP] = tl.UNCAPPED
     if chosen < 0 or chosen == latest:
         return False
     if chosen != seen:
-        cost = assess(b, table, job, place_of(b, chosen), chosen)
+        cost = assess(b, table, job, tl.place_of(b, chosen), chosen)
     allot(table, job, cost)
     pick(b, table, job)
-    par[PLAN_START] = chosen
+    par[nf.PLAN_START] = chosen
     return True

@@ -25,13 +25,8 @@ from shadowtime.engine.nodes.fields import (
     ZERO,
 )
 from shadowtime.engine.nodes.fields import ENDS as COLUMNS
+from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.placing import kth
-from shadowtime.engine.nodes.rua.timeline import (
-    BEGIN,
-    CAP,
-    PIECES,
-    ROW,
-)
 from shadowtime.engine.nodes.rua.window import rooms
 from shadowtime.kernel.jit import kernel, routine
 
@@ -42,7 +37,7 @@ def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) ->
     clear = table.node[node, ROOM]
     hinges = table.par[HINGES]
     while clear > 0:
-        row = b.line[ROW, at]
+        row = b.line[tl.ROW, at]
         for h in range(hinges):
             below = table.par[LAW + 2 * h + EDGE] - b.load[row, node * hinges + h]
             if below < 0:
@@ -51,7 +46,7 @@ def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) ->
             if clear * each > below:
                 clear = below // each
         at += 1
-        if at == b.par[PIECES] or b.line[BEGIN, at] >= end:
+        if at == b.par[tl.PIECES] or b.line[tl.BEGIN, at] >= end:
             break
     return clear
 
@@ -61,13 +56,13 @@ def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin:
     """Cost of ``count`` processes on a node from ``begin``, in piece ``at``, for the job's span."""
     hinges = table.par[HINGES]
     end = begin + table.job[job, SPAN]
-    cap = b.par[CAP]
+    cap = b.par[tl.CAP]
     total = 0
     while begin < end and total < cap:
         until = end
-        if at + 1 < b.par[PIECES]:
-            until = min(end, b.line[BEGIN, at + 1])
-        row = b.line[ROW, at]
+        if at + 1 < b.par[tl.PIECES]:
+            until = min(end, b.line[tl.BEGIN, at + 1])
+        row = b.line[tl.ROW, at]
         over = 0
         for h in range(hinges):
             drawn = b.load[row, node * hinges + h] + count * table.job[job, DEMAND + h]
@@ -82,9 +77,9 @@ def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin:
 def is_idle(b: Any, table: Any, node: int, at: int, end: int) -> bool:
     """True if no job draws anything on a node in the window: such nodes cost the same."""
     hinges = table.par[HINGES]
-    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
+    while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < end:
         for h in range(hinges):
-            if b.load[b.line[ROW, at], node * hinges + h] != 0:
+            if b.load[b.line[tl.ROW, at], node * hinges + h] != 0:
                 return False
         at += 1
     return True
@@ -99,7 +94,7 @@ def minimax(b: Any, table: Any, job: int, at: int, begin: int) -> int:
     """
     procs = table.job[job, PROCS]
     end = begin + table.job[job, SPAN]
-    cap = b.par[CAP]
+    cap = b.par[tl.CAP]
     places = rooms(b, table)
     losable = places - procs
     sites = table.list[SITES]

@@ -4,29 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    CORES,
-    COUNTED,
-    LENGTH,
-    NODES,
-    PROCS,
-    ROOM,
-    SITES,
-    TAKE,
-    TOP,
-)
+from shadowtime.engine.nodes import fields as nf
+from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
-from shadowtime.engine.nodes.rua.timeline import (
-    BEGIN,
-    BITS,
-    COSTED,
-    LEFT,
-    PICK,
-    PIECES,
-    ROW,
-    WINDOW,
-    WORDS,
-)
 from shadowtime.kernel.jit import kernel
 
 
@@ -42,14 +22,14 @@ def bits_in(word: int) -> int:
 @kernel
 def take_row(b: Any, slot: int, row: int) -> None:
     """The processors that are free in a row."""
-    for word in range(b.par[WORDS]):
+    for word in range(b.par[tl.WORDS]):
         b.mask[slot, word] = b.room[row, word]
 
 
 @kernel
 def narrow(b: Any, slot: int, row: int) -> None:
     """Keep those processors of a slot that are free in a row."""
-    for word in range(b.par[WORDS]):
+    for word in range(b.par[tl.WORDS]):
         b.mask[slot, word] &= b.room[row, word]
 
 
@@ -57,7 +37,7 @@ def narrow(b: Any, slot: int, row: int) -> None:
 def count(b: Any, slot: int) -> int:
     """Processors of a slot."""
     total = 0
-    for word in range(b.par[WORDS]):
+    for word in range(b.par[tl.WORDS]):
         total += bits_in(b.mask[slot, word])
     return total
 
@@ -72,35 +52,35 @@ def first_room(b: Any, table: Any, job: int, start: int, before: int, until: int
     the window's end too few are free.
     """
     line = b.line
-    procs = table.job[job, PROCS]
-    length = table.job[job, LENGTH]
-    placed = table.par[COUNTED] == 0
-    pieces = b.par[PIECES]
-    while start < pieces and line[BEGIN, start] < before:
-        end = min(until, line[BEGIN, start] + length)
+    procs = table.job[job, nf.PROCS]
+    length = table.job[job, nf.LENGTH]
+    placed = table.par[nf.COUNTED] == 0
+    pieces = b.par[tl.PIECES]
+    while start < pieces and line[tl.BEGIN, start] < before:
+        end = min(until, line[tl.BEGIN, start] + length)
         at = start
         enough = True
-        while at < pieces and line[BEGIN, at] < end:
-            row = line[ROW, at]
-            if line[LEFT, at] < procs:
+        while at < pieces and line[tl.BEGIN, at] < end:
+            row = line[tl.ROW, at]
+            if line[tl.LEFT, at] < procs:
                 enough = False
                 break
             if placed:
                 if at == start:
-                    take_row(b, WINDOW, row)
+                    take_row(b, tl.WINDOW, row)
                 else:
-                    narrow(b, WINDOW, row)
+                    narrow(b, tl.WINDOW, row)
             at += 1
         if not enough:
             start = at + 1
             continue
-        if not placed or count(b, WINDOW) >= procs:
+        if not placed or count(b, tl.WINDOW) >= procs:
             return start
         at -= 1
-        take_row(b, WINDOW, line[ROW, at])
-        while count(b, WINDOW) >= procs:
+        take_row(b, tl.WINDOW, line[tl.ROW, at])
+        while count(b, tl.WINDOW) >= procs:
             at -= 1
-            narrow(b, WINDOW, line[ROW, at])
+            narrow(b, tl.WINDOW, line[tl.ROW, at])
         start = at + 1
     return -1
 
@@ -112,14 +92,14 @@ def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
     Where reservations are counted, those that are free of running jobs, if as many are left.
     """
     line = b.line
-    if line[LEFT, at] < procs:
+    if line[tl.LEFT, at] < procs:
         return 0
-    take_row(b, slot, line[ROW, at])
+    take_row(b, slot, line[tl.ROW, at])
     at += 1
-    while at < b.par[PIECES] and line[BEGIN, at] < end:
-        if line[LEFT, at] < procs:
+    while at < b.par[tl.PIECES] and line[tl.BEGIN, at] < end:
+        if line[tl.LEFT, at] < procs:
             return 0
-        narrow(b, slot, line[ROW, at])
+        narrow(b, slot, line[tl.ROW, at])
         at += 1
     return count(b, slot)
 
@@ -127,7 +107,7 @@ def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
 @kernel
 def within(b: Any, slot: int, other: int) -> bool:
     """True if all processors of a slot are in the other."""
-    for word in range(b.par[WORDS]):
+    for word in range(b.par[tl.WORDS]):
         if b.mask[slot, word] & ~b.mask[other, word] != 0:
             return False
     return True
@@ -139,21 +119,21 @@ def rooms(b: Any, table: Any) -> int:
     p = 0
     top = 0
     total = 0
-    for node in range(table.par[NODES]):
+    for node in range(table.par[nf.NODES]):
         room = 0
-        left = table.par[CORES]
+        left = table.par[nf.CORES]
         while left > 0:
             # Of the word at hand, what belongs to this node.
-            some = min(left, BITS - p % BITS)
-            room += bits_in((b.mask[WINDOW, p // BITS] >> (p % BITS)) & ((1 << some) - 1))
+            some = min(left, tl.BITS - p % tl.BITS)
+            room += bits_in((b.mask[tl.WINDOW, p // tl.BITS] >> (p % tl.BITS)) & ((1 << some) - 1))
             p += some
             left -= some
         if room > 0:
-            table.node[node, ROOM] = room
-            table.list[SITES, top] = node
+            table.node[node, nf.ROOM] = room
+            table.list[nf.SITES, top] = node
             top += 1
             total += room
-    table.par[TOP] = top
+    table.par[nf.TOP] = top
     return total
 
 
@@ -162,15 +142,15 @@ def pick_first(b: Any, left: int) -> None:
     """The ``left`` lowest processors of the window."""
     word = 0
     while left > 0:
-        bits = b.mask[WINDOW, word]
+        bits = b.mask[tl.WINDOW, word]
         some = bits_in(bits)
         while some > left:
-            high = BITS - 1
+            high = tl.BITS - 1
             while (bits >> high) & 1 == 0:
                 high -= 1
             bits ^= 1 << high
             some -= 1
-        b.mask[PICK, word] = bits
+        b.mask[tl.PICK, word] = bits
         left -= some
         word += 1
 
@@ -181,17 +161,17 @@ def pick(b: Any, table: Any, job: int) -> None:
 
     By first fit where cost does not matter, the lowest of all: nodes were not asked about.
     """
-    for word in range(b.par[WORDS]):
-        b.mask[PICK, word] = 0
-    if b.par[COSTED] == 0:
-        pick_first(b, table.job[job, PROCS])
+    for word in range(b.par[tl.WORDS]):
+        b.mask[tl.PICK, word] = 0
+    if b.par[tl.COSTED] == 0:
+        pick_first(b, table.job[job, nf.PROCS])
         return
-    cores = table.par[CORES]
-    for node in table.list[SITES, : table.par[TOP]]:
-        left = table.node[node, TAKE]
+    cores = table.par[nf.CORES]
+    for node in table.list[nf.SITES, : table.par[nf.TOP]]:
+        left = table.node[node, nf.TAKE]
         p = node * cores
         while left > 0:
-            if (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1 != 0:
-                b.mask[PICK, p // BITS] |= 1 << (p % BITS)
+            if (b.mask[tl.WINDOW, p // tl.BITS] >> (p % tl.BITS)) & 1 != 0:
+                b.mask[tl.PICK, p // tl.BITS] |= 1 << (p % tl.BITS)
                 left -= 1
             p += 1

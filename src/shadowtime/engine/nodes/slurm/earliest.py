@@ -10,31 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.engine.nodes.slurm.availability import (
-    ALIKE,
-    BEGIN,
-    BEHIND,
-    BOOK,
-    EARLIEST,
-    FITS,
-    KIND,
-    KIND_BITS,
-    KNOWN,
-    LENGTH,
-    MOST_KINDS,
-    NODES,
-    PLANS,
-    PROCS,
-    ROW,
-    SEGMENTS,
-    SERIAL,
-    SOONEST,
-    TOTAL,
-    WHERE,
-    WISH,
-    place_of,
-    places_in,
-)
+from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node
 from shadowtime.kernel.jit import kernel, routine
 
@@ -53,30 +29,30 @@ def earliest_start(b: Any, job: int, since: int, until: int) -> int:
     not before SOONEST then.
     """
     when = b.when
-    segments = b.par[SEGMENTS]
-    kind = b.job[job, KIND]
-    procs = b.job[job, PROCS]
-    exact = b.kinds[kind] == b.job[job, WISH]
-    length = b.job[job, LENGTH]
-    start = with_places(b, kind, procs, length, place_of(b, since))
-    b.par[SOONEST] = when[BEGIN, start]
-    if when[BEGIN, start] >= until:
+    segments = b.par[av.SEGMENTS]
+    kind = b.job[job, av.KIND]
+    procs = b.job[job, av.PROCS]
+    exact = b.kinds[kind] == b.job[job, av.WISH]
+    length = b.job[job, av.LENGTH]
+    start = with_places(b, kind, procs, length, av.place_of(b, since))
+    b.par[av.SOONEST] = when[av.BEGIN, start]
+    if when[av.BEGIN, start] >= until:
         return -1
     start = max(start, not_before(b, job))
     while True:
         start = with_places(b, kind, procs, length, start)
-        b.par[SOONEST] = when[BEGIN, start]
-        if when[BEGIN, start] >= until:
+        b.par[av.SOONEST] = when[av.BEGIN, start]
+        if when[av.BEGIN, start] >= until:
             return -1
-        end = when[BEGIN, start] + length
-        begin_window(b, kind, when[ROW, start])
+        end = when[av.BEGIN, start] + length
+        begin_window(b, kind, when[av.ROW, start])
         last = start
         check = start + 1  # a gap is mostly near: count after 1, 2, 4, ... segments
         enough = True
-        while enough and last + 1 < segments and when[BEGIN, last + 1] < end:
+        while enough and last + 1 < segments and when[av.BEGIN, last + 1] < end:
             last += 1
-            row = when[ROW, last]
-            if last == check or last + 1 == segments or when[BEGIN, last + 1] >= end:
+            row = when[av.ROW, last]
+            if last == check or last + 1 == segments or when[av.BEGIN, last + 1] >= end:
                 enough = narrow_and_count(b, kind, row) >= procs
                 check += check - start if last == check else 0
             else:
@@ -86,7 +62,7 @@ def earliest_start(b: Any, job: int, since: int, until: int) -> int:
             # little.
             start = behind_the_gap(b, kind, procs, last)
         elif exact or has_exactly(b, job, start, last):
-            take(b, job, when[ROW, start])
+            take(b, job, when[av.ROW, start])
             return start
         else:
             start = exactly_behind(b, job, last)
@@ -96,11 +72,11 @@ def earliest_start(b: Any, job: int, since: int, until: int) -> int:
 def with_places(b: Any, kind: int, procs: int, length: int, start: int) -> int:
     """Place of the first start from here on whose whole window has places enough in all."""
     when = b.when
-    total = TOTAL + kind
-    segments = b.par[SEGMENTS]
+    total = av.TOTAL + kind
+    segments = b.par[av.SEGMENTS]
     at = start
     while start < segments and at < segments:
-        if at > start and when[BEGIN, at] >= when[BEGIN, start] + length:
+        if at > start and when[av.BEGIN, at] >= when[av.BEGIN, start] + length:
             break
         if when[total, at] < procs:
             start = at + 1
@@ -114,35 +90,35 @@ def not_before(b: Any, job: int) -> int:
 
     A job that asks for as much and as long as a job that was planned before it starts no earlier.
     """
-    procs = b.job[job, PROCS]
-    wish = b.job[job, WISH]
-    length = b.job[job, LENGTH]
+    procs = b.job[job, av.PROCS]
+    wish = b.job[job, av.WISH]
+    length = b.job[job, av.LENGTH]
     plans = b.plans
     least = min(0, wish)  # a job on nodes of its own is comparable to others like it
-    first = b.when[BEGIN, 0]
+    first = b.when[av.BEGIN, 0]
     time = first
     at = np.uint64(0)
-    end = np.uint64(b.par[PLANS])
+    end = np.uint64(b.par[av.PLANS])
     while at < end:
         start = plans[P_START, at]
         easier = (plans[P_PROCS, at] <= procs) & (plans[P_LENGTH, at] <= length)
         easier &= (plans[P_WISH, at] <= wish) & (plans[P_WISH, at] >= least)
         time = max(time, start if easier else first)
         at += ONE
-    b.par[BEHIND] = time
-    return place_of(b, time)
+    b.par[av.BEHIND] = time
+    return av.place_of(b, time)
 
 
 @kernel
 def remember_plan(b: Any, job: int, start: int) -> None:
     """Let later searches know when a job was planned, if they could not know as much before."""
-    if start > b.par[BEHIND]:
-        at = b.par[PLANS]
-        b.plans[P_PROCS, at] = b.job[job, PROCS]
-        b.plans[P_LENGTH, at] = b.job[job, LENGTH]
-        b.plans[P_WISH, at] = b.job[job, WISH]
+    if start > b.par[av.BEHIND]:
+        at = b.par[av.PLANS]
+        b.plans[P_PROCS, at] = b.job[job, av.PROCS]
+        b.plans[P_LENGTH, at] = b.job[job, av.LENGTH]
+        b.plans[P_WISH, at] = b.job[job, av.WISH]
         b.plans[P_START, at] = start
-        b.par[PLANS] = at + 1
+        b.par[av.PLANS] = at + 1
 
 
 # ----------------------------------------------- jobs of equal request: one of them is looked for
@@ -154,31 +130,31 @@ def earliest_known(b: Any, i: int) -> int:
     kind of several demands only the least demanding jobs are remembered, and no other starts
     before they do.
     """
-    request = b.same[i] >> KIND_BITS
-    kind = b.same[i] & (MOST_KINDS - 1)
-    if b.alike[request, kind, BOOK] != b.par[SERIAL]:
-        return b.when[BEGIN, 0]
-    return b.alike[request, kind, EARLIEST]
+    request = b.same[i] >> av.KIND_BITS
+    kind = b.same[i] & (av.MOST_KINDS - 1)
+    if b.alike[request, kind, av.BOOK] != b.par[av.SERIAL]:
+        return b.when[av.BEGIN, 0]
+    return b.alike[request, kind, av.EARLIEST]
 
 
 @kernel
 def remember_earliest(b: Any, job: int, start: int) -> None:
     """Let jobs like this one know that it does not start before ``start``."""
-    kind = b.job[job, KIND]
-    if b.kinds[kind] == b.job[job, WISH]:
-        request = b.job[job, ALIKE]
-        b.alike[request, kind, BOOK] = b.par[SERIAL]
-        b.alike[request, kind, EARLIEST] = start
+    kind = b.job[job, av.KIND]
+    if b.kinds[kind] == b.job[job, av.WISH]:
+        request = b.job[job, av.ALIKE]
+        b.alike[request, kind, av.BOOK] = b.par[av.SERIAL]
+        b.alike[request, kind, av.EARLIEST] = start
 
 
 @kernel
 def behind_the_gap(b: Any, kind: int, procs: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
-    begin_window(b, kind, b.when[ROW, last])
+    begin_window(b, kind, b.when[av.ROW, last])
     first = last
     while first > 0:
         first -= 1
-        if narrow_and_count(b, kind, b.when[ROW, first]) < procs:
+        if narrow_and_count(b, kind, b.when[av.ROW, first]) < procs:
             return first + 1
     return 0
 
@@ -190,7 +166,7 @@ def begin_window(b: Any, kind: int, row: int) -> None:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[NODES])
+    end = np.uint64(b.par[av.NODES])
     while at < end:
         least[at] = room[which, line, at]
         at += ONE
@@ -202,7 +178,7 @@ def narrow(b: Any, kind: int, row: int) -> None:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[NODES])
+    end = np.uint64(b.par[av.NODES])
     while at < end:
         some, other = least[at], room[which, line, at]
         least[at] = some if some < other else other
@@ -215,7 +191,7 @@ def narrow_and_count(b: Any, kind: int, row: int) -> int:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[NODES])
+    end = np.uint64(b.par[av.NODES])
     count: Any = 0
     while at < end:
         some, other = least[at], room[which, line, at]
@@ -229,8 +205,8 @@ def narrow_and_count(b: Any, kind: int, row: int) -> int:
 @kernel
 def take(b: Any, job: int, row: int) -> None:
     """Fill the nodes of the window in index order: they are listed. It begins with a row."""
-    left = b.job[job, PROCS]
-    wish = b.job[job, WISH]
+    left = b.job[job, av.PROCS]
+    wish = b.job[job, av.WISH]
     clear_list(b)
     node = 0
     while left > 0:
@@ -249,23 +225,23 @@ def has_exactly(b: Any, job: int, start: int, last: int) -> bool:
     count = list_least(b)
     for at in range(start, last + 1):
         narrow_cells(b, job, at, count)
-    left = b.job[job, PROCS]
+    left = b.job[job, av.PROCS]
     for k in range(count):
-        b.least[b.node[WHERE, k]] = b.node[FITS, k]
-        left -= b.node[FITS, k]
+        b.least[b.node[av.WHERE, k]] = b.node[av.FITS, k]
+        left -= b.node[av.FITS, k]
     return left <= 0
 
 
 @routine
 def exactly_behind(b: Any, job: int, last: int) -> int:
     """Place of the first start from which the job itself has room up to the segment ``last``."""
-    kind = b.job[job, KIND]
-    begin_window(b, kind, b.when[ROW, last])
+    kind = b.job[job, av.KIND]
+    begin_window(b, kind, b.when[av.ROW, last])
     count = list_least(b)
     first = last
     left = ZERO
     while left <= 0:
-        left = b.job[job, PROCS] - narrow_cells(b, job, first, count)
+        left = b.job[job, av.PROCS] - narrow_cells(b, job, first, count)
         if left <= 0:
             if first == 0:
                 return 0
@@ -277,11 +253,11 @@ def exactly_behind(b: Any, job: int, last: int) -> int:
 def list_least(b: Any) -> int:
     """List the nodes of the window that have places; how many there are."""
     count = 0
-    for node in range(b.par[NODES]):
+    for node in range(b.par[av.NODES]):
         if b.least[node] > 0:
-            b.node[WHERE, count] = node
-            b.node[KNOWN, count] = -1
-            b.node[FITS, count] = b.least[node]
+            b.node[av.WHERE, count] = node
+            b.node[av.KNOWN, count] = -1
+            b.node[av.FITS, count] = b.least[node]
             count += 1
     return count
 
@@ -289,13 +265,13 @@ def list_least(b: Any) -> int:
 @kernel
 def narrow_cells(b: Any, job: int, at: int, count: int) -> int:
     """Add a segment to the window of the listed nodes: how many of the job's processes go there."""
-    row = b.when[ROW, at]
-    wish = b.job[job, WISH]
+    row = b.when[av.ROW, at]
+    wish = b.job[job, av.WISH]
     total = 0
     for k in range(count):
-        cell = b.cell[row, b.node[WHERE, k]]
-        if b.node[FITS, k] > 0 and cell != b.node[KNOWN, k]:
-            b.node[KNOWN, k] = cell
-            b.node[FITS, k] = min(b.node[FITS, k], places_in(b, cell, wish))
-        total += b.node[FITS, k]
+        cell = b.cell[row, b.node[av.WHERE, k]]
+        if b.node[av.FITS, k] > 0 and cell != b.node[av.KNOWN, k]:
+            b.node[av.KNOWN, k] = cell
+            b.node[av.FITS, k] = min(b.node[av.FITS, k], av.places_in(b, cell, wish))
+        total += b.node[av.FITS, k]
     return total

@@ -13,48 +13,7 @@ from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.running_table import claim, enlist
-from shadowtime.engine.nodes.slurm.availability import (
-    BEGIN,
-    BLOCK,
-    BLOCKED,
-    BOUND,
-    BY_RATE,
-    BY_TAG,
-    COUNT,
-    FROM,
-    GONE,
-    HORIZON,
-    KINDS,
-    LAST,
-    LENGTH,
-    LISTED,
-    LISTED_RUNS,
-    LOOKED,
-    MAY,
-    MEASURED,
-    NEXT,
-    PLACE_BITS,
-    PLACES,
-    PROCS,
-    RECORDS,
-    RESUME,
-    ROW,
-    RUNNING,
-    SEGMENTS,
-    SOONEST,
-    SUM,
-    TAG,
-    TAKE,
-    UNTIL,
-    UP_TO,
-    VALID,
-    WHERE,
-    WISH,
-    clear,
-    cut,
-    look_up,
-    share_of,
-)
+from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
     earliest_start,
@@ -94,23 +53,23 @@ FEW = 4
 def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[RESUME] == 0:
+        if b.par[av.RESUME] == 0:
             code = advance(state, world, table, rates)
             if code != PASS_DUE:
                 return int(code)
         now = state.reg[CLOCK]
         table.par[nodes.NOW] = now
-        if b.par[RESUME] == 0:
+        if b.par[av.RESUME] == 0:
             if state.reg[ENDED] > 0:
-                b.par[VALID] = 0
+                b.par[av.VALID] = 0
             forget_ended(world, table, rates, b, now)
             look_up_arrivals(state, b)
         if state.reg[WAITING] > 0:
-            if b.par[RUNNING] + state.reg[WAITING] + 3 > b.when.shape[1]:
-                b.par[RESUME] = 1
-                b.par[VALID] = 0
+            if b.par[av.RUNNING] + state.reg[WAITING] + 3 > b.when.shape[1]:
+                b.par[av.RESUME] = 1
+                b.par[av.VALID] = 0
                 return ROOM_NEEDED  # more segments in the book
-            b.par[RESUME] = 0
+            b.par[av.RESUME] = 0
             decide(state, b, now)
             occupy(state, table, b, now)
             carry_out_starts(state, world, table, rates)
@@ -129,76 +88,76 @@ def decide(state: Any, b: Any, now: int) -> None:
     started at the last pass. So the pass then goes on where that one ended, with the newcomers.
     """
     par = b.par
-    first = par[LISTED]
-    segments = par[SEGMENTS]
+    first = par[av.LISTED]
+    segments = par[av.SEGMENTS]
     if not goes_on(state, b, now):
         start_over(state, b, now)
         first = 0
         segments = 1  # only running jobs are in the book, and they give back
     find_startable(b, first, segments)
-    if par[MAY] > 0 and par[BOUND] < par[HORIZON]:
-        settle(b, par[HORIZON])
-    ask = par[NEXT] + 1
+    if par[av.MAY] > 0 and par[av.BOUND] < par[av.HORIZON]:
+        settle(b, par[av.HORIZON])
+    ask = par[av.NEXT] + 1
     step = 1
     unasked = 0  # jobs that were postponed since the last check which may start
-    while par[NEXT] < par[LISTED]:
-        i = par[NEXT]
+    while par[av.NEXT] < par[av.LISTED]:
+        i = par[av.NEXT]
         if i >= ask:
             step *= 2
             ask = i + step
             unasked = 0
             ask_again(b, i)
-        last = par[LAST]
-        horizon = par[HORIZON]
-        if par[BLOCKED] != 0:
+        last = par[av.LAST]
+        horizon = par[av.HORIZON]
+        if par[av.BLOCKED] != 0:
             if i > last:
                 return
-            if i & (BLOCK - 1) == 0 and i + BLOCK <= last and pass_over_block(b, horizon):
-                unasked += BLOCK
+            if i & (av.BLOCK - 1) == 0 and i + av.BLOCK <= last and pass_over_block(b, horizon):
+                unasked += av.BLOCK
                 continue
-            stop = min(ask, last + 1, (i | (BLOCK - 1)) + 1)
+            stop = min(ask, last + 1, (i | (av.BLOCK - 1)) + 1)
             unasked += pass_over_known(b, stop, horizon)
-            i = par[NEXT]
+            i = par[av.NEXT]
             if i == stop:
                 continue
-        if b.asked[i] == GONE:
+        if b.asked[i] == av.GONE:
             pass_over(b, NEVER)
             continue
         job = b.found[i]
         if i > last and state.job[job, BLOCKED_AT] >= 0:
             return
         since = earliest_known(b, i)
-        until = horizon if par[BLOCKED] != 0 else NEVER
-        length = b.job[job, LENGTH]
+        until = horizon if par[av.BLOCKED] != 0 else NEVER
+        length = b.job[job, av.LENGTH]
         at = earliest_start(b, job, since, until)
-        start = par[SOONEST]
-        if at >= 0 and unasked > FEW and start + length > par[BOUND]:
+        start = par[av.SOONEST]
+        if at >= 0 and unasked > FEW and start + length > par[av.BOUND]:
             unasked = 0
             ask_again(b, i)
-            if i > par[LAST]:
+            if i > par[av.LAST]:
                 return
-            until = par[HORIZON]
-        while start < until and start + length > par[BOUND]:
+            until = par[av.HORIZON]
+        while start < until and start + length > par[av.BOUND]:
             settle(b, start + length)
             at = earliest_start(b, job, start, until)
-            start = par[SOONEST]
+            start = par[av.SOONEST]
         remember_earliest(b, job, start)
         if start >= until:
             pass_over(b, start)
             unasked += 1
             continue
-        write(b, at, cut(b, start + length))
+        write(b, at, av.cut(b, start + length))
         pass_over(b, NEVER)
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
-            state.job[job, REASON] = BACKFILLED if par[BLOCKED] != 0 else reason
+            state.job[job, REASON] = BACKFILLED if par[av.BLOCKED] != 0 else reason
             begin(state, b, job, now)
             strike(b, i)
             drop_too_wide(b)
             continue
         remember_plan(b, job, start)
-        if par[BLOCKED] == 0:
-            par[BLOCKED] = 1
+        if par[av.BLOCKED] == 0:
+            par[av.BLOCKED] = 1
             if state.job[job, BLOCKED_AT] < 0:
                 state.job[job, BLOCKED_AT] = now
                 state.job[job, PROMISED] = start
@@ -208,14 +167,14 @@ def decide(state: Any, b: Any, now: int) -> None:
 def goes_on(state: Any, b: Any, now: int) -> bool:
     """True if the book of the last pass still holds; the newcomers are then in the list."""
     par = b.par
-    segments = par[SEGMENTS]
-    if par[VALID] == 0 or (segments > 1 and b.when[BEGIN, 1] <= now):
+    segments = par[av.SEGMENTS]
+    if par[av.VALID] == 0 or (segments > 1 and b.when[av.BEGIN, 1] <= now):
         return False
     if segments + state.reg[WAITING] + 2 > b.when.shape[1]:
         return False
-    if not add_arrivals(state, b, par[KINDS]):
+    if not add_arrivals(state, b, par[av.KINDS]):
         return False  # the book does not tell what there is for a new kind
-    b.when[BEGIN, 0] = now
+    b.when[av.BEGIN, 0] = now
     return True
 
 
@@ -224,8 +183,8 @@ def start_over(state: Any, b: Any, now: int) -> None:
     """List the waiting jobs, and the running ones alone in the book."""
     par = b.par
     bring_up_to_date(state, b)
-    par[VALID] = 1
-    par[BLOCKED] = 0
+    par[av.VALID] = 1
+    par[av.BLOCKED] = 0
     clear_off(b)
     fill(b, now)
 
@@ -233,32 +192,32 @@ def start_over(state: Any, b: Any, now: int) -> None:
 @kernel
 def fill(b: Any, now: int) -> None:
     """Write the running jobs into the book: until their limits, or the next second if past."""
-    clear(b, now)
-    for i in range(b.par[RUNNING]):
+    av.clear(b, now)
+    for i in range(b.par[av.RUNNING]):
         job = b.running[i]
-        first = b.job[job, FROM]
-        count = b.job[job, COUNT]
+        first = b.job[job, av.FROM]
+        count = b.job[job, av.COUNT]
         clear_list(b)
         for k in range(count):
             spot = b.places[first + k]
-            some = spot & ((1 << PLACE_BITS) - 1)
-            list_node(b, b.when[ROW, 0], spot >> PLACE_BITS, some, b.job[job, WISH])
-        write(b, 0, cut(b, max(b.job[job, UNTIL], now + 1)))
+            some = spot & ((1 << av.PLACE_BITS) - 1)
+            list_node(b, b.when[av.ROW, 0], spot >> av.PLACE_BITS, some, b.job[job, av.WISH])
+        write(b, 0, av.cut(b, max(b.job[job, av.UNTIL], now + 1)))
 
 
 @kernel
 def begin(state: Any, b: Any, job: int, now: int) -> None:
     """Start a job now on the listed nodes."""
     par = b.par
-    b.job[job, UNTIL] = now + b.job[job, LENGTH]
-    b.job[job, FROM] = par[PLACES]
-    for k in range(par[LISTED_RUNS]):
-        for node in range(b.node[WHERE, k], b.node[UP_TO, k]):
-            b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, k]
-            par[PLACES] += 1
-    b.job[job, COUNT] = par[PLACES] - b.job[job, FROM]
-    b.running[par[RUNNING]] = job
-    par[RUNNING] += 1
+    b.job[job, av.UNTIL] = now + b.job[job, av.LENGTH]
+    b.job[job, av.FROM] = par[av.PLACES]
+    for k in range(par[av.LISTED_RUNS]):
+        for node in range(b.node[av.WHERE, k], b.node[av.UP_TO, k]):
+            b.places[par[av.PLACES]] = node << av.PLACE_BITS | b.node[av.TAKE, k]
+            par[av.PLACES] += 1
+    b.job[job, av.COUNT] = par[av.PLACES] - b.job[job, av.FROM]
+    b.running[par[av.RUNNING]] = job
+    par[av.RUNNING] += 1
     dequeue(state, job)
     log(state, STARTED, job)
 
@@ -268,14 +227,14 @@ def occupy(state: Any, table: Any, b: Any, now: int) -> None:
     """The jobs that were started take their processors in the world."""
     for i in range(state.reg[DECISIONS]):
         job = state.did[WHICH, i]
-        until = b.job[job, UNTIL]
-        for p in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
-            node = b.places[p] >> PLACE_BITS
+        until = b.job[job, av.UNTIL]
+        for p in range(b.job[job, av.FROM], b.job[job, av.FROM] + b.job[job, av.COUNT]):
+            node = b.places[p] >> av.PLACE_BITS
             claim(
                 table,
                 job,
                 node,
-                b.places[p] & ((1 << PLACE_BITS) - 1),
+                b.places[p] & ((1 << av.PLACE_BITS) - 1),
                 until,
                 table.par[nodes.HOLD],
             )
@@ -288,39 +247,39 @@ def occupy(state: Any, table: Any, b: Any, now: int) -> None:
 def forget_ended(world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
     """Take ended jobs off the running list; what they drew becomes a record of their tag."""
     kept = 0
-    for i in range(b.par[RUNNING]):
+    for i in range(b.par[av.RUNNING]):
         job = b.running[i]
         if world.truth[job, ENDS_AT] >= 0:
             b.running[kept] = job
             kept += 1
-        elif b.par[BY_TAG] != 0 and b.job[job, TAG] >= 0:
-            tag = b.job[job, TAG]
-            b.tag[tag, SUM] += measured(table, rates, b, job, now)
-            b.tag[tag, RECORDS] += 1
-    b.par[RUNNING] = kept
+        elif b.par[av.BY_TAG] != 0 and b.job[job, av.TAG] >= 0:
+            tag = b.job[job, av.TAG]
+            b.tag[tag, av.SUM] += measured(table, rates, b, job, now)
+            b.tag[tag, av.RECORDS] += 1
+    b.par[av.RUNNING] = kept
 
 
 @kernel
 def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
     """What was measured for an ended job, in grains; its own slowdown counts if BY_RATE."""
-    amount = b.job[job, MEASURED]
+    amount = b.job[job, av.MEASURED]
     elapsed = now - table.job[job, nodes.START]
-    if b.par[BY_RATE] == 0 or elapsed == 0:
+    if b.par[av.BY_RATE] == 0 or elapsed == 0:
         return amount
     unit = rates.par[nodes.UNIT]
     work = 0
     p = table.job[job, nodes.FIRST]
-    for i in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
-        some = b.places[i] & ((1 << PLACE_BITS) - 1)
+    for i in range(b.job[job, av.FROM], b.job[job, av.FROM] + b.job[job, av.COUNT]):
+        some = b.places[i] & ((1 << av.PLACE_BITS) - 1)
         work += some * (rates.job[job, nodes.RUN] * unit - rates.part[p, nodes.LEFT])
         p = table.proc[p, nodes.NEXT]
-    return share_of(amount, work, b.job[job, PROCS] * unit * elapsed)
+    return av.share_of(amount, work, b.job[job, av.PROCS] * unit * elapsed)
 
 
 @kernel
 def look_up_arrivals(state: Any, b: Any) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
-    if b.par[BY_TAG] != 0:
-        for job in range(b.par[LOOKED], state.reg[JOBS_ARRIVED]):
-            look_up(b, job)
-    b.par[LOOKED] = state.reg[JOBS_ARRIVED]
+    if b.par[av.BY_TAG] != 0:
+        for job in range(b.par[av.LOOKED], state.reg[JOBS_ARRIVED]):
+            av.look_up(b, job)
+    b.par[av.LOOKED] = state.reg[JOBS_ARRIVED]

@@ -10,19 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.slurm.availability import (
-    BEGIN,
-    BLOCK,
-    BLOCK_BITS,
-    BOUND,
-    FEWEST,
-    GONE,
-    KINDS,
-    NEXT,
-    SHORTEST,
-    SOONEST,
-    cut,
-)
+from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
     earliest_start,
@@ -38,8 +26,8 @@ from shadowtime.kernel.registers import NEVER
 @kernel
 def clear_off(b: Any) -> None:
     """No job is put off."""
-    b.par[NEXT] = 0
-    b.par[BOUND] = NEVER
+    b.par[av.NEXT] = 0
+    b.par[av.BOUND] = NEVER
 
 
 @kernel
@@ -48,12 +36,12 @@ def pass_over(b: Any, since: int) -> None:
 
     NEVER if it has started or is planned.
     """
-    i = b.par[NEXT]
-    block = i >> BLOCK_BITS
+    i = b.par[av.NEXT]
+    block = i >> av.BLOCK_BITS
     b.since[i] = since
-    b.soon[block] = since if i & (BLOCK - 1) == 0 else min(b.soon[block], since)
-    b.par[NEXT] = i + 1
-    b.par[BOUND] = min(b.par[BOUND], since)
+    b.soon[block] = since if i & (av.BLOCK - 1) == 0 else min(b.soon[block], since)
+    b.par[av.NEXT] = i + 1
+    b.par[av.BOUND] = min(b.par[av.BOUND], since)
 
 
 @kernel
@@ -62,14 +50,14 @@ def pass_over_known(b: Any, stop: int, until: int) -> int:
 
     Returns how many there are; gaps between them are passed over as well.
     """
-    first = b.par[NEXT]
-    block = first >> BLOCK_BITS
-    soon = NEVER if first & (BLOCK - 1) == 0 else b.soon[block]
+    first = b.par[av.NEXT]
+    block = first >> av.BLOCK_BITS
+    soon = NEVER if first & (av.BLOCK - 1) == 0 else b.soon[block]
     passed = 0
     i = first
     while i < stop:
         since = NEVER
-        if b.asked[i] != GONE:
+        if b.asked[i] != av.GONE:
             since = earliest_known(b, i)
             if since < until:
                 break
@@ -79,24 +67,24 @@ def pass_over_known(b: Any, stop: int, until: int) -> int:
         i += 1
     if i > first:
         b.soon[block] = soon
-        b.par[NEXT] = i
-        b.par[BOUND] = min(b.par[BOUND], soon)
+        b.par[av.NEXT] = i
+        b.par[av.BOUND] = min(b.par[av.BOUND], soon)
     return passed
 
 
 @kernel
 def pass_over_block(b: Any, until: int) -> bool:
     """Go on to the next block if none of the jobs in this one starts before ``until``."""
-    first = b.par[NEXT]
-    block = first >> BLOCK_BITS
+    first = b.par[av.NEXT]
+    block = first >> av.BLOCK_BITS
     since = earliest_in(b, block, until)
     if since < until:
         return False
-    for i in range(first, first + BLOCK):
+    for i in range(first, first + av.BLOCK):
         b.since[i] = since
     b.soon[block] = since
-    b.par[NEXT] = first + BLOCK
-    b.par[BOUND] = min(b.par[BOUND], since)
+    b.par[av.NEXT] = first + av.BLOCK
+    b.par[av.BOUND] = min(b.par[av.BOUND], since)
     return True
 
 
@@ -107,11 +95,11 @@ def earliest_in(b: Any, block: int, until: int) -> int:
     If it is before ``until`` that is all there is to know: the other kinds are not looked at.
     """
     since = NEVER
-    for kind in range(b.par[KINDS]):
-        procs = b.block[block, kind, FEWEST]
+    for kind in range(b.par[av.KINDS]):
+        procs = b.block[block, kind, av.FEWEST]
         if procs < NEVER:
-            at = with_places(b, kind, procs, b.block[block, kind, SHORTEST], 0)
-            since = min(since, b.when[BEGIN, at])
+            at = with_places(b, kind, procs, b.block[block, kind, av.SHORTEST], 0)
+            since = min(since, b.when[av.BEGIN, at])
             if since < until:
                 break
     return since
@@ -125,7 +113,7 @@ def settle(b: Any, until: int) -> None:
     Those behind it do not matter, nor do plans that were made for jobs behind it: they end before
     it can start, or it would not have been put off any longer.
     """
-    i = first_to_start(b, b.par[NEXT], until)
+    i = first_to_start(b, b.par[av.NEXT], until)
     while i >= 0:
         # None in front of it starts before ``until``, but one may before it would end.
         end = b.since[i] + b.lasts[i]
@@ -136,22 +124,22 @@ def settle(b: Any, until: int) -> None:
             before = first_to_start(b, i, end)
         job = b.found[i]
         at = earliest_start(b, job, b.since[i], NEVER)
-        write(b, at, cut(b, b.since[i] + b.lasts[i]))
+        write(b, at, av.cut(b, b.since[i] + b.lasts[i]))
         remember_plan(b, job, b.since[i])
         b.since[i] = NEVER
-        i = first_to_start(b, b.par[NEXT], until)
-    b.par[BOUND] = NEVER
-    for block in range((b.par[NEXT] + BLOCK - 1) >> BLOCK_BITS):
-        b.par[BOUND] = min(b.par[BOUND], b.soon[block])
+        i = first_to_start(b, b.par[av.NEXT], until)
+    b.par[av.BOUND] = NEVER
+    for block in range((b.par[av.NEXT] + av.BLOCK - 1) >> av.BLOCK_BITS):
+        b.par[av.BOUND] = min(b.par[av.BOUND], b.soon[block])
 
 
 @routine
 def first_to_start(b: Any, last: int, until: int) -> int:
     """Place of the first job put off, in front of ``last``, that starts before ``until``; or -1."""
-    for block in range((last + BLOCK - 1) >> BLOCK_BITS):
+    for block in range((last + av.BLOCK - 1) >> av.BLOCK_BITS):
         if b.soon[block] < until and not waits_until(b, block, until):
-            begin = block << BLOCK_BITS
-            end = min(b.par[NEXT], begin + BLOCK)
+            begin = block << av.BLOCK_BITS
+            end = min(b.par[av.NEXT], begin + av.BLOCK)
             soon = NEVER
             for i in range(begin, min(last, end)):
                 if b.since[i] < until and look_for(b, i, b.found[i], until):
@@ -165,11 +153,11 @@ def first_to_start(b: Any, last: int, until: int) -> int:
 @kernel
 def look_for(b: Any, i: int, job: int, until: int) -> bool:
     """True if the job at a place starts before ``until``; it is known when, or not before what."""
-    if b.asked[i] == GONE:
+    if b.asked[i] == av.GONE:
         b.since[i] = NEVER
         return False
     at = earliest_start(b, job, max(b.since[i], earliest_known(b, i)), until)
-    b.since[i] = b.par[SOONEST]
+    b.since[i] = b.par[av.SOONEST]
     remember_earliest(b, job, b.since[i])
     return at >= 0
 
@@ -180,8 +168,8 @@ def waits_until(b: Any, block: int, until: int) -> bool:
     since = earliest_in(b, block, until)
     if since < until:
         return False
-    first = block << BLOCK_BITS
-    for i in range(first, min(b.par[NEXT], first + BLOCK)):
+    first = block << av.BLOCK_BITS
+    for i in range(first, min(b.par[av.NEXT], first + av.BLOCK)):
         b.since[i] = max(b.since[i], since)
     b.soon[block] = max(b.soon[block], since)
     return True

@@ -8,28 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.slurm.availability import (
-    ASKED,
-    BEGIN,
-    BLOCK,
-    BLOCK_BITS,
-    ENOUGH,
-    FEWEST,
-    FREE,
-    HOLDER,
-    HORIZON,
-    KIND_BITS,
-    KINDS,
-    LAST,
-    LISTED,
-    LONGEST,
-    MAY,
-    MOST_KINDS,
-    NEWEST,
-    ROW,
-    TOTAL,
-    place_of,
-)
+from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.earliest import begin_window, narrow_and_count
 from shadowtime.kernel.jit import kernel, routine
 
@@ -46,7 +25,7 @@ def find_startable(b: Any, first: int, segments: int) -> None:
     found = 0
     longest = 0
     holder = 0
-    for block in range(first >> BLOCK_BITS, (par[LISTED] + BLOCK - 1) >> BLOCK_BITS):
+    for block in range(first >> av.BLOCK_BITS, (par[av.LISTED] + av.BLOCK - 1) >> av.BLOCK_BITS):
         most = longest_of(b, block)
         if most > 0:
             b.may[found] = block
@@ -55,22 +34,22 @@ def find_startable(b: Any, first: int, segments: int) -> None:
                 longest = most
                 holder = found
             found += 1
-    par[NEWEST] = first
-    par[MAY] = found
-    par[LAST] = par[LISTED] - 1
-    par[HOLDER] = holder
-    par[HORIZON] = b.when[BEGIN, 0] + longest
-    par[ASKED] = segments
+    par[av.NEWEST] = first
+    par[av.MAY] = found
+    par[av.LAST] = par[av.LISTED] - 1
+    par[av.HOLDER] = holder
+    par[av.HORIZON] = b.when[av.BEGIN, 0] + longest
+    par[av.ASKED] = segments
     narrow_down(b, first)
 
 
 @routine
 def ask_again(b: Any, first: int) -> None:
     """Find LAST and HORIZON again, of the jobs from the place ``first`` on."""
-    if b.par[ASKED] == 0:
-        b.par[ASKED] = max(1, place_of(b, b.par[HORIZON]))
-        count_all(b, b.par[ASKED])
-    narrow_down(b, max(first, b.par[NEWEST]))
+    if b.par[av.ASKED] == 0:
+        b.par[av.ASKED] = max(1, av.place_of(b, b.par[av.HORIZON]))
+        count_all(b, b.par[av.ASKED])
+    narrow_down(b, max(first, b.par[av.NEWEST]))
 
 
 @routine
@@ -83,33 +62,33 @@ def narrow_down(b: Any, first: int) -> None:
     """
     par = b.par
     step_back(b, first)
-    now = b.when[BEGIN, 0]
-    most = par[HORIZON] - now
+    now = b.when[av.BEGIN, 0]
+    most = par[av.HORIZON] - now
     longest = 0
-    if par[HOLDER] < par[MAY]:
-        longest = longest_with_room(b, par[HOLDER], first)
+    if par[av.HOLDER] < par[av.MAY]:
+        longest = longest_with_room(b, par[av.HOLDER], first)
     if longest < most:
-        for k in range(par[MAY]):
-            if b.most[k] > longest and k != par[HOLDER]:
+        for k in range(par[av.MAY]):
+            if b.most[k] > longest and k != par[av.HOLDER]:
                 some = longest_with_room(b, k, first)
                 if some > longest:
                     longest = some
-                    par[HOLDER] = k
-    par[HORIZON] = now + longest
+                    par[av.HOLDER] = k
+    par[av.HORIZON] = now + longest
 
 
 @routine
 def step_back(b: Any, first: int) -> None:
     """Go back from LAST to a job that may start, from the place ``first`` on."""
     par = b.par
-    while par[MAY] > 0:
-        begin = b.may[par[MAY] - 1] << BLOCK_BITS
-        for i in range(min(par[LAST], begin + BLOCK - 1), max(first, begin) - 1, -1):
+    while par[av.MAY] > 0:
+        begin = b.may[par[av.MAY] - 1] << av.BLOCK_BITS
+        for i in range(min(par[av.LAST], begin + av.BLOCK - 1), max(first, begin) - 1, -1):
             if has_room(b, i):
-                par[LAST] = i
+                par[av.LAST] = i
                 return
-        par[MAY] -= 1
-    par[LAST] = -1
+        par[av.MAY] -= 1
+    par[av.LAST] = -1
 
 
 @kernel
@@ -118,17 +97,17 @@ def drop_too_wide(b: Any) -> None:
 
     A job has just been written: of later segments it is not known what they have now.
     """
-    if b.par[MAY] > 0 and b.asked[b.par[LAST]] >> KIND_BITS > b.when[FREE, 0]:
-        step_back(b, b.par[NEWEST])
+    if b.par[av.MAY] > 0 and b.asked[b.par[av.LAST]] >> av.KIND_BITS > b.when[av.FREE, 0]:
+        step_back(b, b.par[av.NEWEST])
 
 
 @kernel
 def longest_of(b: Any, block: int) -> int:
     """The longest limit of a kind of which a block has jobs no wider than what is left now."""
     longest = 0
-    for kind in range(b.par[KINDS]):
-        if b.block[block, kind, FEWEST] <= b.when[ENOUGH + kind, 0]:
-            longest = max(longest, b.block[block, kind, LONGEST])
+    for kind in range(b.par[av.KINDS]):
+        if b.block[block, kind, av.FEWEST] <= b.when[av.ENOUGH + kind, 0]:
+            longest = max(longest, b.block[block, kind, av.LONGEST])
     return longest
 
 
@@ -136,8 +115,8 @@ def longest_of(b: Any, block: int) -> int:
 def longest_with_room(b: Any, k: int, first: int) -> int:
     """The longest limit of the jobs in a block on the list that may start."""
     longest = 0
-    begin = b.may[k] << BLOCK_BITS
-    for i in range(max(first, begin), min(b.par[LAST] + 1, begin + BLOCK)):
+    begin = b.may[k] << av.BLOCK_BITS
+    for i in range(max(first, begin), min(b.par[av.LAST] + 1, begin + av.BLOCK)):
         if b.lasts[i] > longest and has_room(b, i):
             longest = b.lasts[i]
     b.most[k] = longest
@@ -147,18 +126,18 @@ def longest_with_room(b: Any, k: int, first: int) -> int:
 @kernel
 def has_room(b: Any, i: int) -> bool:
     """True if the job at a place of the queue may start now, and ends by HORIZON then."""
-    procs = b.asked[i] >> KIND_BITS
-    enough = ENOUGH + (b.asked[i] & (MOST_KINDS - 1))
-    if procs > min(b.when[enough, 0], b.when[FREE, 0]):
+    procs = b.asked[i] >> av.KIND_BITS
+    enough = av.ENOUGH + (b.asked[i] & (av.MOST_KINDS - 1))
+    if procs > min(b.when[enough, 0], b.when[av.FREE, 0]):
         return False
-    end = b.when[BEGIN, 0] + b.lasts[i]
-    if end > b.par[HORIZON]:
+    end = b.when[av.BEGIN, 0] + b.lasts[i]
+    if end > b.par[av.HORIZON]:
         return False
     low = 1
-    high = b.par[ASKED]
+    high = b.par[av.ASKED]
     while low < high:
         middle = (low + high) >> 1
-        if b.when[BEGIN, middle] < end:
+        if b.when[av.BEGIN, middle] < end:
             low = middle + 1
         else:
             high = middle
@@ -169,7 +148,7 @@ def has_room(b: Any, i: int) -> bool:
 @kernel
 def count_all(b: Any, segments: int) -> None:
     """Processes of every kind that could start now, for each segment: until its end."""
-    for kind in range(b.par[KINDS]):
+    for kind in range(b.par[av.KINDS]):
         count_until(b, kind, segments)
 
 
@@ -180,11 +159,11 @@ def count_until(b: Any, kind: int, segments: int) -> None:
     Too many of a kind of several demands, which only means that some jobs are asked again.
     """
     when = b.when
-    line = ENOUGH + kind
-    count = when[TOTAL + kind, 0]
+    line = av.ENOUGH + kind
+    count = when[av.TOTAL + kind, 0]
     when[line, 0] = count
-    begin_window(b, kind, when[ROW, 0])
+    begin_window(b, kind, when[av.ROW, 0])
     for at in range(1, segments):
         if count > 0:
-            count = narrow_and_count(b, kind, when[ROW, at])
+            count = narrow_and_count(b, kind, when[av.ROW, at])
         when[line, at] = count

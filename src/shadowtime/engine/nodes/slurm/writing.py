@@ -11,24 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.engine.nodes.slurm.availability import (
-    ALONE,
-    ASKED,
-    BITS,
-    CORES,
-    DROP,
-    FITS,
-    FREE,
-    KINDS,
-    KNOWN,
-    LISTED_RUNS,
-    ROW,
-    TAKE,
-    TOTAL,
-    UP_TO,
-    WHERE,
-    places_in,
-)
+from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.kernel.jit import kernel, routine
 
 ONE = np.uint64(1)
@@ -38,7 +21,7 @@ ONE = np.uint64(1)
 @kernel
 def clear_list(b: Any) -> None:
     """Nothing is to be written."""
-    b.par[LISTED_RUNS] = 0
+    b.par[av.LISTED_RUNS] = 0
 
 
 @kernel
@@ -48,20 +31,20 @@ def list_node(b: Any, row: int, node: int, count: int, wish: int) -> None:
     It belongs to the run before it if that ends here and has as much left at the beginning, ``row``
     of the book: then it probably has all the time.
     """
-    at = b.par[LISTED_RUNS]
-    if at > 0 and b.node[UP_TO, at - 1] == node and b.node[TAKE, at - 1] == count:
+    at = b.par[av.LISTED_RUNS]
+    if at > 0 and b.node[av.UP_TO, at - 1] == node and b.node[av.TAKE, at - 1] == count:
         if b.cell[row, node] == b.cell[row, node - 1]:
-            b.node[UP_TO, at - 1] = node + 1
+            b.node[av.UP_TO, at - 1] = node + 1
             return
-    b.node[WHERE, at] = node
-    b.node[UP_TO, at] = node + 1
-    b.node[TAKE, at] = count
-    if wish == ALONE:
-        b.node[DROP, at] = b.par[CORES] << b.par[BITS]
+    b.node[av.WHERE, at] = node
+    b.node[av.UP_TO, at] = node + 1
+    b.node[av.TAKE, at] = count
+    if wish == av.ALONE:
+        b.node[av.DROP, at] = b.par[av.CORES] << b.par[av.BITS]
     else:
-        b.node[DROP, at] = (count << b.par[BITS]) + count * wish
-    b.node[KNOWN, at] = -1
-    b.par[LISTED_RUNS] = at + 1
+        b.node[av.DROP, at] = (count << b.par[av.BITS]) + count * wish
+    b.node[av.KNOWN, at] = -1
+    b.par[av.LISTED_RUNS] = at + 1
 
 
 @routine
@@ -72,44 +55,44 @@ def write(b: Any, first: int, last: int) -> None:
     """
     when = b.when
     node = b.node
-    runs = b.par[LISTED_RUNS]
-    kinds = b.par[KINDS]
+    runs = b.par[av.LISTED_RUNS]
+    kinds = b.par[av.KINDS]
     cores = 0
-    b.par[ASKED] = 0
+    b.par[av.ASKED] = 0
     for k in range(runs):
-        cores += (node[UP_TO, k] - node[WHERE, k]) * (node[DROP, k] >> b.par[BITS])
+        cores += (node[av.UP_TO, k] - node[av.WHERE, k]) * (node[av.DROP, k] >> b.par[av.BITS])
     for i in range(first, last):
-        row = when[ROW, i]
-        when[FREE, i] -= cores
+        row = when[av.ROW, i]
+        when[av.FREE, i] -= cores
         for k in range(runs):
-            at = node[WHERE, k]
-            if node[UP_TO, k] == at + 1:
+            at = node[av.WHERE, k]
+            if node[av.UP_TO, k] == at + 1:
                 line, one = np.uint64(row), np.uint64(at)
-                cell = b.cell[line, one] - node[DROP, k]
+                cell = b.cell[line, one] - node[av.DROP, k]
                 b.cell[line, one] = cell
                 find_places(b, k, cell)
                 for kind in range(kinds):
-                    some = node[FITS + kind, k]
+                    some = node[av.FITS + kind, k]
                     which = np.uint64(kind)
-                    when[TOTAL + kind, i] += some - b.room[which, line, one]
+                    when[av.TOTAL + kind, i] += some - b.room[which, line, one]
                     b.room[which, line, one] = some
                 continue
-            while at < node[UP_TO, k]:
-                end = take_from_equal(b, row, at, node[UP_TO, k], node[DROP, k])
+            while at < node[av.UP_TO, k]:
+                end = take_from_equal(b, row, at, node[av.UP_TO, k], node[av.DROP, k])
                 find_places(b, k, b.cell[row, at])
                 for kind in range(kinds):
-                    some = node[FITS + kind, k]
-                    when[TOTAL + kind, i] += more_places(b, kind, row, at, end, some)
+                    some = node[av.FITS + kind, k]
+                    when[av.TOTAL + kind, i] += more_places(b, kind, row, at, end, some)
                 at = end
 
 
 @kernel
 def find_places(b: Any, k: int, cell: int) -> None:
     """How many processes of each kind go on a node of a run, by what is left there."""
-    if cell != b.node[KNOWN, k]:
-        b.node[KNOWN, k] = cell
-        for kind in range(b.par[KINDS]):
-            b.node[FITS + kind, k] = places_in(b, cell, b.kinds[kind])
+    if cell != b.node[av.KNOWN, k]:
+        b.node[av.KNOWN, k] = cell
+        for kind in range(b.par[av.KINDS]):
+            b.node[av.FITS + kind, k] = av.places_in(b, cell, b.kinds[kind])
 
 
 @kernel
