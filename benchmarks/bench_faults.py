@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.report import markdown_table, update
 from benchmarks.rows import Row
 
-from shadowtime.live.slurm.unit import NICE
+from shadowtime.live.slurm.setup import NICE
 from shadowtime.testing.slurm import missing_programs
 from shadowtime.testing.slurm_accounting import missing_programs as missing_of_accounting
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
-from shadowtime.live.slurm.unit import NICE
+from shadowtime.live.slurm.setup import NICE
 
 if TYPE_CHECKING:
     import signal

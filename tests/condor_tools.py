@@ -9,12 +9,11 @@ from typing import Any
 
 from condor_pool import Pool
 from shadowtime.engine.live_pass import Decided, Memory
-from shadowtime.live.clock import SystemClock
+from shadowtime.live.clock import Pace, SystemClock
 from shadowtime.live.condor.client import Pool as Client
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.loop import Loop
-from shadowtime.live.pace import Pace
 from shadowtime.live.port import Decision, PortError, Snapshot
 from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy

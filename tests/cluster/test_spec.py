@@ -9,7 +9,7 @@ import pytest
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError
-from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.fields import parse_memory
 
 HOSTS = """
 [cluster]

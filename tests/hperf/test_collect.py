@@ -9,9 +9,8 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.errors import InputError, UsageError
-from shadowtime.hperf.calibrate import calibrate
+from shadowtime.hperf.calibrate import Overhead, calibrate, overhead
 from shadowtime.hperf.collect import perf, resctrl
-from shadowtime.hperf.overhead import Overhead, overhead
 
 INTEL = """\
 # started on Sun Nov 15 06:00:00 2026

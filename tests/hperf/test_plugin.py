@@ -15,9 +15,8 @@ from conftest import program
 from shadowtime.cli import run
 from shadowtime.errors import InputError, StoreError, UsageError
 from shadowtime.hperf import Record, open_store
-from shadowtime.hperf.epilog import PENDING, after_job, read_pending, record_of
+from shadowtime.hperf.epilog import PENDING, after_job, publish, read_pending, record_of
 from shadowtime.hperf.install import Installation
-from shadowtime.hperf.publish import publish
 from shadowtime.hperf.store import Average
 
 Said = pytest.CaptureFixture[str]

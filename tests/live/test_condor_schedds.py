@@ -13,13 +13,13 @@ from condor_tools import history, started, submit, turn_until
 from live.test_condor_port import Fake, Noon, held, pslot
 from shadowtime.cli import run
 from shadowtime.live.backend import Wanted
+from shadowtime.live.clock import Pace
 from shadowtime.live.condor.backend import connect
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.condor.schedds import Schedds
 from shadowtime.live.lock import one_loop
 from shadowtime.live.operation import Operation
-from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.service import make_loop
 from shadowtime.live.store import InMemory

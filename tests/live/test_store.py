@@ -27,7 +27,7 @@ from shadowtime.live.record import read_passes
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.gate import lease_end
-from shadowtime.live.slurm.unit import unit_text
+from shadowtime.live.slurm.setup import unit_text
 from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 

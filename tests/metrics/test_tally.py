@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from shadowtime.kernel.jit import entry
 from shadowtime.metrics import _job_kernel as of
-from shadowtime.metrics._rank_kernel import ranked_all
-from shadowtime.metrics._sum_kernel import pairwise_sum
+from shadowtime.metrics._job_kernel import pairwise_sum, ranked_all
 from shadowtime.metrics.jobs import Jobs, sum_of_products
 from shadowtime.metrics.load import idle_though_wanted, in_use
 from shadowtime.metrics.measure import user_fairness_of

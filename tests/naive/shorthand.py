@@ -6,9 +6,9 @@ from typing import Any
 
 from shadowtime.verify import balance, pool
 from shadowtime.verify import pv_easy as pv
-from shadowtime.verify.general import EVERY, General, general
+from shadowtime.verify.follow import EVERY, General, general
 from shadowtime.verify.hosts import HostResult, Partitioned, SingleClass, make_host_world
-from shadowtime.verify.orders import KEYS, Key, weighted
+from shadowtime.verify.parts import KEYS, Key, weighted
 from shadowtime.verify.slots import Functions
 from shadowtime.verify.world import (
     Job,

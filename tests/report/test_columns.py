@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
-from shadowtime.report.columns import pack, unpack
+from shadowtime.report.page.data import pack, unpack
 
 values = st.lists(st.integers(-(1 << 50), 1 << 50), max_size=50)
 

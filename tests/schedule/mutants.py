@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shadowtime.schedule import Attempts, Schedule
-from shadowtime.schedule.places import shares
-from shadowtime.schedule.site_places import compressed
+from shadowtime.schedule.places import compressed, shares
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload import Workload
 

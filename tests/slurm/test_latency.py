@@ -12,7 +12,7 @@ from conftest import recording_path
 from shadowtime.cli import run
 from shadowtime.cluster.site import Node, Site
 from shadowtime.policy import parse_policy
-from shadowtime.schedule.site_places import parse_site_place
+from shadowtime.schedule.places import parse_site_place
 from shadowtime.slurm.latency import measure
 from shadowtime.slurm.recording.check import Checker
 from shadowtime.slurm.recording.folder import read_recording

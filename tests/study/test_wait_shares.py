@@ -10,7 +10,7 @@ import pytest
 
 from conftest import examples
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.dedicated import dedicated
+from shadowtime.cluster.cluster import dedicated
 from shadowtime.cluster.site import Node, Reservation, Site
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy

@@ -12,8 +12,7 @@ import pytest
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import read_swf
-from shadowtime.trace.catalogue import FOLDERS, JOBS, find
-from shadowtime.trace.fetch import SUMS, fetch, jobs_digest
+from shadowtime.trace.fetch import FOLDERS, JOBS, SUMS, fetch, find, jobs_digest
 
 LINE = b"1 0 5 60 4 30 -1 4 100 -1 1 7 8 9 2 3 -1 -1\n"
 LOG = gzip.compress(b"; MaxProcs: 8\n" + LINE, mtime=0)

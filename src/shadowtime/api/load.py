@@ -11,7 +11,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
 from shadowtime.trace import read
-from shadowtime.trace.swf_extra import extra_names
+from shadowtime.trace.header import extra_names
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
 from shadowtime.workload.moved import INSTANTS

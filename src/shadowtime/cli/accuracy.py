@@ -9,8 +9,8 @@ from rich.text import Text
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.comparing import run_comparison
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load
 from shadowtime.cli.common.outputs import print_json
+from shadowtime.cli.common.running import load
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy

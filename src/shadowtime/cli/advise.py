@@ -8,9 +8,8 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load, must_score_some
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.running import run_policies
+from shadowtime.cli.common.running import load, must_score_some, run_policies
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
 from shadowtime.policy import parse_policy

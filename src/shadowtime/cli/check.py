@@ -11,8 +11,8 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load
 from shadowtime.cli.common.outputs import print_json
+from shadowtime.cli.common.running import load
 from shadowtime.cluster.site import Site
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.rules import rules_of

@@ -13,10 +13,10 @@ from shadowtime.api.results import results_of
 from shadowtime.cli.common import comparing
 from shadowtime.cli.common.compared import finish_machines, show_results
 from shadowtime.cli.common.console import note
-from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
 from shadowtime.cli.common.outputs import PAGES, check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
+from shadowtime.cli.common.running import load, must_score_some, print_policy_notes
 from shadowtime.metrics.groups import parse_by
 from shadowtime.policy import parse_policy
 from shadowtime.result.comparison import write_pages

@@ -11,11 +11,10 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load, print_policy_notes
 from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import compile_notice, working
-from shadowtime.cli.common.running import prepare, run_policies
+from shadowtime.cli.common.running import load, prepare, print_policy_notes, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.cli.replay import policy_of
 from shadowtime.errors import UsageError, near
@@ -25,7 +24,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.report import ReportInput
 from shadowtime.report import explain as why
 from shadowtime.report.numbers import DASH, span
-from shadowtime.report.share_words import MEANING, share_line, share_rows
+from shadowtime.report.obstacle_words import MEANING, share_line, share_rows
 from shadowtime.result.again import otherwise_in, policy_again
 from shadowtime.result.read import is_result_folder, read_folder
 from shadowtime.study.counterfactual.otherwise import otherwise

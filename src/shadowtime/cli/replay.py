@@ -11,10 +11,9 @@ from shadowtime.cli import replay_site as sites
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
-from shadowtime.cli.common.inputs import load, must_score_some
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import compile_notice, working
-from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.running import load, must_score_some, prepare
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window

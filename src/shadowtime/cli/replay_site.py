@@ -10,9 +10,8 @@ from shadowtime.api.site import repeats_of
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
-from shadowtime.cli.common.inputs import print_policy_notes
 from shadowtime.cli.common.progress import compile_notice, working
-from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common.running import prepare, print_policy_notes
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics.groups import BY, parse_by
 from shadowtime.report.numbers import number, percent, span

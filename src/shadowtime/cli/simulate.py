@@ -10,11 +10,10 @@ from shadowtime.api.inputs import as_where
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.plain import Words
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import run_policies
+from shadowtime.cli.common.running import load, must_score_some, print_policy_notes, run_policies
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 

@@ -10,10 +10,9 @@ from rich.text import Text
 from shadowtime.api import tune as api
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.inputs import load
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import kept_folder
+from shadowtime.cli.common.running import kept_folder, load
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from shadowtime.cluster.site import Preempting
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.memory import parse_memory
 from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:

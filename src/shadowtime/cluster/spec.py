@@ -12,7 +12,7 @@ from shadowtime.cluster.examples import NAMES, example
 from shadowtime.cluster.node_table import is_node_table, table_text
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.errors import ClusterError, similar
-from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.fields import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

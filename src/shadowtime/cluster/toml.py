@@ -35,8 +35,8 @@ from typing import Any
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
 from shadowtime.printable import shown
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.memory import parse_memory
 
 SHAPES = ("pool", "hosts", "nodes")
 MAX_HOSTS = 100_000
@@ -147,7 +147,7 @@ def _resources(wanted: object, groups: list[dict[str, Any]], path: str) -> tuple
 def _dedicated(
     group: object, resources: tuple[str, ...], path: str, unit: int, usual: object
 ) -> dict[str, dict[str, int] | bool]:
-    """The options of :func:`shadowtime.cluster.dedicated.dedicated`."""
+    """The options of :func:`shadowtime.cluster.cluster.dedicated`."""
     if not isinstance(group, dict):
         raise ClusterError(f"{path}: dedicated must be a table: write [dedicated] and procs = 64")
     limits: dict[str, object] = {_ALIAS.get(key, str(key)): group[key] for key in group}

@@ -55,7 +55,7 @@ def places_of(state: State, cluster: Cluster) -> tuple[str, ...]:
 def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Policy) -> None:
     """Enter which jobs take a whole host, and the classes of the partition part."""
     if cluster.shape == "hosts":
-        from shadowtime.cluster.dedicated import dedicated
+        from shadowtime.cluster.cluster import dedicated
 
         state.job[:, f.EXCLUSIVE] = dedicated(workload, cluster)
     part = policy.partition.classes

@@ -3,29 +3,63 @@
 A measurement is what a collector left in the spool for the job (``JOB.perf``, ``JOB.json``), else
 the value that the job declared in its comment (``bw=3000``). Without either nothing is recorded:
 nothing is invented. While the store is down records wait in the spool; the next job takes them in.
+
+The table that the submit plug-in reads has a line per tag, sorted, and is replaced atomically.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.hperf.collect.perf import parse_perf
 from shadowtime.hperf.files import record_from
-from shadowtime.hperf.publish import publish
 from shadowtime.hperf.record import Record
 from shadowtime.printable import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
 
-    from shadowtime.hperf.store import Store
+    from shadowtime.hperf.store import Average, Store
+
+
+def table_text(averages: Mapping[str, Average]) -> bytes:
+    """Lines ``tag<TAB>MB/s``, by the bytes of the tag; Slurm counts whole numbers, rounded up.
+
+    Examples
+    --------
+    >>> from shadowtime.hperf.store import Average
+    >>> table_text({"b": Average(7.2, 1), "B": Average(3000.0, 4)})
+    b'B\\t3000\\nb\\t8\\n'
+    """
+    lines = (
+        name.encode() + f"\t{math.ceil(known.mean)}".encode() for name, known in averages.items()
+    )
+    return b"".join(line + b"\n" for line in sorted(lines, key=lambda line: line.split(b"\t")[0]))
+
+
+def publish(averages: Mapping[str, Average], path: str | Path) -> int:
+    """Replace the table atomically; returns the number of tags.
+
+    Root gives the new table to the old one's owner: the plug-in must be able to open it.
+    """
+    path = Path(path)
+    owner = None
+    if os.geteuid() == 0:
+        with contextlib.suppress(FileNotFoundError):
+            known = path.lstat()
+            owner = known.st_uid, known.st_gid
+    private.replace_whole(path, table_text(averages), mode=0o644, owner=owner)
+    return len(averages)
+
 
 PENDING = "pending.jsonl"
 _TAG = re.compile(r"tag=([^\s,;]+)")

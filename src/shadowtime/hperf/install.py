@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.hperf import open_store
+from shadowtime.hperf.epilog import publish
 from shadowtime.hperf.location import absolute_store
-from shadowtime.hperf.publish import publish
 from shadowtime.slurmtext.version import Version, installed_version
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.errors import ShadowtimeError
+from shadowtime.live.clock import Pace
 from shadowtime.live.compiling import Passes
 from shadowtime.live.deciding import without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
-from shadowtime.live.pace import Pace
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.reports import DecisionReports, described

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.live.backend import Target
-from shadowtime.live.clock import SystemClock
+from shadowtime.live.clock import Pace, SystemClock
 from shadowtime.live.compiling import PassesAtOnce
 from shadowtime.live.guarded import guard_for, is_own
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
@@ -19,7 +19,6 @@ from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop
 from shadowtime.live.operation import Counting, Operation, state_path
-from shadowtime.live.pace import Pace
 from shadowtime.live.record import Recorder
 from shadowtime.live.reports import described
 from shadowtime.live.signals import Interrupted, Signals, Undisturbed

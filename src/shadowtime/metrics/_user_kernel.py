@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry
-from shadowtime.metrics._sum_kernel import pairwise_sum
+from shadowtime.metrics._job_kernel import pairwise_sum
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

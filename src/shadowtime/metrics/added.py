@@ -1,4 +1,4 @@
-"""Metrics of other packages: functions that turn a schedule into a number."""
+"""The description of a metric, and metrics of other packages: functions of a schedule."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import UsageError
-from shadowtime.metrics.metric import Better, Metric
 from shadowtime.plugins import METRICS, plugins
 
 if TYPE_CHECKING:
@@ -19,6 +18,43 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
+
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric's description: tables, pages and the documentation read it from here.
+
+    The unit ``share`` is a part of 1, shown in per cent. ``column`` is a short heading for tables
+    of the terminal.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    group: str = ""
+    definition: str = ""
+    column: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Label and unit, for a table's row.
+
+        Examples
+        --------
+        >>> Metric(name="wait_mean_s", label="Mean wait", unit="s", better="lower").heading
+        'Mean wait, s'
+        """
+        unit = {"share": "%"}.get(self.unit, self.unit)
+        return f"{self.label}, {unit}" if unit and unit not in self.label.split() else self.label
+
+    @property
+    def short(self) -> str:
+        """The heading of a narrow column."""
+        return self.column or self.label[:1].lower() + self.label[1:]
 
 
 @dataclass(frozen=True, kw_only=True)

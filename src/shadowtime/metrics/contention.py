@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.metrics.added import Better, Metric
 from shadowtime.metrics.jobs import Jobs
-from shadowtime.metrics.metric import Better, Metric
 from shadowtime.metrics.statistics import summary
 
 if TYPE_CHECKING:

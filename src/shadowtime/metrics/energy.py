@@ -2,6 +2,8 @@
 
 Energy needs the watts of each job (a column or resource ``power``), money and carbon in addition
 the series ``price`` (per kWh) and ``carbon`` (g/kWh), deadlines the column ``deadline``.
+
+What running jobs draw together over time is of a shared resource, or watts.
 """
 
 from __future__ import annotations
@@ -16,8 +18,44 @@ from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray, Floats
+    from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
+
+
+def demand_of(workload: Workload, resource: str = "bandwidth") -> Ints:
+    """What each job draws of a shared resource: processes times what a process draws.
+
+    It is the workload's own, whatever the scheduler counted with; 0 where it is not known (-1).
+    """
+    each: Ints = np.maximum(np.asarray(workload.extra[resource], np.int64), 0) * workload.procs
+    return each
+
+
+def drawn_over_time(schedule: Schedule, each: AnyArray) -> tuple[Ints, AnyArray]:
+    """(instants, what is drawn from each of them on); ``each`` is what a job draws in every run.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[9, 5], procs=[2, 1], recorded_start=[0, 5],
+    ...                    extra={"bandwidth": np.array([100, 7])})
+    >>> [column.tolist() for column in drawn_over_time(Schedule.recorded(w), demand_of(w))]
+    [[0, 5, 9, 10], [200, 207, 7, 0]]
+    """
+    spans = runs(schedule)
+    lasted = spans.until > spans.since
+    since, until, drawn = spans.since[lasted], spans.until[lasted], spans.drawn(each)[lasted]
+    instants, place = np.unique(np.concatenate([since, until]), return_inverse=True)
+    change = np.zeros(len(instants), drawn.dtype)
+    np.add.at(change, place, np.concatenate([drawn, -drawn]))
+    return instants, np.cumsum(change)
+
+
+def peak_drawn(schedule: Schedule, each: AnyArray) -> int:
+    """The most that is drawn at any instant."""
+    return int(drawn_over_time(schedule, each)[1].max(initial=0))
+
 
 POWER, DEADLINE = "power", "deadline"
 KWH = 3_600_000.0

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics import contention
-from shadowtime.metrics.added import added_metrics
-from shadowtime.metrics.metric import Better, Metric
+from shadowtime.metrics.added import Better, Metric, added_metrics
 from shadowtime.metrics.resources import described, usual
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.metrics.added import Metric
 from shadowtime.metrics.jobs import sum_of_products
-from shadowtime.metrics.metric import Metric
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.timeline import instants, least, stretches, totals
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.metric import Better
+    from shadowtime.metrics.added import Better
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.runs import Spans

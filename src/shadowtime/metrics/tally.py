@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.metrics import _job_kernel as of
-from shadowtime.metrics._sum_kernel import DEPTH
+from shadowtime.metrics._job_kernel import DEPTH
 from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.statistics import ranks_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.metrics.metric import Metric
+from shadowtime.metrics.added import Metric
 from shadowtime.metrics.registry import REGISTRY
 
 HEADLINE = (

@@ -10,12 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.schedule.assemble import (
-    attempt_columns,
-    attempts_from,
-    first_out_of_range,
-    schedule_from,
-)
 from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
@@ -25,8 +19,12 @@ from shadowtime.schedule.columns import (
     REQUIRED,
     UNKNOWN_ALLOWED,
     WHERE_KNOWN,
+    attempt_columns,
+    attempts_from,
+    first_out_of_range,
     largest,
     present,
+    schedule_from,
     smallest,
 )
 from shadowtime.schedule.schedule import Attempts

@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError, MissingExtra
-from shadowtime.schedule.assemble import (
-    attempt_columns,
-    attempts_from,
-    first_out_of_range,
-    schedule_from,
-)
 from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
@@ -23,7 +17,11 @@ from shadowtime.schedule.columns import (
     REQUIRED,
     UNKNOWN_ALLOWED,
     WHERE_KNOWN,
+    attempt_columns,
+    attempts_from,
+    first_out_of_range,
     present,
+    schedule_from,
 )
 from shadowtime.types import NO_LIMIT, UNKNOWN
 

@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
-from shadowtime.schedule.site_places import spelt
+from shadowtime.schedule.places import spelt
 from shadowtime.slurm.from_site import model_notes, setting
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.priority.factors import billing_of, default_memory, priority_of
+from shadowtime.schedule.places import parse_site_place
 from shadowtime.schedule.runs import runs
-from shadowtime.schedule.site_places import parse_site_place
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.from_site import machine_of, setting
 from shadowtime.slurm.job import Job

@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import ClusterError
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.job_id import parse_array
-from shadowtime.slurmtext.memory import parse_memory
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import asked_gres, parse_licences
 from shadowtime.workload.request import Gres, Request

@@ -6,8 +6,8 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand, numbers
-from shadowtime.slurmtext.memory import parse_memory
 from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.slurmtext.tres import parse_gres
 

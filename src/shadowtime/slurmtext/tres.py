@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import conf_lines
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand, numbers
-from shadowtime.slurmtext.memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

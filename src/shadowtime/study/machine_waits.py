@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.dedicated import dedicated
+from shadowtime.cluster.cluster import dedicated
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import Spans, runs
 from shadowtime.schedule.timeline import instants, least, totals

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cluster.dedicated import dedicated
+from shadowtime.cluster.cluster import dedicated
 from shadowtime.engine.partitions import class_one_hosts
 from shadowtime.errors import UsageError
 from shadowtime.policy.partition import ByClass

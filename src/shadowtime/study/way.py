@@ -15,8 +15,8 @@ from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.site import dependency_met
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.match import match
+from shadowtime.schedule.places import compressed
 from shadowtime.schedule.runs import runs
-from shadowtime.schedule.site_places import compressed
 from shadowtime.study.cause import Cause, every_wait, wide_jobs
 from shadowtime.study.obstacle import Bounds, Obstacle
 from shadowtime.study.occupied import Occupied

@@ -1,4 +1,11 @@
-"""The comment lines of an SWF file: ``; Key: value``, with odd spacing in real logs."""
+"""The comment lines of an SWF file, ``; Key: value``, and the columns that they name.
+
+Real logs have odd spacing. ``; ExtraFields: bandwidth deadline`` names columns 19, 20, ... in this
+order: extended SWF. Each is a number per job, or -1 where it is not known; a column in which some
+number has a point holds fractions. ``bandwidth`` and ``network`` are what one process draws of a
+resource that the processes of a node share (MB/s); functions of a policy see every column by its
+name. Memory needs no such column: it is field 10 of SWF.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,17 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from shadowtime.workload.raw import MAX_PROCS
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.types import AnyArray, Ints
+
 
 _ENTRY = re.compile(r"[;\s]*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+")
@@ -89,3 +103,105 @@ def names(header: Sequence[str]) -> dict[str, dict[int, str]]:
         if match:
             found[key][int(match[1])] = match[2]
     return found
+
+
+KEY = "ExtraFields"
+USUAL = ("bandwidth", "network")
+"""Written where a workload has them, whatever its header says."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+def extra_names(header: Sequence[str], path: str | None = None) -> tuple[str, ...]:
+    """Names of the columns from the 19th on; none where the header does not say.
+
+    Examples
+    --------
+    >>> extra_names(["; MaxProcs: 8", "; ExtraFields: bandwidth, network"])
+    ('bandwidth', 'network')
+    """
+    values = [value for key, value in entries(header) if key == KEY.lower()]
+    if not values:
+        return ()
+    names = tuple(values[0].replace(",", " ").split())
+    bad = [name for name in names if not _NAME.fullmatch(name) or name in FIELDS]
+    if bad or len(set(names)) != len(names):
+        raise InputError(
+            f"{KEY} names {', '.join(bad) or 'a column twice'}",
+            path=path,
+            hint="Give each column behind the 18th a name of its own, as bandwidth.",
+        )
+    return names
+
+
+def read_extra(
+    data: bytes, lines: Ints, names: tuple[str, ...], *, path: str | None, drop: bool
+) -> tuple[dict[str, AnyArray], AnyArray]:
+    """The extra columns of the good ones of these lines (from 1), and which lines are good.
+
+    A line without them, or with something else than a number from -1 on, is refused with its
+    place, or with ``drop`` marked as bad.
+    """
+    text = data.split(b"\n")
+    rows: list[list[float]] = []
+    good = np.ones(len(lines), bool)
+    for row, line in enumerate(lines.tolist()):
+        words = text[line - 1].split(b";", 1)[0].split()[len(FIELDS) :]
+        try:
+            rows.append(_numbers(words, names))
+        except ValueError as wrong:
+            if not drop:
+                raise InputError(str(wrong), path=path, line=line, hint=_hint(names)) from None
+            good[row] = False
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {name: _column(values) for name, values in zip(names, columns, strict=True)}, good
+
+
+def _column(values: Sequence[float]) -> AnyArray:
+    """Whole numbers, unless one was written with a point."""
+    whole = all(isinstance(value, int) for value in values)
+    return np.array(values, np.int64 if whole else np.float64)
+
+
+def _numbers(words: list[bytes], names: tuple[str, ...]) -> list[float]:
+    """A line's columns; ValueError says what is wrong with them."""
+    if len(words) < len(names):
+        raise ValueError(
+            f"expected {len(FIELDS) + len(names)} columns, found {len(FIELDS) + len(words)}"
+        )
+    found: list[float] = []
+    for place, name in enumerate(names):
+        word = words[place].decode("utf-8", "backslashreplace")
+        if not re.fullmatch(r"-?[0-9]{1,17}(\.[0-9]{0,17})?", word):
+            raise ValueError(f"{name} must be a number, not {word[:30]!r}")
+        value = float(word) if "." in word else int(word)
+        if not UNKNOWN <= value <= MAX_AMOUNT:
+            raise ValueError(f"{name} is {word}, outside -1 to {MAX_AMOUNT}")
+        found.append(value)
+    return found
+
+
+def _hint(names: tuple[str, ...]) -> str:
+    return (
+        f"The header's {KEY} names {', '.join(names)}: give every job a number from 0, or -1 "
+        "for unknown; or skip and count such lines with --bad-lines drop."
+    )
+
+
+def extra_to_write(header: Sequence[str], columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """The columns of a workload or raw trace that go behind the 18th, in order."""
+    names = dict.fromkeys([*extra_names(header), *USUAL])
+    found = {name: columns[name] for name in names if name in columns}
+    return {n: each.astype(np.int64) if n in USUAL else each for n, each in found.items()}
+
+
+def with_names(header: list[str], names: Sequence[str]) -> list[str]:
+    """The header with the line that names the extra columns, or without one.
+
+    Examples
+    --------
+    >>> with_names(["; A: 1", "; ExtraFields: old"], ["bandwidth"])
+    ['; A: 1', '; ExtraFields: bandwidth']
+    """
+    kept = [line for line in header if not any(k == KEY.lower() for k, _ in entries([line]))]
+    return [*kept, f"; {KEY}: {' '.join(names)}"] if names else kept

@@ -12,7 +12,7 @@ import numpy as np
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.slurmtext import tres
-from shadowtime.slurmtext.memory import parse_memory
+from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.trace.job_map import NUMBERS, SECONDS, SIZES, SPANS, STATES, TIMES
 from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
 

@@ -14,8 +14,7 @@ import numpy as np
 from shadowtime import __version__
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace._bytes import count_lines, load, save, stem
-from shadowtime.trace.header import machine
-from shadowtime.trace.swf_extra import extra_names, extra_to_write, read_extra, with_names
+from shadowtime.trace.header import extra_names, extra_to_write, machine, read_extra, with_names
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import FIELDS, KEPT, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
@@ -57,7 +56,7 @@ def parse_swf(
     Rules
     -----
     Blanks, tabs and carriage returns separate; empty lines do not count; a ``;`` ends a line.
-    Columns beyond the 18th that the header names (see :mod:`shadowtime.trace.swf_extra`) are read
+    Columns beyond the 18th that the header names (see :mod:`shadowtime.trace.header`) are read
     into ``extra``; others are ignored and counted. Fractions of times and memory are rounded
     half up and counted by the job; other fields must be whole numbers. Times must lie below
     2**39 s, run and request below 2**31 s (68 years), processors below 2**31.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from shadowtime.verify.orders import KEYS, Key, in_order
+from shadowtime.verify.parts import KEYS, Key, in_order
 from shadowtime.verify.world import (
     BACKFILLED,
     Held,

@@ -1,4 +1,7 @@
-"""Run policies over a workload with progress, compiled or not as the size of the work suggests."""
+"""Run policies over a workload with progress, compiled or not as the size of the work suggests.
+
+Logs and machines are loaded as the Python interface does, with progress.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.api.load import Cleaning, must_score_some
+from shadowtime.api.load import load as load_quietly
 from shadowtime.api.run import run_policy
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.interrupt import folder_of
@@ -21,7 +26,7 @@ from shadowtime.policy import Policy
 from shadowtime.private import user_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from shadowtime.api.run import Run
     from shadowtime.cluster import Cluster
@@ -32,6 +37,28 @@ if TYPE_CHECKING:
     from shadowtime.study.compare import Engine
     from shadowtime.study.sweep.spare import Spare
     from shadowtime.workload import Workload
+
+
+__all__ = ["Cleaning", "load", "must_score_some", "print_policy_notes"]
+
+
+def load(
+    trace: str, cluster: str | None, cleaning: Cleaning, *, demand: str | None = None
+) -> tuple[Workload, Cluster]:
+    """Read a log and its machine, and report what has no effect."""
+    notes: list[str] = []
+    with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
+        found = load_quietly(trace, cluster, cleaning, demand=demand, report=notes.append)
+    for one in notes:
+        note(one)
+    return found
+
+
+def print_policy_notes(policies: Iterable[Any], machine: Cluster, workload: Workload) -> None:
+    """Print the policies' remarks about a machine and a log before they run."""
+    for policy in policies:
+        for one in policy.notes_on(machine, workload) if hasattr(policy, "notes_on") else ():
+            note(one)
 
 
 SMALL = 1000

@@ -144,7 +144,7 @@ def walk_log(
     auto: bool,
 ) -> None:
     """Show jobs of a log, on its machine."""
-    from shadowtime.cli.common.inputs import Cleaning, load
+    from shadowtime.cli.common.running import Cleaning, load
 
     workload, machine = load(log, cluster, Cleaning())
     chosen = lesson_jobs(workload, *(jobs or (0, None)))

@@ -38,7 +38,7 @@ def collectors(*, overhead: int | None = None, json: bool = False) -> None:
         for name, why in reasons.items():
             click.echo(f"{name:10s} {why or 'works'}")
     if overhead is not None:
-        from shadowtime.hperf.overhead import overhead as measure
+        from shadowtime.hperf.calibrate import overhead as measure
 
         works = not reasons["perf"]
         wrapper = [*perf.COMMAND, "-o", "/dev/null"] if works else ["/usr/bin/env"]

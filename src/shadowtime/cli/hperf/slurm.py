@@ -106,7 +106,7 @@ def publish(table: File, *, place: Place = DEFAULT) -> None:
     shadowtime hperf publish /etc/slurm/hperf.tsv
     """
     from shadowtime.cli.common.tables import count
-    from shadowtime.hperf.publish import publish as write_table
+    from shadowtime.hperf.epilog import publish as write_table
 
     with place.opened(must_exist=True) as found:
         published = write_table(found.averages(), table)

@@ -11,8 +11,7 @@ from shadowtime.cluster.slurm import parse_slurm_conf
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm import setup as gate_files
 from shadowtime.live.slurm.gate import LEASE
-from shadowtime.live.slurm.setup import slurm_folder
-from shadowtime.live.slurm.unit import unit_text
+from shadowtime.live.slurm.setup import slurm_folder, unit_text
 
 if TYPE_CHECKING:
     from shadowtime.types import Folder, Seconds

@@ -7,7 +7,7 @@ import click
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
-from shadowtime.trace.catalogue import ARCHIVE, FOLDERS, JOBS
+from shadowtime.trace.fetch import ARCHIVE, FOLDERS, JOBS
 from shadowtime.trace.fetch import fetch as download
 
 

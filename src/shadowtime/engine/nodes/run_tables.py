@@ -18,7 +18,7 @@ from shadowtime.errors import ClusterError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import EVENTS, PASSES
 from shadowtime.schedule import Schedule
-from shadowtime.schedule.node_places import NodePlaces
+from shadowtime.schedule.places import NodePlaces
 from shadowtime.workload.draws import demand_of, work_unit
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
-from shadowtime.schedule.site_places import SitePlaces
+from shadowtime.schedule.places import SitePlaces
 from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
 

@@ -14,11 +14,10 @@ from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live import service
 from shadowtime.live.backend import Target
-from shadowtime.live.clock import SystemClock
+from shadowtime.live.clock import Pace, SystemClock
 from shadowtime.live.log import LogLine
 from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.operation import state_path
-from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands, TimedOut
 from shadowtime.live.slurm.configuration import NotReady, Unreachable, look_at, refuse_strangers

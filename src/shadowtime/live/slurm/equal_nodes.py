@@ -1,13 +1,16 @@
-"""The nodes of one partition as equal hosts, and what jobs request and hold there."""
+"""The nodes of one partition as equal hosts, and what jobs request and hold there.
+
+What the loop does not model of Slurm's jobs is handed to Slurm, with the reason.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.live.port import Ended, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import least_nodes
-from shadowtime.live.slurm.beyond import has_features, why_beyond
 from shadowtime.live.slurm.holding import (
     Scope,
     about_to_start,
@@ -19,6 +22,7 @@ from shadowtime.live.slurm.holding import (
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
@@ -26,6 +30,81 @@ if TYPE_CHECKING:
 
     from shadowtime.live.port import Place
     from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
+
+
+_FEATURE = r"[\w.:+=-]+"
+_FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
+"""All of them, or one of them; counts and brackets are more than a list of nodes can express."""
+
+
+def why_beyond(
+    row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow], gres: tuple[str, ...]
+) -> str:
+    """Why the loop cannot decide where and when a job may start; nothing if it can.
+
+    Rules
+    -----
+    This is the one place that lists what is not modelled: reservations, several partitions,
+    licences, heterogeneous jobs, generic resources that are not counted, constraints beyond a plain
+    list of features, and node lists that Slurm would add further nodes to.
+
+    Examples
+    --------
+    >>> from shadowtime.slurmtext.squeue import COLUMNS, _queue_row, BETWEEN
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"JobArrayID": "7", "PriorityLong": "0"}
+    >>> row = _queue_row(BETWEEN.join((columns | {"TimeLimit": "1:00"}).values()))
+    >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
+    'it requests licences (matlab:1)'
+    >>> why_beyond(row._replace(features="big|small"), None, {}, ())
+    ''
+    """
+    if "+" in row.id:
+        return "it is part of a heterogeneous job"
+    if row.reservation not in NONE:
+        return f"it belongs to the reservation {row.reservation}"
+    if "," in row.partition:
+        return f"it may run in several partitions ({row.partition})"
+    if row.licenses not in NONE:
+        return f"it requests licences ({row.licenses})"
+    for asked in (row.gres_per_job, row.gres_per_socket):
+        if asked not in NONE:
+            return f"it requests resources by job or socket ({asked})"
+    uncounted = row.gres_names - {*gres}
+    if uncounted:
+        names = ", ".join(sorted(uncounted))
+        return f"it requests {names}, which is not counted: name it with --gres to have it counted"
+    if row.features not in NONE and not _FEATURES.fullmatch(row.features):
+        return f"its constraint is more than a list of features ({row.features})"
+    return _nodes_beyond(row, detail, nodes)
+
+
+def _nodes_beyond(row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow]) -> str:
+    """Slurm treats a node list as a minimum: it adds nodes if more are requested."""
+    wanted = expand(row.wanted)
+    if not wanted:
+        return ""
+    cpus = sum(nodes[name].cpus for name in wanted if name in nodes)
+    known = all(name in nodes for name in wanted)
+    if (detail is not None and detail.nodes > len(wanted)) or (known and row.cpus > cpus):
+        return f"it requests the nodes {row.wanted} and further ones"
+    return ""
+
+
+def has_features(wish: str, node: NodeRow) -> bool:
+    """Whether a node has the features that a job requests.
+
+    Examples
+    --------
+    >>> from shadowtime.slurmtext.squeue import NodeRow
+    >>> node = NodeRow("n1", "idle", 4, 0, {}, (), ("big", "ib"))
+    >>> [has_features(wish, node) for wish in ("big|small", "big&gpu", "(null)")]
+    [True, False, True]
+    """
+    if wish in NONE:
+        return True
+    if "|" in wish:
+        return any(one in node.features for one in wish.split("|"))
+    return all(one in node.features for one in wish.split("&"))
 
 
 class EqualNodes:

@@ -1,16 +1,25 @@
-"""Released jobs that do not start: when one is late, and how often it has been."""
+"""Times that jobs at the gate and behind it keep.
+
+When their leases end, which an operator has ended, and what they replaced; when a released job that
+does not start is late, and how often it has been.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from shadowtime.live.slurm.act import together
+from shadowtime.live.slurm.gate import leased
+from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.requeued import DELAY, SEEN_LATE
 from shadowtime.live.slurm.state import CLEANS_UP
 from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from shadowtime.slurmtext.squeue import QueueRow
+
 
 PATIENCE = 30.0
 """Seconds after which a released job that has not started is returned to the gate."""
@@ -68,3 +77,71 @@ def cleaning_nodes(rows: Mapping[str, QueueRow], now: float) -> set[str]:
         if row.state == "COMPLETING" and now - row.end <= CLEANS_UP
         for host in expand(row.nodes)
     }
+
+
+class Leases:
+    """The leases of the jobs of some partitions, as last seen."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, int] = {}
+        """When the lease of each job at the gate ends; of held jobs too, so that they come to the
+        gate when they are released."""
+        self.left: list[str] = []
+        """Jobs that have left the partitions with a lease."""
+        self.let_go: dict[str, None] = {}
+        """Jobs that an operator has let through."""
+        self.begins: dict[str, int] = {}
+        """The begin times of users, and Slurm's after a requeue, that leases have replaced."""
+
+    def look(
+        self,
+        rows: Sequence[QueueRow],
+        now: float,
+        *,
+        driven: Collection[str],
+        touched: Collection[str],
+        stopped: Callable[[str], bool],
+    ) -> None:
+        """Learn when leases end, and which an operator has ended.
+
+        A begin time that was reached although the lease had not ended is an operator's doing: such
+        a job is left to Slurm. One whose lease has ended was left alone by a loop that was away. A
+        begin time that Slurm gives to a job that it has requeued may be in the second of leases:
+        one in sixty is.
+        """
+        before, self.ends, self.left = self.ends, {}, []
+        for row in rows:
+            if row.state != "PENDING" or row.priority == LAST:
+                continue
+            ours = any(name in driven for name in row.partition.split(","))
+            if leased(row.eligible, now):
+                if ours:
+                    requeued = row.restarts > 0 and row.eligible <= now + DELAY + SEEN_LATE
+                    if row.id not in before and requeued and not stopped(row.id):
+                        self.begins.setdefault(row.id, row.eligible)
+                    self.ends[row.id] = row.eligible
+                elif row.id in before:
+                    self.left.append(row.id)
+                self.let_go.pop(row.id, None)
+            elif row.priority == 0:
+                if ours and leased(row.eligible, row.eligible - 1):  # it has ended
+                    self.ends[row.id] = row.eligible
+            elif row.eligible <= now < before.get(row.id, 0) and row.id not in touched:
+                self.let_go[row.id] = None
+
+    def memory(self) -> dict[str, Any]:
+        """What a restarted loop must know, as plain values."""
+        return {"let_go": list(self.let_go), "begins": dict(self.begins)}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Restore what :meth:`memory` wrote."""
+        let_go, begins = memory.get("let_go"), memory.get("begins")
+        if isinstance(let_go, list):
+            self.let_go = {str(job): None for job in let_go}
+        if isinstance(begins, dict):
+            self.begins = {str(job): at for job, at in begins.items() if isinstance(at, int)}
+
+    def old(self, by: float) -> list[str]:
+        """Jobs whose leases end by then, the oldest first, the tasks of an array together."""
+        due = sorted((end, job) for job, end in self.ends.items() if end <= by)
+        return together(job for _, job in due)

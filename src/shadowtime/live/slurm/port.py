@@ -20,8 +20,7 @@ from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
-from shadowtime.live.slurm.late import LateStarts
-from shadowtime.live.slurm.leases import Leases
+from shadowtime.live.slurm.late import LateStarts, Leases
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs

@@ -1,4 +1,8 @@
-"""Set up a cluster for the loop: every change can be printed before it is made, and undone."""
+"""Set up a cluster for the loop: every change can be printed before it is made, and undone.
+
+Undoing takes our change of a file back and keeps every later one. The loop itself can run as a
+service: a systemd unit restarts it when it ends, or hangs.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,15 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm.gate import LEASE, MARK, SITE, gate_script
-from shadowtime.live.slurm.revert import without_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 MANIFEST = "shadowtime-live.json"
 """Beside slurm.conf: every changed file as it was before and after."""
@@ -207,3 +211,115 @@ def slurm_folder(given: str = "", *, conf_lost: bool = False) -> Path:
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder: --slurm-conf-dir is where slurm.conf is")
     raise UsageError(f"{folder} has no slurm.conf: is this Slurm's folder?")
+
+
+class Hunk(NamedTuple):
+    """Lines ``first`` to ``last`` (not included) of a text, and what stands there instead."""
+
+    first: int
+    last: int
+    lines: tuple[str, ...]
+
+
+def without_change(before: str, after: str, now: str) -> str | None:
+    """The text of ``now`` without the change from ``before`` to ``after``.
+
+    None if a line of that change was changed again since: which of the two is meant only a person
+    can tell.
+
+    Examples
+    --------
+    >>> print(without_change("a\\nb\\n", "a\\nb\\nours\\n", "later\\na\\nb\\nours\\n"), end="")
+    later
+    a
+    b
+    >>> without_change("a\\nb\\n", "a\\nb,ours\\n", "a\\nb,ours,theirs\\n")
+    """
+    lines = after.splitlines(keepends=True)
+    back = _hunks(lines, before.splitlines(keepends=True))
+    later = _hunks(lines, now.splitlines(keepends=True))
+    if any(_meet(ours, theirs) for ours in back for theirs in later):
+        return None
+    for hunk in sorted([*back, *later], reverse=True):
+        lines[hunk.first : hunk.last] = hunk.lines
+    return "".join(lines)
+
+
+def _hunks(old: list[str], new: list[str]) -> list[Hunk]:
+    """What changed, line by line where lines correspond."""
+    found = []
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        if j - i == m - k or k == m:
+            found += [Hunk(i + n, i + n + 1, tuple(new[k + n : m][:1])) for n in range(j - i)]
+        else:
+            found.append(Hunk(i, j, tuple(new[k:m])))
+    return found
+
+
+def _meet(ours: Hunk, theirs: Hunk) -> bool:
+    """Whether two changes concern the same line; new lines beside a changed one do not."""
+    if theirs.first == theirs.last:
+        return ours.first < theirs.first < ours.last
+    return max(ours.first, theirs.first) < min(ours.last, theirs.last)
+
+
+WATCHDOG = 600
+"""Seconds without a poll that was understood after which systemd restarts the loop. Longer than the
+longest pause after errors (a minute), a step in which every command takes half a minute, and
+compiling a pass; shorter than the lease, so that a loop that hangs is restarted before it ends."""
+
+NICE, WEIGHT = -10, 1000
+"""The loop needs little of a processor, but every job waits for it: on a busy machine a restart
+without priority takes ten seconds and more until its first pass, of which it computes 1.5. The
+weight of ten ordinary units applies to other units and sessions, the nice value to processes."""
+
+UNIT = """\
+# /etc/systemd/system/shadowtime-slurm.service
+[Unit]
+Description=Shadowtime drives Slurm
+After=slurmctld.service
+Wants=slurmctld.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+User={user}
+UMask=0077
+StateDirectory=shadowtime
+CacheDirectory=shadowtime
+RuntimeDirectory=shadowtime
+Environment=SHADOWTIME_CACHE=%C/shadowtime
+ExecStart={program} live slurm --policy {policy} --apply
+Nice={nice}
+CPUWeight={weight}
+WatchdogSec={watchdog}
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def unit_text(
+    *,
+    policy: str = "easy",
+    program: str = "/opt/shadowtime/bin/shadowtime",
+    user: str = "slurm",
+) -> str:
+    """The unit, with a state and a cache folder that its user can write.
+
+    SlurmUser often has no home folder, so compiled passes could not be stored without a
+    CacheDirectory, and every restart would compile them again. Restarts are not limited: a loop
+    that finds no slurmctld at its start ends and tries again.
+
+    Examples
+    --------
+    >>> "CacheDirectory=shadowtime" in unit_text()
+    True
+    """
+    return UNIT.format(
+        user=user, program=program, policy=policy, watchdog=WATCHDOG, nice=NICE, weight=WEIGHT
+    )

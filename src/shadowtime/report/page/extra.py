@@ -16,9 +16,8 @@ from shadowtime.policy.estimate import Actual, Requested
 from shadowtime.report.classes import bounded_slowdown
 from shadowtime.report.levels import Level
 from shadowtime.report.numbers import number, percent, span
-from shadowtime.report.page.bandwidth import bandwidth
+from shadowtime.report.page.bandwidth import bandwidth, energy
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
-from shadowtime.report.page.energy import energy
 from shadowtime.report.page.fairness import fairness
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import mark, named, section, swatch, table, tabs, text

@@ -28,7 +28,7 @@ from shadowtime.study.sweep.shards import SETTING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shadowtime.metrics.metric import Metric
+    from shadowtime.metrics.added import Metric
 
 SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 METRICS = 4

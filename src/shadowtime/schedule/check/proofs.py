@@ -12,12 +12,12 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
-from shadowtime.schedule.check.bounds import within_bounds
 from shadowtime.schedule.check.capacity import (
     class_eligible,
     dedicated_alone,
     each_host,
     whole_machine,
+    within_bounds,
     within_shared,
 )
 from shadowtime.schedule.check.case import Case

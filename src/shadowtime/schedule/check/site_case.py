@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.shape import Shape, Shapes, missing
+from shadowtime.schedule.places import SitePlaces, parse_site_place
 from shadowtime.schedule.runs import started
-from shadowtime.schedule.site_places import SitePlaces, parse_site_place
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Partition, Site

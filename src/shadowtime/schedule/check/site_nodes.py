@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.cluster.shape import missing as lacking
 from shadowtime.schedule.check.report import Proof, proved, violated
-from shadowtime.schedule.site_places import compressed
+from shadowtime.schedule.places import compressed
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.site_case import SiteCase

@@ -6,12 +6,10 @@ from typing import Any
 
 from shadowtime.verify.multifactor import Priority
 from shadowtime.verify.site.passes import Classes, NowhereError, Rules, in_class, one_pass
-from shadowtime.verify.site.plans import Conservative
-from shadowtime.verify.site.pv_easy import pv_easy
+from shadowtime.verify.site.plans import Conservative, pv_easy
 from shadowtime.verify.site.shapes import FOREVER, EveryNode, Shape, possible, shape_of, ways
-from shadowtime.verify.site.state import Closing, Run
+from shadowtime.verify.site.state import Asked, Closing, Run
 from shadowtime.verify.site.world import SiteWorld
-from shadowtime.verify.site_slots import Asked
 from shadowtime.verify.world import CORRECTIONS, Estimates, Job
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.verify.orders import KEYS, Key
+from shadowtime.verify.parts import KEYS, Key
 from shadowtime.verify.site.shapes import Shape, Tasks, asked_of
 from shadowtime.verify.site.state import Held, Plan
 from shadowtime.verify.world import BACKFILLED

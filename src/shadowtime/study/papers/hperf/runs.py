@@ -10,7 +10,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.metrics import measure
-from shadowtime.metrics.drawn import demand_of, peak_drawn
+from shadowtime.metrics.energy import demand_of, peak_drawn
 from shadowtime.metrics.time_limits import limit_use
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.hperf.machine import WORKLOADS, jobs_of, thesis_cluster

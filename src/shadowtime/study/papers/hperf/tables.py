@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics.drawn import demand_of, drawn_over_time
+from shadowtime.metrics.energy import demand_of, drawn_over_time
 from shadowtime.study.papers import published
 from shadowtime.study.papers.claims import near
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
