@@ -18,7 +18,11 @@ from naive import changing as naive
 from shadowtime.cluster import Host
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
+from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
+from shadowtime.report import explain
+from shadowtime.report.levels import busy
+from shadowtime.report.rows import lay_out
 from shadowtime.schedule import read, write
 from shadowtime.schedule.check import check
 
@@ -415,3 +419,25 @@ def test_files_keep_pieces(tmp_path: Path) -> None:
         wrong = check(made.replace(attempts=replace(a, **change)), jobs, cluster)
         violated = [proof.name for proof in wrong.proofs if proof.verdict == "violated"]
         assert rule in violated
+
+
+def test_metrics_charts_and_words_follow_pieces() -> None:
+    """Energy and use by sizes and speeds, a bar for each piece, and every change told."""
+    jobs = workload_of([JOB | {"id": n + 1, "submit": 3 * n} for n in range(3)])
+    cluster = st.Cluster.pool(PROCS)
+    made = st.simulate(jobs, cluster, st.easy(backfill=unsteady)).schedule
+    a = made.attempts
+    assert a.procs is not None and a.draw is not None and len(np.unique(a.job_id)) == 3
+    found = measure(made, jobs, cluster)
+    watts = 400 * a.draw / 1e6
+    assert found["energy_kwh"] == pytest.approx(float((watts * (a.end - a.start)).sum()) / 3.6e6)
+    level = busy(made)
+    assert int(level.value.max()) <= PROCS
+    assert int((level.value[:-1] * np.diff(level.at)).sum()) == int(
+        (a.procs * (a.end - a.start)).sum()
+    )
+    drawn = lay_out(made, cluster)
+    assert int((drawn.width * drawn.unit).sum()) == int(a.procs.sum())
+    assert (made.wait >= 0).all() and (made.wait + made.worked == made.end - made.submit).all()
+    words = " ".join(explain(jobs, made, 1).lines)
+    assert "Its size and speed:" in words and "it began on" in words

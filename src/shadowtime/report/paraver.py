@@ -20,7 +20,8 @@ from shadowtime.errors import UsageError
 from shadowtime.report.clock import first_submit
 from shadowtime.report.rows import lay_out
 from shadowtime.report.written import Written
-from shadowtime.schedule.runs import runs, started, waits
+from shadowtime.schedule.check.pieces import changed
+from shadowtime.schedule.runs import lost_runs, runs, started, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,9 +95,6 @@ def _body(workload: Workload, schedule: Schedule, cluster: Cluster, mapping: str
         return by_host(workload, schedule, lay_out(schedule, cluster))
     if mapping != "A":
         raise UsageError(f"there is no mapping {mapping!r}: choose A (a line per job) or B")
-    if schedule.attempts.procs is not None:
-        raise UsageError("mapping A has one size for each job, which jobs of this schedule change: "
-                         "take mapping B")  # fmt: skip
     if len(workload) > MOST_JOBS:
         raise UsageError(
             f"mapping A has a line per job and {len(workload):,} jobs are too many (at most "
@@ -251,13 +249,13 @@ def lives(workload: Workload, schedule: Schedule) -> tuple[Ints, Ints, Ints, Any
     every = runs(schedule)
     waiting = waits(schedule, every)
     asked = workload.request
-    final = int(started(schedule).sum())
-    upto = np.minimum(every.until, every.since + asked[every.row])
+    final = len(every) - len(lost_runs(schedule))
     row, begin, end = every.row[:final], every.since[:final], every.until[:final]
-    limit = begin + asked[row]
+    # A job that changes while it runs has no time at which its request is over.
+    limit = np.where(changed(schedule)[row], end, begin + asked[row])
     parts = [
         (waiting.row, waiting.since, waiting.until, WAITING),
-        (row, begin, upto[:final], RUNNING),
+        (row, begin, np.minimum(end, limit), RUNNING),
         (every.row[final:], every.since[final:], every.until[final:], LOST),
         (row, end, limit, UNUSED),
         (row, limit, end, EXTRA),
