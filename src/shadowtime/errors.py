@@ -121,5 +121,19 @@ def near(word: str, known: Iterable[str]) -> str:
     return f": there are {shown}"
 
 
+def suggested(name: str, known: Iterable[str]) -> str:
+    """Whole sentences about an unknown name: the nearest ones, then all that there are.
+
+    Examples
+    --------
+    >>> suggested("esay", ["easy", "fcfs"])
+    'Did you mean easy? Known: easy, fcfs.'
+    """
+    names = list(known)
+    close = similar(name, names, most=3, cutoff=0.5)
+    guess = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{guess}Known: {', '.join(names)}."
+
+
 class PortError(ShadowtimeError):
     """The scheduler cannot be queried or gave an invalid answer; the loop retries later."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shadowtime
-from shadowtime.report.page.html import script_digest, whole_page
+from shadowtime.report.page.html import FIGURE, USED, script_digest, whole_page
 from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.templates import fill
 
@@ -16,18 +16,9 @@ if TYPE_CHECKING:
 
 SCRIPTS = (
     "format.js",
-    "model.js",
-    "colours.js",
-    "ticks.js",
-    "view.js",
-    "tiles.js",
-    "rows.js",
-    "paint.js",
-    "series.js",
+    *FIGURE,
     "tip.js",
-    "interaction.js",
-    "page.js",
-    "frames.js",
+    *USED,
     "board_data.js",
     "board_queue.js",
     "board_scores.js",

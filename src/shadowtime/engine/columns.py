@@ -20,11 +20,10 @@ import numpy as np
 
 from shadowtime.engine.digest import names_in
 from shadowtime.engine.estimates import predicted_seconds
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel.choice import Queue
 from shadowtime.kernel.record import FACTS, Job, record
 from shadowtime.policy.functions import fields_read, plain, where
-from shadowtime.policy.values import near
 from shadowtime.workload import follows
 
 if TYPE_CHECKING:
@@ -212,5 +211,6 @@ def refuse_unknown_fields(uses: Iterable[Use], known: Mapping[str, AnyArray]) ->
             if name not in every:
                 raise PolicyError(
                     f"the {use.takes.name} function {where(use.function, line)} reads job.{name}: "
-                    f"neither every job nor this log has a column {name!r}. {near(name, every)}"
+                    f"neither every job nor this log has a column {name!r}. "
+                    + suggested(name, every)
                 )

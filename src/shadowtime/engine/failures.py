@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shadowtime.engine.columns import record_of
 from shadowtime.engine.events import BROKEN
 from shadowtime.engine.series import series_record
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE, Free, Queue
 from shadowtime.kernel.record import (
     ACCOUNT,
@@ -29,7 +29,6 @@ from shadowtime.kernel.record import (
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
 from shadowtime.policy.functions import LEARN, TIMER, in_words, plain, takes_series, where
-from shadowtime.policy.values import near
 from shadowtime.policy.written import ALL, KEYS
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def compile_failure(slot_name: str, function: Callable[..., Any], error: Any) ->
     reason = reason_of(str(error))
     if unknown := UNKNOWN_FIELD.match(reason):
         name, of = unknown[1], RECORDS[unknown[2]]
-        reason = f"{of.__name__} has no attribute {name!r}. {near(name, of._fields)}"
+        reason = f"{of.__name__} has no attribute {name!r}. {suggested(name, of._fields)}"
     else:
         reason += "; use plain arithmetic on its arguments"
     return PolicyError(

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.columns import names_read
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel.curve import Curve, pack, register, unpacked
 from shadowtime.policy.functions import fields_read, plain, takes_series, where
-from shadowtime.policy.values import near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +35,7 @@ def series_read(
     for function in taking:
         for name, line in fields_read("series", function).items():
             if name not in known:
-                have = near(name, sorted(known)) if known else "It has none."
+                have = suggested(name, sorted(known)) if known else "It has none."
                 raise PolicyError(
                     f"{where(function, line)} reads series.{name}, which the run does not have: "
                     f"give it with --series {name}=FILE.csv. {have}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.policy.written import faults_kept
 
 if TYPE_CHECKING:
@@ -106,12 +106,10 @@ class Origin:
 
 def load(file: str, name: str) -> Any:
     """What a Python file defines under a name; the file is executed."""
-    from shadowtime.policy.values import near
-
     module = load_module(Path(file))
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
-        raise PolicyError(f"{file} has no {name!r}. {near(name, names)}")
+        raise PolicyError(f"{file} has no {name!r}. {suggested(name, names)}")
     return getattr(module, name)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,15 +93,13 @@ def in_words(error: BaseException) -> str:
     ...     print(in_words(error))
     AttributeError: 'Job' object has no attribute 'proc'. Did you mean procs? Known: procs, wait.
     """
-    from shadowtime.policy.values import near  # which loads the catalogue, made of functions
-
     text = f"{type(error).__name__}: {error}"
     if not isinstance(error, AttributeError) or not error.name:
         return text
     known = getattr(error.obj, "_fields", ())
     if hasattr(error.obj, "__dataclass_fields__"):  # with what is worked out from the fields
         known = [one for one in dir(error.obj) if not one.startswith("_")]
-    return f"{text}. {near(error.name, known)}" if known else text
+    return f"{text}. {suggested(error.name, known)}" if known else text
 
 
 def takes_record(function: Callable[..., Any]) -> bool:

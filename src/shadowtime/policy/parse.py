@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.plugins import POLICIES, plugins
 from shadowtime.policy.backfill import ByKey
 from shadowtime.policy.catalogue import catalogue_names, named
@@ -27,7 +27,6 @@ from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import (
     WHERE,
-    near,
     part_from,
     parts,
     refuse_faulty,
@@ -195,7 +194,7 @@ def build(call: Call, *, name: str) -> Any:
                         f"{call.name} is a part for the slot {slot}, not a policy: write, for "
                         f"example, easy({slot}={call.name})"
                     )
-            raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, names)}")
+            raise PolicyError(f"unknown policy {call.name!r}. {suggested(call.name, names)}")
         return with_parameters(added[call.name], call, name=name)
     policy = with_arguments(base, call.arguments)
     return policy.replace(name=name, summary=_summary(base, policy))
@@ -232,7 +231,7 @@ def slot_with(policy: Policy, key: str) -> str:
             return slot
     settings = [name for part in policy.parts.values() for name in part.declared()]
     raise PolicyError(
-        f"policy {policy.name} has no parameter {key!r}. {near(key, [*SLOTS, *settings])}"
+        f"policy {policy.name} has no parameter {key!r}. {suggested(key, [*SLOTS, *settings])}"
     )
 
 

@@ -8,14 +8,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shadowtime.errors import PolicyError, similar
+from shadowtime.errors import PolicyError, suggested
 from shadowtime.plugins import POLICIES, PREDICTORS, plugins
 from shadowtime.policy.catalogue import written_parts
 from shadowtime.policy.files import MARK, load
 from shadowtime.policy.part import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from dataclasses import Field
 
     from shadowtime.policy.grammar import Call
@@ -64,20 +63,6 @@ def parts() -> dict[str, dict[str, Part]]:
     }
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """Suggestions for an unknown name: the nearest ones first.
-
-    Examples
-    --------
-    >>> near("esay", ["easy", "fcfs"])
-    'Did you mean easy? Known: easy, fcfs.'
-    """
-    names = list(known)
-    close = similar(name, names, most=3, cutoff=0.5)
-    guess = f"Did you mean {' or '.join(close)}? " if close else ""
-    return f"{guess}Known: {', '.join(names)}."
-
-
 def part_from(slot: str, call: Call) -> Part:
     """The part that a text names for a slot; a number in ``reserve`` is a depth."""
     if slot == "reserve" and re.fullmatch(r"[0-9]{1,9}", call.name):
@@ -94,7 +79,7 @@ def part_from(slot: str, call: Call) -> Part:
     if call.name not in known:
         count = "A number from 0 is how many jobs get a reservation. " if slot == "reserve" else ""
         raise PolicyError(
-            f"unknown {slot} {call.name!r}. {count}{near(call.name, [*known, *added])}"
+            f"unknown {slot} {call.name!r}. {count}{suggested(call.name, [*known, *added])}"
         )
     return with_settings(known[call.name], call.arguments)
 
@@ -191,7 +176,7 @@ def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
         if key not in known:
             raise PolicyError(
                 f"{part.slot} {part.name} has no parameter {key!r}. "
-                + (near(key, known) if known else "It has none.")
+                + (suggested(key, known) if known else "It has none.")
             )
         changes[key] = value_of(f"{part.name}.{key}", known[key], call)
     return part.with_values(**changes) if changes else part

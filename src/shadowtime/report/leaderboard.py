@@ -10,7 +10,7 @@ from shadowtime.errors import ShadowtimeError
 from shadowtime.policy import parse_policy
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, short
-from shadowtime.report.page.html import whole_page
+from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
 from shadowtime.report.page.templates import fill
 from shadowtime.report.tradeoff import listed, lower
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from shadowtime.study.sweep.leaderboard import Leaderboard, Place, Subject
 
-SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 OWN = "a policy of your own"
 
 
@@ -49,7 +48,7 @@ def leaderboard_page(boards: Sequence[Leaderboard], *, plan: str = "") -> str:
         [str(top), *map(str, tables), str(about)],
         [],
         versions={"shadowtime": shadowtime.__version__},
-        scripts=SCRIPTS,
+        scripts=TABLE_SCRIPTS,
     )
 
 

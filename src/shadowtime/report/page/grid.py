@@ -13,7 +13,7 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, span
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.difference import span_ticks
-from shadowtime.report.page.html import whole_page
+from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
 from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shadowtime.report.contest import Contest
     from shadowtime.report.inputs import ReportInput
 
-SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 MOST_COLUMNS = 4
 """With more columns of values a metric takes the whole width of the page."""
 SHOWN = 10
@@ -63,7 +62,7 @@ def render_grid(
     figures = [_figure(results, policies, name) for name in metrics]
     loads = fill("grid_metrics.html", figures=figures)
     versions = results[0][1].versions
-    return whole_page(title, [first, loads], [], versions=versions, scripts=SCRIPTS)
+    return whole_page(title, [first, loads], [], versions=versions, scripts=TABLE_SCRIPTS)
 
 
 def _metrics(results: Sequence[tuple[str, ReportInput]]) -> list[str]:

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 
 
 STYLES = ("base.css", "result.css", "figure.css", "print.css")
-SCRIPTS = (
-    "format.js",
-    "decode.js",
+FIGURE = (
     "model.js",
     "colours.js",
     "ticks.js",
@@ -53,6 +51,14 @@ SCRIPTS = (
     "rows.js",
     "paint.js",
     "series.js",
+)
+"""What draws the figure, here and on the board."""
+USED = ("interaction.js", "page.js", "frames.js")
+"""What answers who uses it."""
+SCRIPTS = (
+    "format.js",
+    "decode.js",
+    *FIGURE,
     "overview.js",
     "chain.js",
     "tip.js",
@@ -64,12 +70,12 @@ SCRIPTS = (
     "redraw.js",
     "state.js",
     "download.js",
-    "interaction.js",
-    "page.js",
-    "frames.js",
+    *USED,
     "main.js",
 )
 """Concatenated in this order inside one function, so they share names and nothing leaks."""
+TABLE_SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
+"""Those of a page of tables."""
 
 CONTENTS = {
     "now": "Now",

@@ -18,7 +18,7 @@ from shadowtime.report.metadata import describe, ordered
 from shadowtime.report.numbers import amount, number, span
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.difference import span_ticks
-from shadowtime.report.page.html import whole_page
+from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
 from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from shadowtime.metrics.added import Metric
 
-SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 METRICS = 4
 """Shown by default."""
 SETTINGS = 8
@@ -111,7 +110,7 @@ def sweep_page(
         sections.append(fill("sweep_curves.html", figures=[one for one in curves if one]))
     if maps:
         sections.append(fill("sweep_maps.html", figures=[one for one in maps if one]))
-    return whole_page(title, sections, [], versions=versions or {}, scripts=SCRIPTS)
+    return whole_page(title, sections, [], versions=versions or {}, scripts=TABLE_SCRIPTS)
 
 
 def _ranged(table: Any, template: str) -> list[str]:

@@ -7,9 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from shadowtime.errors import InputError, ShadowtimeError, UsageError
+from shadowtime.errors import InputError, ShadowtimeError, UsageError, suggested
 from shadowtime.policy.files import with_files
-from shadowtime.policy.values import near
 from shadowtime.study.sweep.plan import Log, Plan
 
 TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "phases", "window",
@@ -98,7 +97,7 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
 def _only(table: dict[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in table:
         if key not in known:
-            raise UsageError(f"{what} has no key {key!r}. {near(key, known)}")
+            raise UsageError(f"{what} has no key {key!r}. {suggested(key, known)}")
 
 
 def _list(table: dict[str, Any], key: str) -> list[Any]:

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import MissingExtra, UsageError
-from shadowtime.policy.values import near
+from shadowtime.errors import MissingExtra, UsageError, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ def options_of(where: str, texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
-            raise UsageError(f"--site {text}: write KEY=VALUE. {near(name, known)}")
+            raise UsageError(f"--site {text}: write KEY=VALUE. {suggested(name, known)}")
         if name in NUMBERS:
             if not (value.isascii() and value.isdecimal() and 0 < int(value) < 10**6):
                 raise UsageError(f"--site {text}: {name} is a whole number from 1")
