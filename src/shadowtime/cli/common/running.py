@@ -113,7 +113,10 @@ def spare_runs() -> Spare | None:
 def kept_folder(resume: str | None) -> str | None:
     """Where a study of many small results keeps them: as asked, else until the command ends."""
     spare = spare_runs() if resume is None else None
-    return resume if spare is None else str(spare.store.place.parent)
+    try:
+        return resume if spare is None else str(spare.store.place.parent)
+    except (OSError, ShadowtimeError):  # there is no such folder
+        return None
 
 
 def compiled_engine(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.engine.watch import SAVED_EVERY, Watch
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.private import refuse_foreign
 from shadowtime.study.sweep.store import Store, run_key
 
@@ -81,7 +81,16 @@ class Spare:
     @property
     def content(self) -> str:
         """How many runs are there, in words."""
-        return self.store.content if self.folder.is_dir() else ""
+        found = self.found
+        return found.content if found is not None else ""
+
+    @property
+    def found(self) -> Store | None:
+        """The runs that are there; None where there are none, or none that can be reached."""
+        try:
+            return self.store if self.folder.is_dir() else None
+        except (OSError, ShadowtimeError):
+            return None
 
     def engine(self, engine: Engine) -> Engine:
         """The same engine, whose runs are kept once the command has taken a minute."""
@@ -90,13 +99,21 @@ class Spare:
             jobs: Workload, cluster: Cluster, policy: Any, /, *, watch: Watch | None = None
         ) -> Schedule:
             key = cache(lambda: run_key(jobs, cluster, policy))
-            seen = replace(watch or Watch(), later=lambda: self.store.checkpoint(key()))
-            if self.folder.is_dir() and _is_known(key):
-                if self.store.has(key()):
-                    return cast("Schedule", self.store.read(key()))
-                if self.store.checkpoint(key()).exists():
-                    seen = replace(seen, checkpoint=self.store.checkpoint(key()))
-            found = engine(jobs, cluster, policy, watch=seen)
+            fresh = replace(watch or Watch(), later=lambda: self.store.checkpoint(key()))
+            seen, store = fresh, self.found
+            if store is not None and _is_known(key):
+                if store.has(key()):
+                    with suppress(InputError):  # a damaged file: it is run again
+                        return cast("Schedule", store.read(key()))
+                if store.checkpoint(key()).exists():
+                    seen = replace(fresh, checkpoint=store.checkpoint(key()))
+            try:
+                found = engine(jobs, cluster, policy, watch=seen)
+            except InputError as wrong:
+                if seen.checkpoint is None or wrong.path != str(seen.checkpoint):
+                    raise
+                seen.checkpoint.unlink()  # damaged
+                found = engine(jobs, cluster, policy, watch=fresh)
             if self.clock() - self.begun >= SAVED_EVERY:
                 with suppress(OSError, ShadowtimeError):  # nobody asked for it
                     if self.store.size < ROOM:
