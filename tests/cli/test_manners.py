@@ -29,6 +29,7 @@ WORDS = {
     "jobs-csv": "table of jobs (CSV",
     "parquet": "Parquet",
     "slurmctld-log": "slurmctld.log",
+    "wfformat": "workflow of WfCommons",
 }
 """What the help calls each format."""
 LOG = "1 0 -1 60 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n2 5 -1 60 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n"

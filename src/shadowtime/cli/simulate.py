@@ -46,9 +46,9 @@ def simulate(
     """Replay the job log TRACE under one policy and measure the schedule.
 
     TRACE is a job log: the Standard Workload Format (SWF), an sacct export, a Slurm site's CSV,
-    HTCondor history or event log, PBS or Torque accounting, slurmctld.log, a table of jobs (CSV or
-    Parquet; with TABLE.map.toml beside it for other columns, which is proposed), a folder of PBS
-    days or tables, a site's folder or a result folder; plain or .gz.
+    HTCondor history or event log, PBS or Torque accounting, slurmctld.log, a workflow of WfCommons,
+    a table of jobs (CSV or Parquet; with TABLE.map.toml beside it for other columns, which is
+    proposed), a folder of PBS days or tables, a site's folder or a result folder; plain or .gz.
 
     \b
     shadowtime simulate log.swf.gz --policy easy
