@@ -87,6 +87,14 @@ TESTED = {
         "test_pages_equal_naive",
     ),
     "slowdown by speed scaling": ("engine/test_changing.py", "test_pages_equal_naive"),
+    "closed-loop users: jobs are submitted a think time after earlier ones ended": (
+        "workload/test_sessions.py",
+        "test_batches_follow_the_end_of_the_one_before",
+    ),
+    "orders by the workflow of a job: longest remaining path, number of children": (
+        "engine/test_follows.py",
+        "test_functions_see_the_workflow",
+    ),
     PLACED: ("engine/test_place_slot.py", "test_equals_the_reference"),
     "kill youngest": ("engine/test_victims.py", "test_equals_the_reference"),
     "dependencies, advance reservations, outages, array throttles": (
