@@ -75,17 +75,17 @@ def test_the_arrays_answer_as_python_does(
         table.write(board, running, accounts)
         for who, each in enumerate(asked):
             reason = too_many(board, who)
-            told = "" if reason == WITHIN else table.reasons[reason]
+            told = "" if reason == WITHIN else accounts.met.word(reason)
             assert told == accounts.before(each, running, SECTION)
             low = data.draw(st.integers(0, 3))
             high = low + data.draw(st.integers(0, 1))
             board.memo[0, b.TALLIED] = 1
             board.memo[0, b.TALLY : b.MOST_TALLY] = low, 1, 1, low, 0
-            board.memo[0, b.MOST_TALLY :] = high, 1, 1, low, 0
+            board.memo[0, b.MOST_TALLY : b.OWN_TALLY] = high, 1, 1, low, 0
             reason = too_much(board, who, 0)
             assert (low == high and reason != UNKNOWN) or low != high
             if reason != UNKNOWN:
-                told = "" if reason == WITHIN else table.reasons[reason]
+                told = "" if reason == WITHIN else accounts.met.word(reason)
                 for cpus in (low, high):
                     tally = Tally(cpu=cpus, node=1, gpu=1, mem=low)
                     assert told == accounts.over(each, tally, running, SECTION)

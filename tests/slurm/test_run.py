@@ -219,7 +219,7 @@ def test_classic_fair_share_halves_at_the_fair_usage() -> None:
     )
     site = small_site(PriorityWeightFairShare="1000", PriorityFlags="NO_FAIR_TREE")
     factors = Multifactor(site.replace(associations=tree))
-    factors.shares.root.usage = 1000.0
+    factors.shares.usage[0] = 1000.0
     factors.tick(0, [])
     assert factors.shares.branches["a", ""].factor == pytest.approx(0.25)
     assert factors.shares.branches["b", ""].factor == pytest.approx(1.0)

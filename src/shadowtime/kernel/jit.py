@@ -9,7 +9,8 @@ With ``NUMBA_DISABLE_JIT`` in the environment every function here stays plain Py
 from __future__ import annotations
 
 import os
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
+from operator import is_
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -105,6 +106,11 @@ class Entry(Kernel):
         super().__init__(function, options)
         self.direct: dict[Any, Callable[..., Any]] = {}
         self.compilations = 0  # of Numba's, when we last looked
+        self.kept: tuple[tuple[Any, ...], Callable[[], Any]] | None = None
+        """The last arguments, where all were tuples of arrays, and the call with them.
+
+        The same objects lie where they lay: fifty arrays are not looked at again.
+        """
 
     @cached_property
     def versions(self) -> tuple[library.Version, ...]:
@@ -115,16 +121,28 @@ class Entry(Kernel):
         return {}  # Numba's own: Python needs the address
 
     def __call__(self, *arguments: Any) -> Any:
+        kept = self.kept
+        if kept is not None and all(map(is_, kept[0], arguments)):
+            return kept[1]()
+        tables = all(isinstance(one, tuple) for one in arguments)
         for version in self.versions:
             if (values := version.values(arguments)) is not None:
-                return version.call(values)
+                call = version.ready(values)
+                if tables:
+                    self.kept = arguments, call
+                return call()
         if self.direct and (known := self.direct.get(_kinds(arguments))) is not None:
             return known(*arguments)
         done = self.dispatcher(*arguments)
         if self.direct or len(self.dispatcher.overloads) > self.compilations:
             self.compilations = len(self.dispatcher.overloads)
             self._remember(arguments)
+        if tables and (run := self.dispatcher.overloads.get(self._types(arguments))) is not None:
+            self.kept = arguments, partial(run.entry_point, *arguments)
         return done
+
+    def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
 
     def _remember(self, arguments: tuple[Any, ...]) -> None:
         """Call the code for such arguments directly from now on, if a Pointer is among them.
@@ -136,7 +154,7 @@ class Entry(Kernel):
         pointers = [hasattr(leaf, "signature_text") for leaf in leaves]
         typed = [hasattr(leaf, "_numba_type_") for leaf in leaves]
         if any(pointers) and pointers == typed:
-            types = tuple(self.dispatcher.typeof_pyval(each) for each in arguments)
+            types = self._types(arguments)
             if types in self.dispatcher.overloads:  # not where Numba converted an argument
                 self.direct[_kinds(arguments)] = self.dispatcher.overloads[types].entry_point
 

@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 from array import array as words
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,11 +82,14 @@ class Version(NamedTuple):
                 found.append(word)
         return found
 
-    def call(self, values: list[int]) -> Any:
-        """Run the entry; the caller keeps the arrays alive meanwhile."""
+    def ready(self, values: list[int]) -> Callable[[], Any]:
+        """What runs the entry, as often as it is called; the caller keeps the arrays alive."""
         slots = words("q", values)
         slots.append(0)
-        if self.run(slots.buffer_info()[0]):
+        return partial(self._run, slots, slots.buffer_info()[0])
+
+    def _run(self, slots: words[int], address: int) -> Any:
+        if self.run(address):
             raise RuntimeError("a compiled kernel failed; run it with NUMBA_DISABLE_JIT=1")
         if self.returns == "void":
             return None

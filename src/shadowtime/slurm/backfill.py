@@ -87,12 +87,13 @@ class BackfillPass:
         self.board.write(state)
         queue = self.board.write_queue(state, self.records)
         shortcuts = state.chooser.shortcuts and not state.preemption.gang
-        gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
+        enforced, moves = state.accounts.enforced, bool(mark[b.MOVES])
         # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
-        starts_only = not self.plans and shortcuts and not state.preemption.on and not gpus
-        enforced, moves = state.accounts.enforced, gpus and not self.rules.fresh_weights
-        reuse = not (state.preemption.on or enforced or state.windows or moves)
-        reuse = reuse and shortcuts and self.clock is None
+        simple = not state.preemption.on and shortcuts
+        gpus = simple and state.machine.has_gpus and any(one.ask.gpus for one in state.waiting)
+        starts_only = not self.plans and simple and not gpus
+        reuse = simple and not (enforced or state.windows or (gpus and moves))
+        reuse = reuse and self.clock is None
         later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
         judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
         asked = bool(later_plans or self.counts.bounded or self.clock is not None)
@@ -105,15 +106,11 @@ class BackfillPass:
         mark[b.CLEARS], mark[b.VERDICTS] = self.watches, self.limits_skip or later_plans
         mark[b.CHECKS_LIMITS], mark[b.PLANS_WANTED] = checks, self.plans
         mark[b.ASKS_LAST] = enforced
-        mark[b.DIRECT] = (
-            not state.preemption.on
-            and not enforced
-            and not (state.machine.has_gpus and not self.rules.fresh_weights)
-        )
+        mark[b.DIRECT] = not state.preemption.on and not enforced and not moves
         mark[b.RECORDS], mark[b.LAST] = len(self.records), len(self.records) - 1
         for one in (b.AT, b.TESTED, b.OVER, b.PLANS, b.VERSION, b.NO_START, b.KEEP_UNTIL):
             mark[one] = 0
-        mark[b.STAGE] = mark[b.AGAIN] = mark[b.FRESH_ENDS] = 0
+        mark[b.STAGE] = mark[b.AGAIN] = mark[b.FRESH_ENDS] = mark[b.FITS_NOW] = 0
         mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = mark[b.TABLE_ENDS] = -1
         mark[b.MAY_RUN_OUT] = mark[b.MADE] = mark[b.SPANS] = 1
         mark[b.VALID] = now + FAR
@@ -122,9 +119,6 @@ class BackfillPass:
             queue[at, b.TASKS] = len(self.records[at].job.tasks) or 1
         if judges and not asked:
             queue[:, b.NOW_ONLY] = [self.now_only(one.job, one.section) for one in self.records]
-        if checks and not self.plans:
-            met, codes = state.accounts.met, self.board.limits.codes
-            queue[:, b.MET] = [codes.get(met.get(one.job.id, ""), -1) for one in self.records]
         self.board.make_room_for_plans(len(self.records) + 1)
         board = self.board.board
         board.span[0, : b.WINDOW_NAME] = now // step * step, mark[b.WINDOW_END]
@@ -137,8 +131,6 @@ class BackfillPass:
             self._keep_running()
         while True:
             what = board.walk(board.board, board.chooser.asks.desk)
-            if mark[b.NOTES]:
-                board.read_notes(self.records, self.state.accounts.met)
             if what == ENDS_WANTED:
                 board.write_running(self.state)
             elif what == START:
@@ -300,7 +292,7 @@ class BackfillPass:
     def block(self, job: Job, until: int) -> None:
         """A job over a limit of all jobs of a QOS: others of it are not tried earlier either."""
         accounts = self.state.accounts
-        if wait_reason(accounts.met.get(job.id, "")) is WaitReason.QOS_GROUP:
+        if wait_reason(accounts.met[job.id]) is WaitReason.QOS_GROUP:
             name = accounts.blocker
             self.blocked[name] = max(self.blocked.get(name, 0), until)
 
@@ -310,7 +302,10 @@ class BackfillPass:
         job, section = self._record()
         limit = planned_limit(job, section)
         began = len(self.out.starts)
-        if mark[b.DIRECT] and self._needs_no_test(job):
+        if mark[b.FITS_NOW]:
+            self.begin(job, section, self.board.chooser.chosen(), limit)
+            answer = "started"
+        elif mark[b.DIRECT] and self._needs_no_test(job):
             self.begin(job, section, self.board.choice(job.ask), limit)
             answer = "started"
         else:

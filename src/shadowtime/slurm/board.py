@@ -122,6 +122,8 @@ class PassBoard:
             )
         self.board.node[: len(machine.nodes), b.BASE_WEIGHT] = fresh_weights(machine)
         self.board.node[: len(machine.nodes), b.PLAIN_WEIGHT] = base_weights(machine)
+        counted = [machine.counted(node, node.cpus) for node in machine.nodes]
+        self.board.node[: len(machine.nodes), b.ALL_CPUS] = counted
         for at, section in enumerate(machine.sections.values()):
             self.board.section[len(self.board.part) + at] = packed(section.nodes, self.words)
             self.board.part[at, : b.FAILED] = section.tier, preemption.is_off(section)
@@ -181,31 +183,28 @@ class PassBoard:
         count = len(records)
         if state.queue is not None and records is state.queue:
             rows = state.queue.rows[:count]
-            for at in np.flatnonzero(rows < 0).tolist():
-                records[at].row = rows[at] = self._row(state, records[at])
+            for at in np.flatnonzero(rows[:, 0] < 0).tolist():
+                rows[at] = self._places(state, records[at])
         else:
-            for record in records:
-                if record.row < 0:
-                    record.row = self._row(state, record)
-            rows = np.array([record.row for record in records], np.int64)
+            rows = np.array([self._places(state, one) for one in records], np.int64).reshape(-1, 2)
         if count > len(self.board.queue):
             self.board = self.board._replace(queue=np.zeros((2 * count, b.QUEUES), np.int64))
         queue = self.board.queue[:count]
-        queue[:, b.ROW] = rows
+        queue[:, : b.NOW_ONLY] = rows
         queue[:, b.NOW_ONLY : b.TASKS] = 0
         queue[:, b.TASKS] = 1
-        self.board.mark[b.RECORDS], self.board.mark[b.NOTES] = count, 0
+        self.board.mark[b.RECORDS] = count
+        if self.board.met is not state.accounts.met.numbers:
+            self.board = self.board._replace(met=state.accounts.met.numbers)
         self.limits.write(self.board, state.running, state.accounts)
         return queue
 
-    def read_notes(self, records: list[Record], met: dict[int, str]) -> None:
-        """What records were passed over for, as far as it is not read yet."""
-        mark, reasons = self.board.mark, self.limits.reasons
-        count = int(mark[b.NOTES])
-        if count:
-            for at, reason in self.board.queue[:count, b.NOTED_AT :].tolist():
-                met[records[at].job.id] = reasons[reason]
-            mark[b.NOTES] = 0
+    def _places(self, state: SlurmState, record: Record) -> tuple[int, int]:
+        """The row of a record and the slot of its job, found when it is first seen."""
+        if record.row < 0:
+            record.row = self._row(state, record)
+            record.slot = state.accounts.met.slot(record.job.id)
+        return record.row, record.slot
 
     def leave(self, records: list[Record], job: Job) -> None:
         """A job has started or preempts: the pass looks at it in no other partition."""

@@ -144,8 +144,11 @@ class Chooser:
         desk.mask[d.TRIED] = asks.packed(nodes)
         if not self._choose(desk, usage.table, weights, row, empty):
             return None
-        found = asks.chosen
-        given = desk.spot[:, d.GIVEN]
+        return self.chosen()
+
+    def chosen(self) -> Choice:
+        """What the last test chose."""
+        found, given = self.asks.chosen, self.asks.desk.spot[:, d.GIVEN]
         return Choice(found, {at: int(given[at]) for at in bits(found)})
 
     def overfills(self, usage: Usage, ask: Ask, choice: Choice) -> bool:

@@ -20,14 +20,15 @@ _kept = attrgetter("rank")
 
 
 class KeptQueue(list[Record]):
-    """Records by rank, and beside them their rows in the arrays of compiled passes (-1: none yet).
+    """Records by rank, and beside them their rows and slots in the arrays of compiled passes.
 
+    -1: none yet.
     Changed by these methods alone.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: Ints = np.full(64, -1, np.int64)
+        self.rows: Ints = np.full((64, 2), -1, np.int64)
         self.in_order: list[Record] | None = None
         """The records as passes see them, where they were asked for since the last change."""
 
@@ -37,12 +38,12 @@ class KeptQueue(list[Record]):
         for record in records_of(state, job):
             count = len(self)
             if count == len(self.rows):
-                self.rows = np.concatenate([self.rows, np.full(count, -1, np.int64)])
+                self.rows = np.concatenate([self.rows, np.full((count, 2), -1, np.int64)])
             record.rank = rank(record)
             at = bisect_right(self, record.rank, key=_kept)
             self.insert(at, record)
             self.rows[at + 1 : count + 1] = self.rows[at:count]
-            self.rows[at] = record.row
+            self.rows[at] = record.row, record.slot
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
@@ -63,4 +64,5 @@ class KeptQueue(list[Record]):
         for record in self:
             record.rank, record.place = rank(record), None
         self.sort(key=_kept)
-        self.rows[: len(self)] = [record.row for record in self]
+        if self:
+            self.rows[: len(self)] = [(record.row, record.slot) for record in self]

@@ -25,9 +25,6 @@ class LimitTable:
         self.rows: dict[tuple[str, str, str, str], int] = {}
         """Rows of ``who``, by QOS, account, user and the QOS of the partition."""
         self.groups: dict[Group, int] = {}
-        self.reasons: list[str] = []
-        self.codes: dict[str, int] = {}
-        """Numbers of reasons."""
         self.checks = 0
         self._sums: dict[Group, Held] | None = None
         """Those whose groups have their places in the table, but these new ones:"""
@@ -49,7 +46,7 @@ class LimitTable:
                 if place == len(self.groups) - 1:
                     self._new.append(one.group)
                 column = COLUMNS.get(one.name, b.SUM_NONE)
-                board.check[self.checks] = place, column, one.most, self._code(one.reason)
+                board.check[self.checks] = place, column, one.most, accounts.met.number(one.reason)
                 self.checks += 1
             jobs = len(bounds.jobs) if every else 0
             board.who[row] = self.checks - len(every), jobs, len(every) - jobs, simple
@@ -83,12 +80,6 @@ class LimitTable:
         for held in running.changed:
             _write(board, held)
         running.changed.clear()
-
-    def _code(self, reason: str) -> int:
-        if reason not in self.codes:
-            self.codes[reason] = len(self.reasons)
-            self.reasons.append(reason)
-        return self.codes[reason]
 
 
 def _write(board: b.Board, held: Held) -> None:

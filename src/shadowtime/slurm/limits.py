@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.bounds import Bounds, bounds_of
+from shadowtime.slurm.met import Met
 from shadowtime.slurm.running import Running, running_of
 from shadowtime.slurm.tally import by_slurms_name, held_by
 
@@ -39,8 +40,8 @@ class Accounts:
     used: dict[tuple[str, str], float] = field(default_factory=dict)
     """("qos", name) and (account, user or "") to cpu seconds."""
     counted_to: int = 0
-    met: dict[int, str] = field(default_factory=dict)
-    """What each job was last passed over for, in Slurm's words (sacct's Reason), by record."""
+    met: Met = field(default_factory=Met)
+    """What each job was last passed over for, by id."""
 
     limited: set[int] = field(default_factory=set)
     """Jobs that a limit kept from starting at the last check."""

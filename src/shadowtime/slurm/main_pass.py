@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.kernel.slurm import board as b
-from shadowtime.kernel.slurm.main_walk import OVER
+from shadowtime.kernel.slurm.main_walk import FITS, OVER
 from shadowtime.kernel.slurm.words import packed, unpacked
 from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
@@ -13,6 +13,7 @@ from shadowtime.slurm.starting import begin, select_now
 from shadowtime.slurm.tally import Tally, tally_anywhere, tally_of
 
 if TYPE_CHECKING:
+    from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
@@ -69,15 +70,17 @@ class MainPass:
             what = board.main_walk(board.board, board.chooser.asks.desk)
             if what == OVER:
                 break
-            board.read_notes(self.records, state.accounts.met)
             record = self.records[int(mark[b.AT])]
             job = state.rest_of(record.job)
+            if what == FITS:
+                assert job is not None
+                _start(state, job, record.section, board.chooser.chosen(), self.now, self.out)
+                job = self._started(job)
             while job is not None:
                 job = self._try(job, record.section)
                 if most and len(self.out.starts) >= most:
                     return self.out
             mark[b.AT] += 1
-        board.read_notes(self.records, state.accounts.met)
         return self.out
 
     def _try(self, job: Job, section: Section) -> Job | None:
@@ -87,16 +90,9 @@ class MainPass:
         answer = _try(state, job, section, left, self.now, out)
         if len(out.victims) > evicted:
             board.leave(self.records, job)  # it preempts in this partition and is tried in no other
-        if answer == "started" or len(out.victims) > evicted:
-            board.write_free(state)
-            self._look_for_prey()
+            self._free_changed()
         if answer == "started":
-            rest = None
-            if job.is_array:
-                rest = next((one for one in state.waiting if one.id == job.id), None)
-            if rest is None:
-                board.leave(self.records, job)
-            return rest
+            return self._started(job)
         if answer == "busy":
             ask = job.ask
             if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
@@ -104,6 +100,20 @@ class MainPass:
             elif not _yields(state, job, self.now):
                 self._fail(section, left)
         return None
+
+    def _started(self, job: Job) -> Job | None:
+        """A job has started; what is left of an array."""
+        self._free_changed()
+        left = None
+        if job.is_array:
+            left = next((one for one in self.state.waiting if one.id == job.id), None)
+        if left is None:
+            self.board.leave(self.records, job)
+        return left
+
+    def _free_changed(self) -> None:
+        self.board.write_free(self.state)
+        self._look_for_prey()
 
     def _fail(self, section: Section, left: int) -> None:
         """Nothing more is started in a partition, nor on its nodes."""
@@ -183,10 +193,16 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
         job, tally_of(state, job, section, found), state.running, section
     ):
         return over_limit
+    _start(state, job, section, found, now, out)
+    return "started"
+
+
+def _start(
+    state: SlurmState, job: Job, section: Section, found: Choice, now: int, out: Outcome
+) -> None:
     task = job.tasks[0] if job.is_array else None
     started = begin(state, job, section, found, now)
     out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
-    return "started"
 
 
 def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tally | None:

@@ -6,14 +6,22 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.priority.factors import Claim, Factors, parts_of, priority_of
+import numpy as np
+
+from shadowtime.engine.priority.factors import (
+    Claim,
+    Factors,
+    parts_of,
+    priorities_of,
+    priority_of,
+)
 from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.from_site import setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
@@ -84,9 +92,27 @@ class Multifactor:
         """
         find = self.shares.find
         self.shares.tick(
-            now, ((find(one.account, one.user), one.billing, one.start) for one in running)
+            now, [(find(one.account, one.user), one.billing, one.start) for one in running]
         )
         self.shares.rank()
+
+    def of_all(self, jobs: list[Job], now: float, tested: Container[int]) -> None:
+        """Give many jobs their priorities, as :meth:`of` tells them."""
+        if not jobs:
+            return
+        find, factor = self.shares.find, self.shares.factor
+        branches = [find(one.account, one.user) for one in jobs]
+        since = [one.eligible if one.ages_from is None else one.ages_from for one in jobs]
+        found = priorities_of(
+            self.weights,
+            age=now - np.array(since),
+            factor=factor[[-1 if one is None else one.at for one in branches]],
+            standing=np.array([0.0 if one is None else one.standing for one in branches]),
+            terms=np.array([self._terms_of(one, tested=one.id in tested) for one in jobs]),
+            nice=np.array([one.nice for one in jobs]),
+        )
+        for job, priority in zip(jobs, found.astype(np.int64).tolist(), strict=True):
+            job.priority = priority
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:
         """A job's priority; ``tested``: a pass has found which cpus it would get.
@@ -162,8 +188,7 @@ class RunPriorities:
                 accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
         factors.tick(now, running)
         accounts.counted_to = now
-        for job in waiting:
-            job.priority = factors.of(job, now, tested=job.id in self.tested)
+        factors.of_all(list(waiting), now, self.tested)
         return time + factors.weights.period
 
     def enter(self, job: Job, now: int) -> None:

@@ -25,6 +25,8 @@ class Record:
     section: Section
     row: int = -1
     """Its row in the arrays of compiled passes, where it has one."""
+    slot: int = -1
+    """The place of its job in what jobs were passed over for (met.py)."""
     rank: tuple[bool, int, int, int, int] | None = None
     """As :func:`rank`, in a queue that is kept."""
     place: _Place | None = None

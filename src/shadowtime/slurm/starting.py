@@ -119,7 +119,7 @@ def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: in
         started = replace(job)
         take_out(state.waiting, job)
     started.partition = section.name
-    started.waited_for = state.accounts.met.get(job.id, "")
+    started.waited_for = state.accounts.met[job.id]
     started.start = now
     started.holding = holding
     started.nodes = choice.nodes

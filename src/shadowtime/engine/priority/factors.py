@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.priority.shares import Branch
     from shadowtime.engine.priority.weights import Weights
+    from shadowtime.types import AnyArray, Floats
     from shadowtime.workload.request import Request
 
 HIGHEST = 4_294_967_294
@@ -138,6 +141,19 @@ def priority_of(parts: Mapping[str, float], nice: int) -> int:
     for part in parts.values():
         total += part
     return max(1, min(HIGHEST, int(total - nice)))
+
+
+def priorities_of(
+    weights: Weights, *, age: AnyArray, factor: Floats, standing: Floats, terms: Floats, nice: Any
+) -> Floats:
+    """As :func:`priority_of` the parts of :func:`parts_of`, of many jobs at once."""
+    total = weights.fair_share * factor
+    if weights.max_age:
+        total = weights.age * np.minimum(1.0, np.maximum(0.0, age) / weights.max_age) + total
+    for term in (*terms.T[:3], weights.assoc * standing, *terms.T[3:]):
+        total = total + term
+    found: Floats = np.clip(np.trunc(total - nice), 1, HIGHEST)
+    return found
 
 
 def _requested(claim: Claim, name: str, section: _Section) -> float:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from shadowtime.cluster.site import Association
     from shadowtime.engine.priority.weights import Weights
+    from shadowtime.types import Floats, Ints
 
 
 @dataclass(slots=True, eq=False)
@@ -19,19 +22,31 @@ class Branch:
     name: tuple[str, str]
     """Account and user; no user: the account itself."""
     shares: float
-    usage: float
+    at: int
+    """Its place in the tables of :class:`Shares`."""
+    tree: Shares
     parent: Branch | None = None
     children: list[Branch] = field(default_factory=list)
-    level: float = 0.0
-    factor: float = 0.0
     effective: float = 0.0
     """An account's part of all usage, with what flows down to it (classic formula)."""
     standing: float = 0.0
     """Its own priority as a part of the highest one."""
 
+    @property
+    def usage(self) -> float:
+        """Decayed usage."""
+        return float(self.tree.usage[self.at])
+
+    @property
+    def factor(self) -> float:
+        """The fair-share factor."""
+        return float(self.tree.factor[self.at])
+
 
 class Shares:
     """The tree of accounts with its decayed usage.
+
+    Usage and factors are columns by branch; the last row stands for jobs without one.
 
     Examples
     --------
@@ -45,7 +60,7 @@ class Shares:
 
     def __init__(self, associations: Iterable[Association], weights: Weights) -> None:
         self.weights = weights
-        self.root = Branch(("root", ""), 1, 0.0)
+        self.root = Branch(("root", ""), 1, 0, self)
         self.branches: dict[tuple[str, str], Branch] = {("root", ""): self.root}
         self._grow(tuple(associations))
         self._homes: dict[str, Branch] = {}
@@ -53,19 +68,23 @@ class Shares:
             self._homes.setdefault(user, branch)
         self.last: float | None = None
         """The last tick."""
+        self._write_tree()
         self._note_accounts()
         self.rank()
 
     def _grow(self, associations: tuple[Association, ...]) -> None:
         highest = max([1, *(one.priority for one in associations)])
+        usage = [0.0]
         for users in (False, True):
             for one in associations:
                 if bool(one.user) != users or (one.account == "root" and not one.user):
                     continue
                 name = (one.account, one.user)
                 shares = 1.0 if one.shares is None else float(one.shares)
+                at = self.branches[name].at if name in self.branches else len(usage)
+                usage[at : at + 1] = [one.usage]
                 standing = one.priority / highest
-                self.branches[name] = Branch(name, shares, one.usage, standing=standing)
+                self.branches[name] = Branch(name, shares, at, self, standing=standing)
         placed: set[tuple[str, str]] = set()
         for one in associations:
             name = (one.account, one.user)
@@ -76,7 +95,42 @@ class Shares:
             above = (one.account, "") if one.user else (one.parent or "root", "")
             branch.parent = self.branches.get(above, self.root)
             branch.parent.children.append(branch)
-        self.root.usage = sum(one.usage for one in self.root.children)
+        usage[0] = sum(usage[one.at] for one in self.root.children)
+        self.usage: Floats = np.array([*usage, 0.0])
+        self.factor: Floats = np.zeros(len(self.usage))
+
+    def _write_tree(self) -> None:
+        """The branches and their siblings as tables."""
+        every = list(self.branches.values())
+        chains = []
+        for one in every:
+            chain, above = [one.at], one.parent
+            while above is not None:
+                chain.append(above.at)
+                above = above.parent
+            chains.append(chain)
+        nobody = len(every)
+        depth = max(map(len, chains))
+        self.chains: Ints = np.full((nobody + 1, depth), nobody, np.int64)
+        """By branch: itself and everything above."""
+        for chain in chains:
+            self.chains[chain[0], : len(chain)] = chain
+        by_place = sorted(every, key=lambda one: one.at)
+        self._kids: Ints = np.array([one.at for up in by_place for one in up.children], np.int64)
+        """Branches by the one above, in the order of its children."""
+        self._above: Ints = np.array([up.at for up in by_place for _ in up.children], np.int64)
+        self._first = np.searchsorted(self._above, np.arange(nobody + 1)).tolist()
+        self._is_account = np.array([not one.name[1] for one in by_place], np.bool_)[self._kids]
+        shares = np.array([one.shares for one in by_place])[self._kids]
+        total = self._sums(shares)
+        self._norm: Floats = np.divide(shares, total, out=np.zeros(len(shares)), where=total != 0)
+        self._accounts = set(self._kids[self._is_account].tolist())
+
+    def _sums(self, values: Floats) -> Floats:
+        """For each of the siblings: the sum over all of them, added in their order."""
+        found = np.zeros(len(self.usage))
+        np.add.at(found, self._above, values)
+        return found[self._above]
 
     def find(self, account: str, user: str) -> Branch | None:
         """A user's association; where no account is named, the first that the user has."""
@@ -85,29 +139,29 @@ class Shares:
 
     def charge(self, branch: Branch | None, amount: float) -> None:
         """Add usage to a user and everything above."""
-        while branch is not None:
-            branch.usage += amount
-            branch = branch.parent
+        if branch is not None:
+            self.usage[self.chains[branch.at]] += amount
 
     def fade_to(self, now: float) -> float:
         """What is left of one unit of usage since the last tick."""
         return float(self.weights.decay ** (now - (now if self.last is None else self.last)))
 
-    def tick(self, now: float, running: Iterable[tuple[Branch | None, float, float]]) -> None:
+    def tick(self, now: float, running: Sequence[tuple[Branch | None, float, float]]) -> None:
         """Decay; charge (whom, billing, start) since the last tick or the start (spec: slurm 5.4).
 
         The parts of accounts in the classic formula are those before the charge (spec: slurm 5.7).
         """
         last = now if self.last is None else self.last
         fade = self.fade_to(now)
-        for branch in self.branches.values():
-            branch.usage *= fade
+        self.usage *= fade
         self._note_accounts()
-        for branch_of, billing, start in running:
-            amount = billing * (max(0.0, now - max(last, start)) * fade)
-            while branch_of is not None:  # as in charge(); there are many jobs
-                branch_of.usage += amount
-                branch_of = branch_of.parent
+        if running:
+            whose, billing, start = zip(*running, strict=True)
+            chains = self.chains[[-1 if one is None else one.at for one in whose]]
+            seconds = np.maximum(0.0, now - np.maximum(last, np.array(start, np.float64)))
+            amount = np.array(billing, np.float64) * (seconds * fade)
+            # One after the other, as Slurm adds them: sums of fractions depend on it.
+            np.add.at(self.usage, chains.ravel(), np.repeat(amount, chains.shape[1]))
         self.last = now
 
     def unpaid(self, now: float, start: float) -> float:
@@ -116,33 +170,36 @@ class Shares:
 
     def rank(self) -> None:
         """The factors of all users from the usage as it is."""
-        if self.weights.fair_tree:
-            users = [one for one in self.branches.values() if one.name[1]]
-            self._rank = self._users = self._shared = max(1, len(users))
-            self._climb(self.root.children, tied=False)
-        else:
+        if not self.weights.fair_tree:
             self._classic(self.root, 1.0, self.root.usage)
+            return
+        usage = self.usage[self._kids]
+        total, size = self._sums(usage), len(usage)
+        part = np.divide(usage, total, out=np.zeros(size), where=total != 0)
+        level = np.divide(self._norm, part, out=np.full(size, np.inf), where=part != 0)
+        level[self._norm == 0] = 0.0
+        order = np.lexsort((self._is_account, -level, self._above))
+        self._order, self._levels = self._kids[order].tolist(), level[order].tolist()
+        self._users = self._rank = self._shared = max(1, size - len(self._accounts))
+        factor = self.factor.tolist()
+        self._climb(0, factor, tied=False)
+        self.factor[:] = factor
 
-    def _climb(self, siblings: list[Branch], *, tied: bool) -> None:
+    def _climb(self, above: int, factor: list[float], *, tied: bool) -> None:
         """Depth first by level_fs; equal ones share a rank, also across tied accounts.
 
         spec: slurm 5.6.
         """
-        shares = sum(one.shares for one in siblings)
-        used = sum(one.usage for one in siblings)
-        for one in siblings:
-            norm = one.shares / shares if shares else 0.0
-            part = one.usage / used if used else 0.0
-            one.level = (norm / part if part else float("inf")) if norm else 0.0
-        order = sorted(siblings, key=lambda one: (-one.level, not one.name[1]))
-        for at, one in enumerate(order):
-            same = tied if at == 0 else one.level == order[at - 1].level
-            if not one.name[1]:
-                self._climb(one.children, tied=same)
+        first, order, levels = self._first[above], self._order, self._levels
+        for at in range(first, self._first[above + 1]):
+            same = tied if at == first else levels[at] == levels[at - 1]
+            one = order[at]
+            if one in self._accounts:
+                self._climb(one, factor, tied=same)
                 continue
             if not same:
                 self._shared = self._rank
-            one.factor = self._shared / self._users
+            factor[one] = self._shared / self._users
             self._rank -= 1
 
     def _note_accounts(self) -> None:
@@ -175,5 +232,5 @@ class Shares:
                 used = self._flowing(branch, one, one.usage / total if total else 0.0, shares)
             share = norm * (one.shares / shares if shares else 0.0)
             damped = share * self.weights.dampening
-            one.factor = 2 ** -(used / damped) if damped else 0.0
+            self.factor[one.at] = 2 ** -(used / damped) if damped else 0.0
             self._classic(one, share, total)

@@ -14,7 +14,7 @@ import numpy as np
 
 from shadowtime.cluster.site import Association
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-from shadowtime.engine.priority.factors import HIGHEST, Factors, billing_of, claim_of
+from shadowtime.engine.priority.factors import Factors, billing_of, claim_of, priorities_of
 from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.engine.site import steps
@@ -165,8 +165,8 @@ class Priorities:
         """Every calculation up to an instant; True if there was one."""
         any_tick = False
         while self.next_tick <= until:
-            runs = (self.running[row] for row in sorted(self.running))
-            self.shares.tick(self.next_tick, ((one.branch, one.billing, one.start) for one in runs))
+            runs = [self.running[row] for row in sorted(self.running)]
+            self.shares.tick(self.next_tick, [(one.branch, one.billing, one.start) for one in runs])
             self.next_tick += self.weights.period
             self.ranked = False
             any_tick = True
@@ -191,19 +191,17 @@ class Priorities:
         if not self.ranked:
             self.shares.rank()
             self.ranked = True
-        weights = self.weights
-        total = np.zeros(len(rows))
-        if weights.max_age:
-            age = np.maximum(0.0, now - self.eligible[rows]) / weights.max_age
-            total = weights.age * np.minimum(1.0, age)
         factor = np.array([one.factor if one else 0.0 for one in self.branch])
         standing = np.array([one.standing if one else 0.0 for one in self.branch])
         whose = self.whose[rows]
-        total = total + weights.fair_share * factor[whose]
-        terms = self.terms[tested][self.kind[rows]].T
-        for term in (*terms[:3], weights.assoc * standing[whose], *terms[3:]):
-            total = total + term
-        self.keys[rows, 0] = np.clip(np.trunc(total - self.nice[rows]), 1, HIGHEST)
+        self.keys[rows, 0] = priorities_of(
+            self.weights,
+            age=now - self.eligible[rows],
+            factor=factor[whose],
+            standing=standing[whose],
+            terms=self.terms[tested][self.kind[rows]],
+            nice=self.nice[rows],
+        )
 
     def _rank(self, ground: Ground, rows: Ints) -> None:
         """Write the order of the waiting jobs into their tiers; equal ones stay by arrival."""

@@ -57,8 +57,9 @@ SHRUNK, SHRUNK_STAMP, FIRST_SPAN, KEEP_UNTIL = range(55, 59)
 STAGE, FROM, AGAIN, COUNTED, LATER, START, VERDICT = range(59, 66)
 """Where a record was left; when its first try is; it is looked at once more after a plan; it
 counts as tested, its next try, and the start that was found; what is to become of its plan."""
-FREE_CPUS, NOTES, UPS = range(66, 69)
-"""Of all nodes; notes that Python has not read; how often nodes went down or came up."""
+FREE_CPUS, FITS_NOW, UPS = range(66, 69)
+"""Of all nodes; the record at AT may start on the nodes that the desk has chosen, whatever limits
+say; how often nodes went down or came up."""
 # The main pass; it shares AT and RECORDS.
 ANSWERS, MOVES, BOUND_DEPTH, DEPTH, PART_DEPTH, FAILURES = range(69, 75)
 """Records are answered without a try where that is certain; tests leave weights behind; how many
@@ -74,9 +75,9 @@ NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
 REFUSED, LISTED, BESIDE, KEPT = range(4)
 
 # Columns of ``queue``.
-ROW, NOW_ONLY, GONE, TASKS, MET, NOTED_AT, NOTED = range(7)
-"""``MET``: what it was last passed over for. ``NOTED*``: by note, not by record."""
-QUEUES = 7
+ROW, SLOT, NOW_ONLY, GONE, TASKS = range(5)
+"""``SLOT``: the place of its job in ``met``."""
+QUEUES = 5
 # Columns of ``record``.
 ASK, SECTION, LIMIT, WATCHED, KIND, RANK, LICENCES, RESERVATION, WHO, PLAIN = range(10)
 """``WATCHED``: an array or a job with licences. ``KIND``: its number of (partition, limit).
@@ -108,13 +109,15 @@ VAIN_COUNTED, TALLIED, SERVED, SERVED_LEFT, TALLY = range(7, 12)
 on, at most what is from MOST_TALLY on; -1: it is not. ``SERVED``: 2 * UPS, and one more if the
 partition's nodes, empty, serve it; ``SERVED_LEFT``: LEFTS, and the nodes that are left."""
 MOST_TALLY = TALLY + SUM_JOBS
-MEMOS = MOST_TALLY + SUM_JOBS
+OWN_TALLY = MOST_TALLY + SUM_JOBS
+"""Scratch: what it counts with on the nodes that were chosen."""
+MEMOS = OWN_TALLY + SUM_JOBS
 # Columns of ``when``, by floor.
 ABLE_STAMP, WHEN_STAMP, BY_NODE = range(3)
 # Columns of ``node``.
-BASE_WEIGHT, GIVEN, SPARED_CPUS, PLAIN_WEIGHT = range(4)
+BASE_WEIGHT, GIVEN, SPARED_CPUS, PLAIN_WEIGHT, ALL_CPUS = range(5)
 """Its weight as a will-run test sets it; cpus that were chosen; scratch; its weight as a try to
-start sets it."""
+start sets it; cpus that a job is counted with that has the node to itself."""
 # Columns of ``narrow``, by kind of record.
 NARROW_PASS, NARROW_NODES = range(2)
 # Columns of ``part``, by section.
@@ -141,6 +144,8 @@ class Board(NamedTuple):
     mark: Ints
     queue: Ints
     """Records in Slurm's order: row of ``record``, now or never, out of the game, tasks."""
+    met: Ints
+    """By job: the number of what it was last passed over for, -1: nothing."""
     record: Ints
     memo: Ints
     able: AnyArray
@@ -221,6 +226,7 @@ def empty_board(
     return Board(
         mark=ints(MARKS),
         queue=ints(1, QUEUES),
+        met=ints(1),
         record=ints(1, RECORD),
         memo=ints(8 * sections, MEMOS),
         able=masks(8),
@@ -237,7 +243,7 @@ def empty_board(
         table=ints(size, 4 + sockets),
         weight=ints(size),
         fresh_weight=ints(size),
-        node=ints(size, 4),
+        node=ints(size, 5),
         held=masks(1),
         job=ints(2, JOBS),
         share=ints(1, 4 + sockets),

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.words import has
 
 WITHIN, UNKNOWN = -1, -2
 """No bound is in the way; that is not certain."""
@@ -51,17 +53,31 @@ def too_much(board: Any, who: int, about: int) -> int:
     if memo[about, b.TALLIED] <= 0:
         return UNKNOWN
     reason = broken_by(board, who, memo[about, b.TALLY : b.MOST_TALLY])
-    if reason != broken_by(board, who, memo[about, b.MOST_TALLY : b.MEMOS]):
+    if reason != broken_by(board, who, memo[about, b.MOST_TALLY : b.OWN_TALLY]):
         return UNKNOWN
     return reason
 
 
+@routine
+def too_much_there(board: Any, desk: Any, who: int, about: int) -> int:
+    """As :func:`too_much` for a job that has the nodes to itself which the desk has chosen."""
+    memo = board.memo
+    cpus = count = 0
+    for at in range(board.node.shape[0]):
+        if has(desk.mask, d.CHOSEN, at):
+            cpus += board.node[at, b.ALL_CPUS]
+            count += 1
+    for column in range(b.SUM_JOBS):
+        memo[about, b.OWN_TALLY + column] = memo[about, b.TALLY + column]
+    memo[about, b.OWN_TALLY + b.SUM_CPU] = cpus
+    memo[about, b.OWN_TALLY + b.SUM_NODE] = count
+    return broken_by(board, who, memo[about, b.OWN_TALLY : b.MEMOS])
+
+
 @kernel
 def note(board: Any, at: int, reason: int) -> None:
-    """The record was passed over for this reason, which Python is to know."""
-    board.queue[board.mark[b.NOTES], b.NOTED_AT] = at
-    board.queue[board.mark[b.NOTES], b.NOTED] = reason
-    board.mark[b.NOTES] += 1
+    """The record was passed over for this reason."""
+    board.met[board.queue[at, b.SLOT]] = reason
 
 
 @kernel
@@ -95,4 +111,4 @@ def is_over_a_limit(board: Any, at: int, row: int) -> bool:
     if mark[b.PLANS_WANTED] != 0 or mark[b.MAY_RUN_OUT] != 0 or mark[b.MOVES] != 0:
         return False  # a try to start may set weights
     reason = too_much(board, who, about(board, row))
-    return reason >= 0 and reason == board.queue[at, b.MET]
+    return reason >= 0 and reason == board.met[board.queue[at, b.SLOT]]

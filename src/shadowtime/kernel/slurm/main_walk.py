@@ -14,14 +14,15 @@ from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose, once
 from shadowtime.kernel.slurm.ends import note_able
-from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much
+from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much, too_much_there
 from shadowtime.kernel.slurm.offers import could_do
-from shadowtime.kernel.slurm.refusal import plain_weights, set_weights
+from shadowtime.kernel.slurm.refusal import overfills, plain_weights, set_weights
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
-OVER, TRY = range(2)
-"""What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT."""
-PASSED_OVER, BUSY, UNCERTAIN = range(3)
+OVER, TRY, FITS = range(3)
+"""What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT, or starts it
+on the nodes that the desk has chosen."""
+PASSED_OVER, BUSY, UNCERTAIN, STARTS = range(4)
 
 
 @kernel
@@ -36,31 +37,34 @@ def fail(board: Any, section: int) -> None:
 
 
 @routine
-def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> bool:
-    """The nodes that are left of a partition would serve the job if they were empty.
+def serves(board: Any, desk: Any, ask: int, section: int) -> bool:
+    """The nodes that are left of a partition, empty, serve the job: those the desk has chosen."""
+    count = 0
+    for word in range(desk.mask.shape[1]):
+        here = board.section[section, word] & desk.suits[ask, word]
+        desk.mask[d.TRIED, word] = here & board.mask[b.LEFT, word]
+        count += bits_in(desk.mask[d.TRIED, word])
+    if count < desk.ask[ask, d.MIN_NODES]:
+        return False
+    plain_weights(board)
+    return once(desk, desk.full, board.fresh_weight, ask, False)
 
-    ``whole``: that is all that suit it.
-    """
-    memo, mask = board.memo, desk.mask
+
+@routine
+def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> bool:
+    """As :func:`serves`, from memory. ``whole``: all nodes that suit the job are left."""
+    memo = board.memo
     about = ask * board.part.shape[0] + section
     column = b.SERVED if whole else b.SERVED_LEFT
     stamp = 2 * (board.mark[b.UPS] if whole else board.mark[b.LEFTS])
     if memo[about, column] < stamp:
-        count = 0
-        for word in range(mask.shape[1]):
-            here = board.section[section, word] & desk.suits[ask, word]
-            mask[d.TRIED, word] = here & board.mask[b.LEFT, word]
-            count += bits_in(mask[d.TRIED, word])
-        plain_weights(board)
-        does = count >= desk.ask[ask, d.MIN_NODES]
-        does = does and once(desk, desk.full, board.fresh_weight, ask, False)
-        memo[about, column] = stamp + 1 if does else stamp
+        memo[about, column] = stamp + 1 if serves(board, desk, ask, section) else stamp
     return memo[about, column] > stamp
 
 
 @routine
 def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
-    """False where the job does not fit on the nodes that are left; True where it may."""
+    """The job fits on the nodes that are left, those that the desk has chosen."""
     mask, asks = board.mask, desk.ask
     exclusive = asks[ask, d.EXCLUSIVE] != 0
     floor = asks[ask, d.FLOOR]
@@ -76,8 +80,6 @@ def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
         count += bits_in(here & (mask[b.IDLE, word] if exclusive else board.able[floor, word]))
     if not could_do(desk, ask, count):
         return False
-    if asks[ask, d.ASK_GPUS] > 0:
-        return True
     plain_weights(board)
     return choose(desk, board.now, board.fresh_weight, ask)
 
@@ -105,23 +107,29 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
         return BUSY
     about = ask * board.part.shape[0] + section
     gpus = desk.ask[ask, d.ASK_GPUS] > 0
+    if board.memo[about, b.TALLIED] <= 0 or (gpus and mark[b.MOVES] != 0):
+        return UNCERTAIN
     reason = too_much(board, who, about)
-    if reason == UNKNOWN or (gpus and mark[b.MOVES] != 0):
-        return UNCERTAIN
-    if not is_served(board, desk, ask, section, whole):
-        return UNCERTAIN
-    if reason == WITHIN:
+    fits = False
+    if reason < 0:
         rank = record[row, b.RANK]
         if rank >= 0 and board.preys[rank] != 0:
             return UNCERTAIN
-        if finds_room(board, desk, ask, section):
+        fits = finds_room(board, desk, ask, section)
+        if fits and overfills(board, desk, ask):
             return UNCERTAIN
+    if reason == UNKNOWN:
+        if not fits and not serves(board, desk, ask, section):
+            return UNCERTAIN
+        reason = too_much_there(board, desk, who, about)
+    elif not fits and not is_served(board, desk, ask, section, whole):
+        return UNCERTAIN
     if mark[b.MOVES] != 0:
         for word in range(mask.shape[1]):
             mask[b.FOUND, word] = board.section[all_of, word] & desk.suits[ask, word]
         set_weights(board)
     if reason == WITHIN:
-        return BUSY
+        return STARTS if fits else BUSY
     note(board, at, reason)
     return PASSED_OVER
 
@@ -153,6 +161,8 @@ def go_on(board: Any, desk: Any) -> int:
         what = answer(board, desk, at, row)
         if what == UNCERTAIN:
             return TRY
+        if what == STARTS:
+            return FITS
         if what == BUSY:
             fail(board, section)
         mark[b.AT] += 1

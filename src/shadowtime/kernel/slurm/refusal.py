@@ -1,4 +1,4 @@
-"""A job that could start now and is over a limit: what its try would do, without Python."""
+"""A job that could start now: what its try would do, without Python."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose
-from shadowtime.kernel.slurm.limits import about, is_checked, note, too_much
+from shadowtime.kernel.slurm.limits import (
+    UNKNOWN,
+    WITHIN,
+    about,
+    is_checked,
+    note,
+    too_much,
+    too_much_there,
+)
 from shadowtime.kernel.slurm.words import has
+
+REFUSED, UNSURE, FITS = range(3)
 
 
 @kernel
@@ -27,28 +37,43 @@ def plain_weights(board: Any) -> None:
         board.fresh_weight[at] = board.node[at, b.PLAIN_WEIGHT]
 
 
-@routine
-def refuses_start(board: Any, desk: Any, at: int) -> bool:
-    """A limit keeps the record from a start on FOUND that a try would find; it is noted.
+@kernel
+def overfills(board: Any, desk: Any, ask: int) -> bool:
+    """A start may take more memory than a test counts, and more than there is."""
+    return (
+        desk.ask[ask, d.PER_CPU] != 0
+        and desk.ask[ask, d.EXCLUSIVE] == 0
+        and board.mark[b.ONE_THREAD] == 0
+    )
 
-    False where that is not certain. What a try of a job with GPUs leaves behind is not known here.
+
+@routine
+def try_to_start(board: Any, desk: Any, at: int) -> int:
+    """FITS where a try would start the record on nodes of FOUND, which the desk has chosen.
+
+    REFUSED where a limit keeps it from that, which is noted; UNSURE where neither is certain. What
+    a try of a job with GPUs leaves behind is not known here.
     """
-    mark, mask = board.mark, board.mask
+    mark, mask, asks = board.mark, board.mask, desk.ask
     row = board.queue[at, b.ROW]
     ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
-    if not is_checked(board, row) or mark[b.GANG] != 0 or desk.ask[ask, d.ASK_GPUS] > 0:
-        return False
-    if desk.ask[ask, d.PER_CPU] != 0 and mark[b.ONE_THREAD] == 0:
-        return False  # it may take more memory than there is
-    reason = too_much(board, board.record[row, b.WHO], about(board, row))
-    if reason < 0:
-        return False
+    who, known = board.record[row, b.WHO], about(board, row)
+    if not is_checked(board, row) or mark[b.GANG] != 0 or board.memo[known, b.TALLIED] <= 0:
+        return UNSURE
+    gpus = asks[ask, d.ASK_GPUS] > 0
+    if overfills(board, desk, ask) or (gpus and mark[b.MOVES] != 0):
+        return UNSURE
+    reason = too_much(board, who, known)
     for word in range(mask.shape[1]):
         mask[b.FOUND, word] &= board.section[section, word] & desk.suits[ask, word]
         desk.mask[d.TRIED, word] = mask[b.FOUND, word] & mask[b.USABLE, word]
     plain_weights(board)
     if not choose(desk, board.now, board.fresh_weight, ask):
-        return False
+        return UNSURE
+    if reason == UNKNOWN:
+        reason = too_much_there(board, desk, who, known)
     set_weights(board)
+    if reason == WITHIN:
+        return FITS
     note(board, at, reason)
-    return True
+    return REFUSED

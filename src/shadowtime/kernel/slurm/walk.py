@@ -22,7 +22,7 @@ from shadowtime.kernel.slurm.limits import (
     note,
     too_much,
 )
-from shadowtime.kernel.slurm.refusal import refuses_start
+from shadowtime.kernel.slurm.refusal import FITS, UNSURE, try_to_start
 from shadowtime.kernel.slurm.spans import (
     bar,
     conflicts,
@@ -349,7 +349,9 @@ def go_on(board: Any, desk: Any) -> int:
         measure(board)
         what = look_at(board, desk, at)
         if what == STARTS:
-            if not refuses_start(board, desk, at):
+            answer = try_to_start(board, desk, at)
+            mark[b.FITS_NOW] = 1 if answer == FITS else 0
+            if answer == FITS or answer == UNSURE:
                 return START
             what = GIVEN_UP
         if what == JUDGES:
