@@ -181,10 +181,13 @@ class PassBoard:
     def write_queue(self, state: SlurmState, records: list[Record]) -> Ints:
         """The records in order; returns their columns."""
         count = len(records)
-        if state.queue is not None and records is state.queue:
-            rows = state.queue.rows[:count]
+        kept = state.queue
+        if kept is not None:
+            rows = kept.rows[:count]
             for at in np.flatnonzero(rows[:, 0] < 0).tolist():
-                rows[at] = self._places(state, records[at])
+                rows[at] = self._places(state, kept[at])
+            if kept.order is not None:
+                rows = rows[kept.order]
         else:
             rows = np.array([self._places(state, one) for one in records], np.int64).reshape(-1, 2)
         if count > len(self.board.queue):

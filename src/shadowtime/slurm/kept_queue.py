@@ -12,6 +12,7 @@ from shadowtime.slurm.queue import Record, rank, records_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.met import Met
     from shadowtime.slurm.state import SlurmState
     from shadowtime.types import Ints
 
@@ -31,11 +32,18 @@ class KeptQueue(list[Record]):
         self.rows: Ints = np.full((64, 2), -1, np.int64)
         self.in_order: list[Record] | None = None
         """The records as passes see them, where they were asked for since the last change."""
+        self.order: list[int] | None = None
+        """The places of those in this queue; None: they are in its own order."""
+        self.nowhere: list[Job] = []
+        """Jobs that no partition of theirs can take."""
 
     def put(self, state: SlurmState, job: Job) -> None:
         """A job begins to wait."""
         self.in_order = None
-        for record in records_of(state, job):
+        found = records_of(state, job)
+        if not found:
+            self.nowhere.append(job)
+        for record in found:
             count = len(self)
             if count == len(self.rows):
                 self.rows = np.concatenate([self.rows, np.full((count, 2), -1, np.int64)])
@@ -48,6 +56,7 @@ class KeptQueue(list[Record]):
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
         self.in_order = None
+        self.nowhere = [one for one in self.nowhere if one is not job]
         for name in job.partitions:
             section = state.machine.sections.get(name)
             if section is None:
@@ -66,3 +75,8 @@ class KeptQueue(list[Record]):
         self.sort(key=_kept)
         if self:
             self.rows[: len(self)] = [(record.row, record.slot) for record in self]
+
+    def unmet(self, met: Met) -> list[Job]:
+        """The jobs that were never passed over for anything."""
+        none = np.flatnonzero(met.numbers[self.rows[: len(self), 1]] < 0)
+        return [*(self[at].job for at in none.tolist()), *self.nowhere]

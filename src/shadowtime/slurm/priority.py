@@ -90,9 +90,12 @@ class Multifactor:
 
         spec: slurm 5.4.
         """
-        find = self.shares.find
+        place = self.shares.place
         self.shares.tick(
-            now, [(find(one.account, one.user), one.billing, one.start) for one in running]
+            now,
+            [place(one.account, one.user) for one in running],
+            [one.billing for one in running],
+            [one.start for one in running],
         )
         self.shares.rank()
 
@@ -100,14 +103,14 @@ class Multifactor:
         """Give many jobs their priorities, as :meth:`of` tells them."""
         if not jobs:
             return
-        find, factor = self.shares.find, self.shares.factor
-        branches = [find(one.account, one.user) for one in jobs]
+        shares = self.shares
+        rows = np.array([shares.place(one.account, one.user) for one in jobs])
         since = [one.eligible if one.ages_from is None else one.ages_from for one in jobs]
         found = priorities_of(
             self.weights,
             age=now - np.array(since),
-            factor=factor[[-1 if one is None else one.at for one in branches]],
-            standing=np.array([0.0 if one is None else one.standing for one in branches]),
+            factor=shares.factor[rows],
+            standing=shares.standing[rows],
             terms=np.array([self._terms_of(one, tested=one.id in tested) for one in jobs]),
             nice=np.array([one.nice for one in jobs]),
         )

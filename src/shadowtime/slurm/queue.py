@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,20 +69,26 @@ def build_queue(state: SlurmState) -> list[Record]:
     if kept is None:
         found = [record for job in state.waiting for record in records_of(state, job)]
         found.sort(key=rank)
-        return _preemptors_first(found, policy)
+        order = _preemptors_first(found, policy)
+        return found if order is None else [found[at] for at in order]
     if kept.in_order is None:
-        kept.in_order = _preemptors_first(kept, policy)
+        kept.order = order = _preemptors_first(kept, policy)
+        kept.in_order = kept if order is None else [kept[at] for at in order]
     return kept.in_order
 
 
-def _preemptors_first(found: list[Record], policy: Preemption) -> list[Record]:
-    """The records, sorted by rank, in an order in which those that preempt others come first."""
-    if policy.kind != "qos" or not _some_outrank({one.job.qos for one in found}, policy):
-        return found
+def _preemptors_first(found: list[Record], policy: Preemption) -> list[int] | None:
+    """The places of records, sorted by rank, in an order with those that preempt others first.
+
+    None where they are in this order already.
+    """
+    if policy.kind != "qos" or not _some_outrank([one.job.qos for one in found], policy):
+        return None
     for record in found:
         if record.place is None:
             record.place = _Place(policy.over, record)
-    return sorted(found, key=attrgetter("place"))
+    places = [record.place for record in found]
+    return sorted(range(len(found)), key=places.__getitem__)  # type: ignore[arg-type]
 
 
 class _Place:
@@ -101,9 +106,18 @@ class _Place:
         return self.qos not in other.over and self.rank < other.rank
 
 
-def _some_outrank(names: set[str], policy: Preemption) -> bool:
-    """True where jobs of some of these QOS may preempt those of others."""
-    return any(not names.isdisjoint(policy.over.get(name, ())) for name in names)
+def _some_outrank(names: list[str], policy: Preemption) -> bool:
+    """True where jobs of some of these QOS, in the order of ranks, may preempt earlier ones."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for at, name in enumerate(names):
+        first.setdefault(name, at)
+        last[name] = at
+    return any(
+        other in last and first[other] < at
+        for name, at in last.items()
+        for other in policy.over.get(name, ())
+    )
 
 
 class JobCounts:

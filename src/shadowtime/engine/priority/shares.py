@@ -64,6 +64,7 @@ class Shares:
         self.branches: dict[tuple[str, str], Branch] = {("root", ""): self.root}
         self._grow(tuple(associations))
         self._homes: dict[str, Branch] = {}
+        self._places: dict[tuple[str, str], int] = {}
         for (_, user), branch in self.branches.items():
             self._homes.setdefault(user, branch)
         self.last: float | None = None
@@ -124,6 +125,7 @@ class Shares:
         shares = np.array([one.shares for one in by_place])[self._kids]
         total = self._sums(shares)
         self._norm: Floats = np.divide(shares, total, out=np.zeros(len(shares)), where=total != 0)
+        self.standing: Floats = np.array([*(one.standing for one in by_place), 0.0])
         self._accounts = set(self._kids[self._is_account].tolist())
 
     def _sums(self, values: Floats) -> Floats:
@@ -137,6 +139,14 @@ class Shares:
         found = self.branches.get((account, user))
         return self._homes.get(user) if found is None and user and not account else found
 
+    def place(self, account: str, user: str) -> int:
+        """As :meth:`find`: the row of the branch in the tables, -1 where there is none."""
+        found = self._places.get((account, user))
+        if found is None:
+            branch = self.find(account, user)
+            found = self._places[account, user] = -1 if branch is None else branch.at
+        return found
+
     def charge(self, branch: Branch | None, amount: float) -> None:
         """Add usage to a user and everything above."""
         if branch is not None:
@@ -146,18 +156,20 @@ class Shares:
         """What is left of one unit of usage since the last tick."""
         return float(self.weights.decay ** (now - (now if self.last is None else self.last)))
 
-    def tick(self, now: float, running: Sequence[tuple[Branch | None, float, float]]) -> None:
-        """Decay; charge (whom, billing, start) since the last tick or the start (spec: slurm 5.4).
+    def tick(
+        self, now: float, whose: Sequence[int], billing: Sequence[float], start: Sequence[float]
+    ) -> None:
+        """Decay; charge jobs since the last tick or their start (spec: slurm 5.4).
 
-        The parts of accounts in the classic formula are those before the charge (spec: slurm 5.7).
+        ``whose`` are rows as :meth:`place` tells them, ``billing`` what a second costs. The parts
+        of accounts in the classic formula are those before the charge (spec: slurm 5.7).
         """
         last = now if self.last is None else self.last
         fade = self.fade_to(now)
         self.usage *= fade
         self._note_accounts()
-        if running:
-            whose, billing, start = zip(*running, strict=True)
-            chains = self.chains[[-1 if one is None else one.at for one in whose]]
+        if whose:
+            chains = self.chains[np.array(whose)]
             seconds = np.maximum(0.0, now - np.maximum(last, np.array(start, np.float64)))
             amount = np.array(billing, np.float64) * (seconds * fade)
             # One after the other, as Slurm adds them: sums of fractions depend on it.

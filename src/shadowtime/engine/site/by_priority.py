@@ -166,7 +166,12 @@ class Priorities:
         any_tick = False
         while self.next_tick <= until:
             runs = [self.running[row] for row in sorted(self.running)]
-            self.shares.tick(self.next_tick, [(one.branch, one.billing, one.start) for one in runs])
+            self.shares.tick(
+                self.next_tick,
+                [-1 if one.branch is None else one.branch.at for one in runs],
+                [one.billing for one in runs],
+                [one.start for one in runs],
+            )
             self.next_tick += self.weights.period
             self.ranked = False
             any_tick = True
