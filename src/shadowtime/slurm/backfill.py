@@ -145,7 +145,7 @@ class BackfillPass:
                 break
         if mark[b.STARTS_ONLY]:
             self._note_the_rest()
-        else:
+        elif self.plans:
             self._tell_plans()
         out.no_start = bool(mark[b.NO_START])
         wish = self.parameters

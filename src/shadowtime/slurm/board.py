@@ -91,6 +91,8 @@ class PassBoard:
         """Rows of ``record`` by all that they hold."""
         self.limits = LimitTable()
         self.any_watched = False
+        self.written = -1
+        """The version of the kept queue that is written."""
         self.up = -1
         self.usable = (-1, 0)
         self.running = RunningTable(machine, self._described, rows=preemption.gang)
@@ -180,27 +182,29 @@ class PassBoard:
 
     def write_queue(self, state: SlurmState, records: list[Record]) -> Ints:
         """The records in order; returns their columns."""
-        count = len(records)
-        kept = state.queue
-        if kept is not None:
-            rows = kept.rows[:count]
-            for at in np.flatnonzero(rows[:, 0] < 0).tolist():
-                rows[at] = self._places(state, kept[at])
-            if kept.order is not None:
-                rows = rows[kept.order]
-        else:
-            rows = np.array([self._places(state, one) for one in records], np.int64).reshape(-1, 2)
+        count, kept = len(records), state.queue
         if count > len(self.board.queue):
             self.board = self.board._replace(queue=np.zeros((2 * count, b.QUEUES), np.int64))
         queue = self.board.queue[:count]
-        queue[:, : b.NOW_ONLY] = rows
+        if kept is None or self.written != kept.version:
+            self.written = -1 if kept is None else kept.version
+            queue[:, : b.NOW_ONLY] = self._all_places(state, records)
+            queue[:, b.TASKS] = 1
         queue[:, b.NOW_ONLY : b.TASKS] = 0
-        queue[:, b.TASKS] = 1
         self.board.mark[b.RECORDS] = count
         if self.board.met is not state.accounts.met.numbers:
             self.board = self.board._replace(met=state.accounts.met.numbers)
         self.limits.write(self.board, state.running, state.accounts)
         return queue
+
+    def _all_places(self, state: SlurmState, records: list[Record]) -> Ints:
+        kept = state.queue
+        if kept is None:
+            return np.array([self._places(state, one) for one in records]).reshape(-1, 2)
+        rows = kept.rows[: len(records), :2]
+        for at in np.flatnonzero(rows[:, 0] < 0).tolist():
+            rows[at] = self._places(state, kept[at])
+        return rows if kept.order is None else rows[kept.order]
 
     def _places(self, state: SlurmState, record: Record) -> tuple[int, int]:
         """The row of a record and the slot of its job, found when it is first seen."""

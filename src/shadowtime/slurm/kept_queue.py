@@ -11,6 +11,8 @@ import numpy as np
 from shadowtime.slurm.queue import Record, rank, records_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.met import Met
     from shadowtime.slurm.state import SlurmState
@@ -23,15 +25,19 @@ _kept = attrgetter("rank")
 class KeptQueue(list[Record]):
     """Records by rank, and beside them their rows and slots in the arrays of compiled passes.
 
-    -1: none yet.
+    Beside these (-1: none yet) the number of the QOS.
     Changed by these methods alone.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: Ints = np.full((64, 2), -1, np.int64)
+        self.rows: Ints = np.full((64, 3), -1, np.int64)
         self.in_order: list[Record] | None = None
         """The records as passes see them, where they were asked for since the last change."""
+        self.version = 0
+        """Of ``in_order``."""
+        self.qos: dict[str, int] = {}
+        """Numbers of QOS."""
         self.order: list[int] | None = None
         """The places of those in this queue; None: they are in its own order."""
         self.nowhere: list[Job] = []
@@ -46,12 +52,13 @@ class KeptQueue(list[Record]):
         for record in found:
             count = len(self)
             if count == len(self.rows):
-                self.rows = np.concatenate([self.rows, np.full((count, 2), -1, np.int64)])
+                self.rows = np.concatenate([self.rows, np.full((count, 3), -1, np.int64)])
             record.rank = rank(record)
             at = bisect_right(self, record.rank, key=_kept)
             self.insert(at, record)
             self.rows[at + 1 : count + 1] = self.rows[at:count]
-            self.rows[at] = record.row, record.slot
+            qos = self.qos.setdefault(job.qos, len(self.qos))
+            self.rows[at] = record.row, record.slot, qos
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
@@ -70,11 +77,23 @@ class KeptQueue(list[Record]):
     def sort_again(self) -> None:
         """Priorities have changed."""
         self.in_order = None
-        for record in self:
-            record.rank, record.place = rank(record), None
-        self.sort(key=_kept)
-        if self:
-            self.rows[: len(self)] = [(record.row, record.slot) for record in self]
+        ranks = [rank(record) for record in self]
+        for record, one in zip(self, ranks, strict=True):
+            record.rank, record.place = one, None
+        order = sorted(range(len(self)), key=ranks.__getitem__)
+        self[:] = [self[at] for at in order]
+        self.rows[: len(self)] = self.rows[order]
+
+    def some_outrank(self, over: Mapping[str, Iterable[str]]) -> bool:
+        """True where a job may preempt one of the QOS that this tells, and comes after it."""
+        qos = self.rows[: len(self), 2]
+        for name, others in over.items():
+            behind = np.flatnonzero(qos == self.qos.get(name, -1))
+            for other in others if len(behind) else ():
+                before = qos[: behind[-1]] == self.qos.get(other, -1)
+                if before.any():
+                    return True
+        return False
 
     def unmet(self, met: Met) -> list[Job]:
         """The jobs that were never passed over for anything."""

@@ -182,8 +182,6 @@ class Accounts:
         Jobs of one user, account and QOS in the same partition get the same answer; those that hit
         a limit before keep it.
         """
-        if not self.enforced or not self.bounds_jobs:
-            return
         known: dict[tuple[str, str, str, str], str] = {}
         for job in waiting:
             if job.id in self.met or not job.partitions:

@@ -302,8 +302,10 @@ class Loop:
             made = backfill_pass(state, now, plans=False)
             self.times.changed = not made.no_start
             self.times.quiet_until = made.valid_until
-            unmet = state.waiting if state.queue is None else state.queue.unmet(state.accounts.met)
-            state.accounts.note_waiting(unmet, state.running, state.machine.sections)
+            if state.accounts.enforced and state.accounts.bounds_jobs:
+                kept, met = state.queue, state.accounts.met
+                unmet = state.waiting if kept is None else kept.unmet(met)
+                state.accounts.note_waiting(unmet, state.running, state.machine.sections)
         if made.starts:
             self._begun({one.job for one in made.starts})
         begun = {one.record: one for one in made.starts}

@@ -69,20 +69,22 @@ def build_queue(state: SlurmState) -> list[Record]:
     if kept is None:
         found = [record for job in state.waiting for record in records_of(state, job)]
         found.sort(key=rank)
-        order = _preemptors_first(found, policy)
+        order = preemptors_first(found, policy)
         return found if order is None else [found[at] for at in order]
     if kept.in_order is None:
-        kept.order = order = _preemptors_first(kept, policy)
+        outranked = policy.kind == "qos" and kept.some_outrank(policy.over)
+        kept.order = order = preemptors_first(kept, policy) if outranked else None
         kept.in_order = kept if order is None else [kept[at] for at in order]
+        kept.version += 1
     return kept.in_order
 
 
-def _preemptors_first(found: list[Record], policy: Preemption) -> list[int] | None:
+def preemptors_first(found: list[Record], policy: Preemption) -> list[int] | None:
     """The places of records, sorted by rank, in an order with those that preempt others first.
 
-    None where they are in this order already.
+    None where no QOS preempts another.
     """
-    if policy.kind != "qos" or not _some_outrank([one.job.qos for one in found], policy):
+    if policy.kind != "qos" or not any(policy.over.values()):
         return None
     for record in found:
         if record.place is None:
@@ -104,20 +106,6 @@ class _Place:
         if other.qos in self.over:
             return True
         return self.qos not in other.over and self.rank < other.rank
-
-
-def _some_outrank(names: list[str], policy: Preemption) -> bool:
-    """True where jobs of some of these QOS, in the order of ranks, may preempt earlier ones."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for at, name in enumerate(names):
-        first.setdefault(name, at)
-        last[name] = at
-    return any(
-        other in last and first[other] < at
-        for name, at in last.items()
-        for other in policy.over.get(name, ())
-    )
 
 
 class JobCounts:

@@ -66,7 +66,7 @@ def restore(loop: Loop, raw: memoryview) -> None:
     queue = loop.state.queue
     if queue is not None:
         queue.in_order = None
-        queue.rows[:] = -1  # rows of arrays that are written anew
+        queue.rows[:, :2] = -1  # of arrays that are written anew
         for record in queue:
             record.row = -1
 
