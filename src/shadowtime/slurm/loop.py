@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import re
-from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,13 @@ import numpy as np
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.event_queue import EventQueue
 from shadowtime.slurm.from_site import changes_of, setting, state_of
-from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.latency import BY_MAIN
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import RunPriorities
+from shadowtime.slurm.put_off import evicted, rotate
 from shadowtime.slurm.saved import restore, saved
 from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import Dependencies, submissions
@@ -213,9 +212,9 @@ class Loop:
         else:
             rows = [self.rows[job.id, task] for task in job.tasks or (None,)]
             self.depends.hold(job, rows)
-            self._look_at_dependents(time)
+            self.look_at_dependents(time)
 
-    def _look_at_dependents(self, time: float) -> None:
+    def look_at_dependents(self, time: float) -> None:
         """A job arrived, started, ended or left: jobs that wait for no other enter the queue."""
         if self.depends is not None:
             kill = self.state.parameters.kill_invalid_depend
@@ -234,7 +233,7 @@ class Loop:
         begun = self.out.start[row] >= 0 or row in self.row_of.values()
         if self.depends is not None and not begun:
             self.depends.leave(row)
-            self._look_at_dependents(time)
+            self.look_at_dependents(time)
         for job in list(self.waiting.values()):
             task = next((one for one in job.tasks if self.rows.get((job.id, one)) == row), None)
             if task is not None:
@@ -258,20 +257,8 @@ class Loop:
         spec: slurm 1.2.
         """
         work, full = self.times.begin_main(time)
-        if work or (self.waiting and (self.times.fresh or not self._repeats_itself())):
+        if work or (self.waiting and (self.times.fresh or not self.state.repeats_itself)):
             self._pass(time, "main", full=full)
-
-    def _repeats_itself(self) -> bool:
-        """True where a main pass after one that started nothing starts nothing either.
-
-        Reservations open with time, and every test of a GPU job leaves weights behind, up to 23.02
-        (spec: slurm 11.4).
-        """
-        state = self.state
-        if state.parameters.assoc_limit_stop and state.accounts.enforced:
-            return False  # a job over a limit blocks its partition once
-        moves = state.machine.has_gpus and not state.parameters.rules.fresh_weights
-        return state.chooser.shortcuts and not state.windows and not moves
 
     def _backfill(self, time: float) -> None:
         """A backfill pass, where anything has changed since the last one (spec: slurm 1.5)."""
@@ -312,13 +299,13 @@ class Loop:
         for victim, (_, preemptor) in zip(made.evicted, made.victims, strict=True):
             if victim.id in begun:  # it started in this very pass
                 self._started(time, begun.pop(victim.id), kind, victim)
-            self._evicted(time, victim)
+            evicted(self, time, victim)
             if preemptor in self.waiting:
                 self.waiting[preemptor].evicted_at = now
         for one in begun.values():
             self._started(time, one, kind, state.running.find(one.record))
         if made.starts and state.preemption.gang:
-            self._rotate(time)
+            rotate(self, time)
         if made.starts:
             self.times.started(time)
 
@@ -368,7 +355,7 @@ class Loop:
         self.events.at(end, "end", (record, end))
         if self.depends is not None:
             self.depends.start(row)
-            self._look_at_dependents(time)
+            self.look_at_dependents(time)
 
     def _on_end(self, time: float, what: tuple[int, float], *, killed: bool = False) -> None:
         record, expected = what
@@ -383,16 +370,16 @@ class Loop:
         state.release(job)
         state.completing |= job.nodes
         if state.preemption.gang:
-            self._rotate(time)
+            rotate(self, time)
         self.priorities.end(job, time)
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
-        self._leave(time, job.nodes, at_once=killed)
+        self.leave(time, job.nodes, at_once=killed)
         if self.depends is not None:
             self.depends.end(row)
-            self._look_at_dependents(time)
+            self.look_at_dependents(time)
 
-    def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
+    def leave(self, time: float, nodes: int, *, at_once: bool) -> None:
         """Nodes complete an end: unusable until they have answered (spec: slurm 1.7)."""
         self.leaving.append(nodes)
         self.times.wake(time)
@@ -410,63 +397,3 @@ class Loop:
             self.times.work_at_once(time)
         else:
             self.times.work(time)
-
-    def _rotate(self, time: float) -> None:
-        """After a start or an end gang scheduling suspends or resumes jobs.
-
-        In some partitions jobs are requeued or cancelled instead.
-        """
-        state, now = self.state, math.floor(time)
-        stopped = shadowed(state.running, state.machine.sections)
-        for job in list(state.running):
-            if job.id not in stopped:
-                if job.suspended_at is not None:
-                    self._resumed(time, job)
-                continue
-            if job.suspended_at is not None:
-                continue
-            if state.preemption.mode_of(job, state.machine) in ("requeue", "cancel"):
-                state.release(job)
-                self._evicted(time, job)
-                continue
-            row = self.row_of[job.id]
-            job.suspend(now)
-            self.left[job.id] = self.ends.pop(job.id) - time
-            self.out.preemptions += 1
-            self.out.paused.append((row, self.out.start[row], now))
-
-    def _resumed(self, time: float, job: Job) -> None:
-        """A suspended job resumes where it stopped."""
-        row = self.row_of[job.id]
-        job.resume(math.floor(time))
-        self.out.start[row] = math.floor(time)
-        self.ends[job.id] = end = time + self.left.pop(job.id)
-        self.events.at(end, "end", (job.id, end))
-        self.times.note(time)
-
-    def _evicted(self, time: float, job: Job) -> None:
-        """A preempted job: back into the queue, or gone."""
-        row = self.row_of.pop(job.id)
-        self.ends.pop(job.id, None)
-        self.out.preemptions += 1
-        if job.array in self.waiting:
-            self.waiting[job.array].started_tasks -= 1
-        mode = self.state.preemption.mode_of(job, self.state.machine)
-        if mode == "requeue":
-            self.out.lost += [one for one in self.out.paused if one[0] == row]
-            self.out.paused = [one for one in self.out.paused if one[0] != row]
-            self.out.lost.append((row, self.out.start[row], math.floor(time)))
-            self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
-            self.rows[job.id, None] = row  # of an array the task is a job of its own now
-            fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="", suspended=0)
-            if self.state.parameters.rules.requeued_last and self.priorities.factors is None:
-                # Behind all that were submitted so far, before all that will be.
-                fresh.priority, fresh.submit = self.last_priority, math.floor(time)
-            self.state.accounts.note(fresh, "BeginTime")
-            self.events.at(math.floor(time) + self.requeue_after, "ready", fresh)
-        else:
-            self.out.end[row] = math.floor(time)
-            if self.depends is not None:
-                self.depends.end(row, cancelled=True)
-                self._look_at_dependents(time)
-        self._leave(time, job.nodes, at_once=True)

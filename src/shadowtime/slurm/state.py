@@ -139,6 +139,18 @@ class SlurmState:
         touched = np.unpackbits(told, count=size, bitorder="little").view(np.bool_)
         np.copyto(self.weights, self.chooser.base_weights, where=touched)
 
+    @property
+    def repeats_itself(self) -> bool:
+        """True where a main pass after one that started nothing starts nothing either.
+
+        Reservations open with time, and every test of a GPU job leaves weights behind, up to 23.02
+        (spec: slurm 11.4).
+        """
+        if self.parameters.assoc_limit_stop and self.accounts.enforced:
+            return False  # a job over a limit blocks its partition once
+        moves = self.machine.has_gpus and not self.parameters.rules.fresh_weights
+        return self.chooser.shortcuts and not self.windows and not moves
+
     def licences_short(self, job: Job) -> str:
         """Why the job waits where a licence that it needs is not free in that number."""
         for name, count in job.licences:
