@@ -16,22 +16,43 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
+from shadowtime.workload.follows import ENDED, follow_table
 
 PROCS = 4
 Job = dict[str, int]
 
 
-def easy(jobs: list[Job], key: Callable[[int, Job], Any]) -> list[int]:
-    """EASY with an order of its own: the first that does not fit is not delayed by the others."""
+def easy(
+    jobs: list[Job],
+    key: Callable[[int, Job], Any],
+    *,
+    begin_of: Callable[[int, Job], int] = lambda now, job: now,
+    safe: Callable[[int, Job, int], bool] = lambda now, job, shadow: True,
+    parents: dict[int, list[int]] | None = None,
+) -> list[int]:
+    """EASY with an order of its own: the first that does not fit is not delayed by the others.
+
+    Jobs enter the queue at their begin, overtake if that is safe, and come after their parents.
+    """
     start: dict[int, int] = {}
+    came: dict[int, int] = {}
+    begins: dict[int, int] = {}
+    ahead, run = parents or {}, {job["id"]: job["run"] for job in jobs}
     times = {job["submit"] for job in jobs}
     while times:
         now = min(times)
         times.discard(now)
+        for job in jobs:
+            own = ahead.get(job["id"], [])
+            ended = all(one in start and start[one] + run[one] <= now for one in own)
+            if job["id"] not in came and (ended if own else job["submit"] <= now):
+                came[job["id"]], begins[job["id"]] = now, max(now, begin_of(now, job))
+                times.add(begins[job["id"]])
+        times.discard(now)
         running = [j for j in jobs if j["id"] in start and start[j["id"]] + j["run"] > now]
         free = PROCS - sum(job["procs"] for job in running)
-        here = [j for j in jobs if j["submit"] <= now and j["id"] not in start]
-        line = sorted(here, key=lambda job: (key(now, job), job["submit"], job["id"]))
+        here = [j for j in jobs if begins.get(j["id"], now + 1) <= now and j["id"] not in start]
+        line = sorted(here, key=lambda job: (key(now, job), came[job["id"]], job["id"]))
         ends = sorted((start[j["id"]] + j["request"], j["procs"]) for j in running)
 
         def begin(job: Job, now: int = now, ends: list[tuple[int, int]] = ends) -> None:
@@ -52,7 +73,7 @@ def easy(jobs: list[Job], key: Callable[[int, Job], Any]) -> list[int]:
         there = free + sum(procs for end, procs in ends if end <= shadow)
         spare = there - line[0]["procs"]
         for job in line[1:]:
-            if job["procs"] > free:
+            if job["procs"] > free or not safe(now, job, shadow):
                 continue
             if now + job["request"] > shadow:
                 if job["procs"] > spare:
@@ -100,5 +121,41 @@ def test_edf(name: str, tmp_path: Path) -> None:
         workload = Workload.build(**columns, extra=due)
         made = simulate(workload, Cluster.pool(PROCS), policy)
         assert made.start.tolist() == easy(jobs, key)
+
+    equal()
+
+
+def plain(jobs: list[Job], **more: Any) -> Workload:
+    names = ("submit", "run", "request", "procs")
+    return Workload.build(**{name: [job[name] for job in jobs] for name in names}, **more)
+
+
+@pytest.mark.parametrize("name", ["upward_rank", "by_workflow"])
+def test_workflow_order(name: str, tmp_path: Path) -> None:
+    """The longest path of requests first, within the workflow or of all."""
+    path = written_on("workflow-order.md", "heft.py", tmp_path)
+    policy = parse_policy(f"{path}:{name}")
+
+    @given(logs(), hst.lists(hst.integers(0, 9), min_size=24, max_size=24))
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(jobs: list[Job], draw: list[int]) -> None:
+        parents = {
+            job["id"]: sorted({draw[2 * at + k] for k in (0, 1)} & set(range(1, job["id"])))
+            for at, job in enumerate(jobs)
+        }
+        follows = [(job, other, 0, ENDED) for job, all_ in parents.items() for other in all_]
+        flow = {job["id"]: 1 + job["id"] % 2 for job in jobs}
+
+        def rank(job: int) -> int:
+            behind = [rank(one) for one, own in parents.items() if job in own]
+            return jobs[job - 1]["request"] + max(behind, default=0)
+
+        def key(now: int, job: Job) -> tuple[int, int]:
+            return flow[job["id"]] * (name == "by_workflow"), -rank(job["id"])
+
+        extra = {"workflow": np.array([flow[job["id"]] for job in jobs])}
+        workload = plain(jobs, extra=extra, follows=follow_table(follows or [(1, 99, 0, ENDED)]))
+        made = simulate(workload, Cluster.pool(PROCS), policy)
+        assert made.start.tolist() == easy(jobs, key, parents=parents)
 
     equal()
