@@ -51,7 +51,6 @@ INSIDE = {
         "metrics.intervals",
         "metrics.jobs",
         "metrics.measure",
-        "metrics.pyss",
         "metrics.time_limits",
         "schedule.runs",
         "study.accuracy",

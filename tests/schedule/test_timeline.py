@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import examples
-from shadowtime.schedule.active import running_at
-from shadowtime.schedule.runs import Spans
+from shadowtime.schedule.runs import Spans, running_at
 from shadowtime.schedule.timeline import instants, least, totals
 
 spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 9)), max_size=40)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.report import ReportInput
-    from shadowtime.report.written import Written
+    from shadowtime.report.inputs import Written
     from shadowtime.result.combine import Folders
     from shadowtime.result.read import Folder as ResultFolder
     from shadowtime.study.counterfactual.otherwise import Absence

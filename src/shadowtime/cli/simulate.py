@@ -70,7 +70,7 @@ def simulate(
     chosen = parse_policy(policy)
     counted = _jobs_that_count(where, by)
     if phases:
-        from shadowtime.cli.common.phases import check_phases, show_phases
+        from shadowtime.cli.common.running import check_phases, show_phases
 
         check_phases(chosen, schedule=schedule, folder=output, report=report, figures=figures)
     if phases and by:

@@ -12,11 +12,10 @@ from shadowtime.metrics.fair_start import (
     fairness,
     reservation_violations,
 )
-from shadowtime.metrics.jobs import Jobs
+from shadowtime.metrics.jobs import Jobs, pyss_filter
 from shadowtime.metrics.load import loss_of_capacity, utilisation
 from shadowtime.metrics.measure import measure
 from shadowtime.metrics.preemption import lost_work
-from shadowtime.metrics.pyss import pyss_filter
 from shadowtime.metrics.registry import REGISTRY, Metric
 from shadowtime.metrics.resources import Shares, resource_metrics, shares_over_time
 from shadowtime.metrics.window import Window

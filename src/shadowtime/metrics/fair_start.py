@@ -12,8 +12,7 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
-from shadowtime.schedule.active import running_at
-from shadowtime.schedule.runs import lost_runs, row_of, runs, started
+from shadowtime.schedule.runs import lost_runs, row_of, running_at, runs, started
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:

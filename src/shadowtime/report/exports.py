@@ -15,9 +15,9 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.report.clock import first_submit
+from shadowtime.report.inputs import Written
 from shadowtime.report.levels import busy, queue
 from shadowtime.report.rows import lay_out
-from shadowtime.report.written import Written
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:

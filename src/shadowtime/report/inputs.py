@@ -11,6 +11,7 @@ from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.policy_run import PolicyRun
@@ -153,3 +154,13 @@ class ReportInput:
     def replace(self, **changes: Any) -> ReportInput:
         """A variant of this report."""
         return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Files written by an export. ``left_out`` counts jobs, ``note`` gives the reason."""
+
+    paths: tuple[Path, ...]
+    records: int
+    left_out: int = 0
+    note: str = ""

@@ -18,8 +18,8 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.report.clock import first_submit
+from shadowtime.report.inputs import Written
 from shadowtime.report.rows import lay_out
-from shadowtime.report.written import Written
 from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.runs import lost_runs, runs, started, waits
 

@@ -10,6 +10,8 @@ import numpy as np
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shadowtime.schedule.schedule import Attempts, Schedule
     from shadowtime.types import AnyArray, Ints
 
@@ -237,3 +239,25 @@ def turns(schedule: Schedule, all_runs: Spans) -> Turns:
     ready[1:] = np.where(again[1:], end[:-1], ready[1:])
     procs = None if all_runs.procs is None else all_runs.procs[order]
     return Turns(row=row, since=start, until=end, ready=ready, procs=procs)
+
+
+def running_at(runs: Spans, times: Ints) -> Iterator[tuple[int, Ints]]:
+    """For each moment, in time order: its place in ``times`` and the runs with since <= t < until.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule.runs import Spans
+    >>> runs = Spans(row=np.arange(2), since=np.array([0, 4]), until=np.array([5, 9]))
+    >>> [(k, found.tolist()) for k, found in running_at(runs, np.array([5, 4]))]
+    [(1, [0, 1]), (0, [1])]
+    """
+    by_start = np.argsort(runs.since, kind="stable")
+    order = np.argsort(times, kind="stable")
+    come = np.searchsorted(runs.since[by_start], times[order], side="right")
+    alive, seen = by_start[:0], 0
+    for place, now, upto in zip(order.tolist(), times[order], come.tolist(), strict=True):
+        if upto > seen:
+            alive = np.concatenate([alive, by_start[seen:upto]])
+            seen = upto
+        alive = alive[runs.until[alive] > now]
+        yield place, alive

@@ -1,26 +1,32 @@
 """Run policies over a workload with progress, compiled or not as the size of the work suggests.
 
 Logs and machines are loaded as the Python interface does, with progress.
+
+Several runs with Slurm's passes at different offsets give means and ranges, no single start.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from shadowtime.api.load import Cleaning, must_score_some
 from shadowtime.api.load import load as load_quietly
 from shadowtime.api.run import run_policy
-from shadowtime.cli.common.console import note
+from shadowtime.cli.common import tables
+from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.interrupt import folder_of
-from shadowtime.cli.common.outputs import typed_words
+from shadowtime.cli.common.outputs import print_json, typed_words
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
-from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.kernel.sources import source_digest
 from shadowtime.policy import Policy
 from shadowtime.private import user_cache
@@ -195,3 +201,57 @@ def run_policies(
             runs.append(run)
             advance(f"{run.name} done")
     return tuple(runs)
+
+
+def check_phases(policy: Any, **outputs: str | None) -> None:
+    """Reject options that need single starts, and policies that have no passes to shift."""
+    if not hasattr(policy, "offsets"):
+        raise UsageError(
+            f"--phases shifts the passes of Slurm's own scheduler; {policy.name} has none: "
+            "leave it out or use --policy slurm"
+        )
+    given = [name for name, value in outputs.items() if value]
+    if given:
+        raise UsageError(
+            f"--phases prints means over several runs, --{given[0]} shows one run: choose one"
+        )
+
+
+def ranges(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
+    """Mean, least and largest value of each metric that every run has."""
+    found = {}
+    for name in runs[0].metrics:
+        values = [float(run.metrics[name]) for run in runs if name in run.metrics]
+        if len(values) == len(runs) and all(map(math.isfinite, values)):
+            found[name] = {
+                "mean": sum(values) / len(values),
+                "low": min(values),
+                "high": max(values),
+            }
+    return found
+
+
+def show_phases(runs: Sequence[Run], workload: Workload, as_json: bool) -> None:
+    """Print them."""
+    found = ranges(runs)
+    first = runs[0]
+    if as_json:
+        print_json(
+            {
+                "policy": first.name,
+                "parameters": first.parameters,
+                "jobs": len(workload),
+                "phases": len(runs),
+                "metrics": found,
+            }
+        )
+        return
+    table = tables.numbers_table("metric", "mean", "low", "high")
+    for name, one in found.items():
+        table.add_row(name, *(f"{one[which]:,.4g}" for which in ("mean", "low", "high")))
+    head = Text.assemble(
+        (first.name, "bold cyan"),
+        f" on {workload.name}: {tables.count(len(workload), 'job')}, "
+        f"{len(runs)} runs with the passes at other offsets\n",
+    )
+    show(head, table)

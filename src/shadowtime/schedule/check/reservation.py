@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.active import running_at
 from shadowtime.schedule.check.report import (
     BY_TIME,
     NO_ATTEMPTS,
@@ -16,7 +15,7 @@ from shadowtime.schedule.check.report import (
     proved,
     violated,
 )
-from shadowtime.schedule.runs import started
+from shadowtime.schedule.runs import running_at, started
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

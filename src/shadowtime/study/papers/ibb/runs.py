@@ -10,8 +10,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.metrics import measure
-from shadowtime.metrics.jobs import Jobs
-from shadowtime.metrics.pyss import pyss_filter
+from shadowtime.metrics.jobs import Jobs, pyss_filter
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.runs import started
 from shadowtime.study.papers.ibb.condor import condor_runs
