@@ -149,7 +149,7 @@ def logs(draw: hst.DrawFn) -> list[dict[str, Any]]:
         procs = draw(hst.integers(1, PROCS))
         kind = draw(hst.sampled_from(["rigid", "linear", "serial", "downey", "table"]))
         job: dict[str, Any] = {
-            "id": number + 1, "submit": submit, "procs": procs, "run": draw(hst.integers(1, 60)),
+            "id": number + 1, "submit": submit, "procs": procs, "run": draw(hst.integers(0, 60)),
             "kind": kind, "least": procs, "most": procs,
             "cost": draw(hst.sampled_from([0, 0, 1, 4])),
             "checkpoint": draw(hst.sampled_from([0, 0, 1, 7])),

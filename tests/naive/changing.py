@@ -80,8 +80,7 @@ class Job:
         if stopped and self.checkpoint:
             every = self.checkpoint * MILLION
             done = max(self.safe, done // every * every)
-        if now > self.since or stopped or done == self.work:
-            self.pieces.append((self.since, now, stopped, self.size, self.speed, done - self.safe))
+        self.pieces.append((self.since, now, stopped, self.size, self.speed, done - self.safe))
         self.safe = done
 
     def change(self, now: int, size: int, speed: int) -> None:

@@ -171,17 +171,17 @@ def close(t: Any, at: int, now: int, stopped: bool) -> None:
         before = job[g.WORK] - job[g.LEFT]
         work = max(0, (before + work) // every * every - before)
     job[g.LEFT] -= work
-    if now > job[g.SINCE] or stopped or job[g.LEFT] == 0:
-        k = reg[ATTEMPTS]
-        reg[ATTEMPTS] += 1
-        t.piece[g.P_JOB, k] = at
-        t.piece[g.P_FROM, k] = job[g.SINCE]
-        t.piece[g.P_UNTIL, k] = now
-        t.piece[g.P_STOPPED, k] = stopped
-        t.piece[g.P_SIZE, k] = job[g.SIZE]
-        t.piece[g.P_LEVEL, k] = job[g.LEVEL]
-        t.piece[g.P_COST, k] = max(0, min(now, job[g.RESUME]) - job[g.SINCE])
-        t.piece[g.P_WORK, k] = work
+    # A piece of no length too: the cost of a change at the instant of the start follows from it.
+    k = reg[ATTEMPTS]
+    reg[ATTEMPTS] += 1
+    t.piece[g.P_JOB, k] = at
+    t.piece[g.P_FROM, k] = job[g.SINCE]
+    t.piece[g.P_UNTIL, k] = now
+    t.piece[g.P_STOPPED, k] = stopped
+    t.piece[g.P_SIZE, k] = job[g.SIZE]
+    t.piece[g.P_LEVEL, k] = job[g.LEVEL]
+    t.piece[g.P_COST, k] = max(0, min(now, job[g.RESUME]) - job[g.SINCE])
+    t.piece[g.P_WORK, k] = work
 
 
 @routine
