@@ -76,6 +76,11 @@ TESTED = {
         "engine/test_pyss_order.py",
         "test_equals_the_reference",
     ),
+    "carbon-aware shifting with a bounded delay": (
+        "engine/test_idea_pages.py",
+        "test_carbon_shifting",
+    ),
+    "quantile-safe backfilling": ("engine/test_idea_pages.py", "test_quantile_backfilling"),
     "HEFT's upward rank for workflows": ("engine/test_idea_pages.py", "test_workflow_order"),
     "moldable jobs": ("engine/test_moldable.py", "test_sizes_and_runs_equal_a_walk"),
     "sizes chosen at the start, changed while a job runs, speeds, stops": (

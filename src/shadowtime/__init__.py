@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shadowtime.api.slots import (
         backfill_key,
         backfill_test,
+        begin,
         easy,
         estimate,
         order,
@@ -78,6 +79,7 @@ _HOME = {
     "Workload": "shadowtime.workload",
     "backfill_key": "shadowtime.api.slots",
     "backfill_test": "shadowtime.api.slots",
+    "begin": "shadowtime.api.slots",
     "compare": "shadowtime.api.results",
     "demo": "shadowtime.api.inputs",
     "earliest": "shadowtime.kernel.choice",
@@ -128,6 +130,7 @@ __all__ = [
     "Workload",
     "backfill_key",
     "backfill_test",
+    "begin",
     "compare",
     "demo",
     "earliest",

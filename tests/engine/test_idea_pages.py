@@ -14,9 +14,11 @@ from hypothesis import strategies as hst
 from conftest import examples, written_on
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
+from shadowtime.engine.estimates import predicted_seconds
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.follows import ENDED, follow_table
+from shadowtime.workload.series import Series
 
 PROCS = 4
 Job = dict[str, int]
@@ -128,6 +130,48 @@ def test_edf(name: str, tmp_path: Path) -> None:
 def plain(jobs: list[Job], **more: Any) -> Workload:
     names = ("submit", "run", "request", "procs")
     return Workload.build(**{name: [job[name] for job in jobs] for name in names}, **more)
+
+
+def test_carbon_shifting(tmp_path: Path) -> None:
+    """The begin with the least carbon over the estimate, the earliest of equal ones."""
+    path = written_on("carbon-shifting.md", "green.py", tmp_path)
+    policy = parse_policy(f"{path}:greenest(step=2, steps=3)")
+
+    @given(logs(), hst.lists(hst.integers(0, 5), min_size=12, max_size=12))
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(jobs: list[Job], value: list[int]) -> None:
+        def begin(now: int, job: Job) -> int:
+            def mean(at: int) -> float:
+                return sum(value[t % 12] for t in range(at, at + job["request"])) / job["request"]
+
+            return min(range(now, now + 7, 2), key=lambda at: (mean(at), at))
+
+        carbon = Series(name="carbon", time=np.arange(12), value=np.array(value, float), period=12)
+        made = simulate(plain(jobs, series={"carbon": carbon}), Cluster.pool(PROCS), policy)
+        assert made.start.tolist() == easy(jobs, lambda now, job: 0, begin_of=begin)
+
+    equal()
+
+
+def test_quantile_backfilling(tmp_path: Path) -> None:
+    """Jobs that overtake end before the reservation by their quantile too."""
+    path = written_on("quantile-backfilling.md", "quantile.py", tmp_path)
+    policy = parse_policy(f"easy(backfill={path}:safe)")
+    part = policy.backfill.columns[0][1]
+
+    @given(logs())
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(jobs: list[Job]) -> None:
+        workload = plain(jobs, user=[job["id"] % 2 for job in jobs])
+        likely = predicted_seconds(part, workload)[0].tolist()
+        made = simulate(workload, Cluster.pool(PROCS), policy)
+        assert made.start.tolist() == easy(
+            jobs,
+            lambda now, job: 0,
+            safe=lambda now, job, shadow: now + likely[job["id"] - 1] <= shadow,
+        )
+
+    equal()
 
 
 @pytest.mark.parametrize("name", ["upward_rank", "by_workflow"])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shadowtime.policy.backfill import ByKey, ByTest, Selected
 from shadowtime.policy.changing import Paced, Resized, speeds_of
 from shadowtime.policy.estimate import Predicted
-from shadowtime.policy.order import Custom
+from shadowtime.policy.order import Begins, Custom
 from shadowtime.policy.parse import make_policy
 from shadowtime.policy.place import Scored
 from shadowtime.policy.preempt import Victims
@@ -128,10 +128,35 @@ def backfill_key(
     return _decorated(ByKey, function, memory, by, columns)
 
 
+def begin(
+    function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
+) -> Any:
+    """When a job may start at the earliest: ``function(now, job, user)`` returns a time.
+
+    Called once for each job, at its submission; a time that is past is now. The job is not in the
+    queue until then, and its wait counts from the submission. ``.within(order)`` gives the jobs in
+    the queue another order than that of arrival.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.begin
+    ... def at_night(now, job, hour=20):
+    ...     return now if job.estimate < 3600 else now - now % 86400 + 3600 * hour
+    >>> jobs = st.Workload.build(submit=[0, 1], run=[7200, 60], procs=[1, 1])
+    >>> st.simulate(jobs, "pool:4", st.easy(order=at_night)).schedule.start.tolist()
+    [72000, 1]
+    """
+    return _decorated(Begins, function, memory, by, columns)
+
+
 def backfill_test(
     function: Any = None, /, *, memory: int = 0, by: str = "user", columns: Columns = None
 ) -> Any:
     """Which jobs may overtake: those that delay no reservation and for which this is true.
+
+    ``function(now, job, user, reserved)``: the last two may be omitted; ``reserved`` is when the
+    first blocked job is to start.
 
     Examples
     --------

@@ -87,7 +87,8 @@ def simulate(
         return simulate_nodes(workload, cluster, policy, watch=watch)
     own_code = hasattr(policy, "decide")
     by_usage = not own_code and policy.order.by_usage
-    as_site = by_usage or leaves_the_queue(workload) or bool(bounded)
+    begins = not own_code and policy.order.begins
+    as_site = by_usage or begins or leaves_the_queue(workload) or bool(bounded)
     if bounded and own_code:
         raise PolicyError(
             f"the series {bounded[0]} is a bound that changes over time, which a policy written as "

@@ -47,6 +47,7 @@ NUMBERS = {
     functions.ESTIMATE: slots.ESTIMATE,
     functions.VICTIM: slots.VICTIM,
     functions.PLACE: slots.PLACE,
+    functions.BEGIN: slots.BEGIN,
 }
 """The number of a slot in compiled code; a function that chooses sets has a pointer of its own."""
 LEARNING = {"submit": slots.LEARN_SUBMIT, "start": slots.LEARN_START, "end": slots.LEARN_END}

@@ -12,7 +12,7 @@ ORDER = 0
 BACKFILL_KEY = 1
 """The same among the jobs that may overtake."""
 BACKFILL_TEST = 2
-"""Not 0: the candidate may overtake."""
+"""In: the head's reservation; out: not 0 if the candidate may overtake."""
 RESERVE = 3
 """Not 0: the blocked job gets a reservation."""
 PLAN = 4
@@ -27,6 +27,8 @@ VICTIM = 9
 """A key for each running job that may be stopped, higher first."""
 PLACE = 10
 """A score for each node that has room for a job, higher first (kernel/site/score.py)."""
+BEGIN = 11
+"""The instant before which a job that was just submitted must not start."""
 LEARN_TIMER = 12
 """The first of the slots of timers: the function writes into rows of the memory."""
 TIMERS = 4

@@ -44,7 +44,8 @@ PRIORITY = Slot("order", ("wait", "estimate", "procs"), optional=0, by_record=Fa
 """The short form of an order: three numbers."""
 ORDER = Slot("order")
 BACKFILL_KEY = Slot("backfill key")
-BACKFILL_TEST = Slot("backfill test")
+BACKFILL_TEST = Slot("backfill test", ("now", "job", "user", "reserved"), optional=2)
+BEGIN = Slot("begin")
 RESERVE = Slot("reserve")
 PLAN = Slot("plan", ("now", "job", "user", "start"), optional=0)
 ESTIMATE = Slot("estimate")

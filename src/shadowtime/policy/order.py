@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shadowtime.policy.functions import ORDER, PRIORITY, Slot, check_arguments, takes_record
+from shadowtime.policy.functions import BEGIN, ORDER, PRIORITY, Slot, check_arguments, takes_record
 from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
@@ -22,6 +22,8 @@ class Order(Part):
     slot: ClassVar[str] = "order"
     by_arrival: ClassVar[bool] = False
     """True for the order of submission, which every claim and lasting promise refers to."""
+    begins: ClassVar[bool] = False
+    """True if a function says when each job may start at the earliest."""
     by_usage: ClassVar[bool] = False
     """True if priorities follow from what users have used so far in the run."""
 
@@ -147,6 +149,45 @@ class Custom(Written, Order):
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value."""
         return super().settings() if self.by_record else {"function": self.function}
+
+
+@dataclass(frozen=True)
+class Begins(Written, Order):
+    """The order of another part, in which jobs may not start before a time of the user's own.
+
+    The function is asked once for each job, when it is submitted; ``within(order)`` says which
+    order the jobs have from then on (default: arrival).
+    """
+
+    name: ClassVar[str] = "begins"
+    summary: ClassVar[str] = "a function of your own says when each job may start"
+    takes: ClassVar[Slot] = BEGIN
+    begins: ClassVar[bool] = True
+    then: Order = Fcfs()
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self.then.kind
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        return self.then.weights
+
+    @property
+    def functions(self) -> tuple[Written, ...]:
+        return (self, *self.then.functions)
+
+    def within(self, order: Order) -> Begins:
+        """The same times, for jobs in another order."""
+        return replace(self, then=order)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        yield from super().objections(policy, shape)
+        yield from self.then.objections(policy, shape)
+        if shape not in ("pool", "site"):
+            yield f"begin times of your own ({self}) are for pools and sites"
+        if self.then.by_usage or self.then.by_event or policy.reserve.sunny:
+            yield f"begin times of your own ({self}) need another order, and no preemption"
 
 
 AS_SITE = -1

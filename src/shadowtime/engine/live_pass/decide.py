@@ -177,6 +177,11 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: preempt={policy.preempt} is for simulations: live, {why}; use "
             "mode=kill with overhead=0"
         )
+    if policy.order.begins:
+        raise PolicyError(
+            f"{policy.name}: order={policy.order} gives begin times, which is for simulations; "
+            "live, give them with sbatch --begin"
+        )
     if policy.order.by_event:
         raise PolicyError(f"{policy.name}: ties=pyss is an order of simulated events: leave it out")
     if policy.order.by_usage:

@@ -85,6 +85,7 @@ def list_candidates(f: Any, size: int) -> None:
 def keep_passing(state: Any, f: Any, size: int, custom: Any) -> int:
     """Drop the candidates that a test of the user's own turns down."""
     list_candidates(f, size)
+    f.answer[0, :size] = float(state.reg[SHADOW])
     ask(state, f, custom, BACKFILL_TEST, f.asked[:size], f.answer[0, :size])
     kept = 0
     for i in range(size):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shadowtime.kernel.estimates import FIXED, LAST, learn_submit, repredict
 from shadowtime.kernel.fields import ESTIMATE, START, SUBMIT
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.queue import dequeue, enqueue
-from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, LEARNER, NEVER, NOW
+from shadowtime.kernel.queue import dequeue, enqueue, gather
+from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, FAILED, LEARNER, NEVER, NOW
 from shadowtime.kernel.running import insert
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.limits import account_start
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
+from shadowtime.kernel.slots import BEGIN, ask_one
 from shadowtime.workload.follows import ENDED as SINCE_END
 from shadowtime.workload.follows import SUBMITTED as SINCE_SUBMISSION
 
@@ -23,8 +26,11 @@ AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 
 LEFT, READY = 0, 1
 """Places in ``count``: jobs that are not over, entries in the heap of jobs that may be ready."""
-WELL, ONE_MET, STARTED_ONCE = 1, 2, 4
-"""Bits of ``well``: ends well if it ends; one of several dependencies is met; it has started."""
+WELL, ONE_MET, STARTED_ONCE, ASKED_ONCE = 1, 2, 4, 8
+"""Bits of ``well``: ends well if it ends; one of several dependencies is met; it has started; a
+function was asked when it may begin."""
+LATEST_BEGIN = 1 << 39
+"""In seconds: no log is longer."""
 
 GROUP_JOB, GROUP_LEFT, GROUP_ANY = 0, 1, 2
 UNMET, LATEST, BEGIN_LATER, CANCEL_LATER, FOLLOW_WORDS = 0, 1, 2, 3, 4
@@ -150,6 +156,30 @@ def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
             to_queue(state, ground, job)
         if array >= 0:
             call_next(ground, e, array, now)
+
+
+@routine
+def hold_back(state: Any, ground: Any, e: Any, f: Any, custom: Any) -> None:
+    """Jobs that are new in the queue leave it until the instant that a function wants."""
+    reg = state.reg
+    for i in range(gather(state, f.jobs)):
+        job = f.jobs[i]
+        if e.well[job] & ASKED_ONCE != 0:
+            continue
+        e.well[job] |= ASKED_ONCE
+        wanted = ask_one(state, f, custom, BEGIN, job, 0.0)
+        if reg[FAILED] >= 0:
+            return
+        begin = int(np.ceil(min(max(wanted, 0.0), float(LATEST_BEGIN))))
+        if begin > reg[NOW]:
+            leave_queue(state, ground, job, reg[NOW])
+            ground.job[job, PHASE] = PENDING
+            ground.job[job, BEGIN_AT] = begin
+            ground.mark[BEGINS] = push(e.begins, ground.mark[BEGINS], begin << reg[BITS] | job)
+            array = ground.job[job, ARRAY]
+            if array >= 0:
+                e.array[array, ARRAY_USED] -= 1
+                call_next(ground, e, array, reg[NOW])
 
 
 @kernel

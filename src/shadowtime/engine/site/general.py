@@ -23,6 +23,7 @@ from shadowtime.engine.passes.phases import (
     scores_better,
 )
 from shadowtime.engine.site.candidates import in_order, make_heap, removed_first, sorted_already
+from shadowtime.engine.site.entering import hold_back
 from shadowtime.engine.site.events import (
     DONE,
     PASS_DUE,
@@ -55,7 +56,7 @@ from shadowtime.engine.site.head_plan import (
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, VOLATILE, WAITING
+from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, SHADOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import count_reservation
@@ -74,6 +75,7 @@ from shadowtime.kernel.site.start import (
 from shadowtime.kernel.slots import (
     BACKFILL_KEY,
     BACKFILL_TEST,
+    BEGIN,
     LEARN_START,
     PLAN,
     RESERVE,
@@ -91,6 +93,8 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
             return int(code)
         if learns(f):
             learn(state, f, custom)
+            if asks(f, BEGIN):
+                hold_back(state, ground, e, f, custom)
         decide(state, ground, f, custom)
         if asks(f, LEARN_START):
             learn_starts(state, f, custom)
@@ -121,6 +125,7 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
     f.kept[KEPT_LAST] = -1
     if keeps and f.kept[KEPT_HEAD] >= 0:
         if plan_stands(state, ground, f, size):
+            state.reg[SHADOW] = f.kept[KEPT_START]
             size = behind_head(state, ground, f, size)
             if size > 0:
                 fill(state, ground, f, size, custom)
@@ -178,8 +183,10 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int, custom: Any) -> t
         in_vain = f.par[PHASES] == 0 or not any_might_start(state, ground, f, at, size)
         if in_vain and not first_time and not owed:
             return 0, 0
+        state.reg[SHADOW] = NEVER
         if f.par[DEPTH] > 0:
             start = plan(state, ground, f, job, plans, custom)
+            state.reg[SHADOW] = start
             if start < NEVER and (first_time or owed):
                 state.job[job, PROMISED] = start
             plans += start < NEVER
@@ -194,7 +201,7 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int, custom: Any) -> t
 def passes(state: Any, f: Any, job: int, custom: Any) -> bool:
     """True unless a test of the user's own forbids the job to overtake."""
     return not asks(f, BACKFILL_TEST) or bool(
-        ask_one(state, f, custom, BACKFILL_TEST, job, 0.0) != 0.0
+        ask_one(state, f, custom, BACKFILL_TEST, job, float(state.reg[SHADOW])) != 0.0
     )
 
 

@@ -16,6 +16,7 @@ from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.slots import BEGIN
 from shadowtime.kernel.state import State, World, build
 from shadowtime.schedule.places import SitePlaces
 from shadowtime.types import Reason
@@ -74,7 +75,8 @@ def prepared_run(
         classes=classes,
         own=own,
     )
-    events = build_events(workload, site, requests, ground, state, node_at)
+    holds_back = own is not None and bool(own.bits & 1 << BEGIN)
+    events = build_events(workload, site, requests, ground, state, node_at, holds_back=holds_back)
     note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)
     return PreparedRun(state, world, ground, events, asks, node_at, not known.safe)
 

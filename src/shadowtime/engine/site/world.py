@@ -86,8 +86,13 @@ def build_events(
     ground: Ground,
     state: State,
     node_at: Ints,
+    *,
+    holds_back: bool = False,
 ) -> Events:
-    """Everything that will happen, from the workload and the site."""
+    """Everything that will happen, from the workload and the site.
+
+    ``holds_back``: a function may give every job a begin time.
+    """
     n = len(workload)
     bits = int(state.reg[BITS])
     job = ground.job
@@ -108,7 +113,7 @@ def build_events(
     times, failures = closings(workload, site, ground, node_at)
     first, edge, group = dependencies(workload, requests, job)
     array, member = throttles(requests, job)
-    begins = int((job[:, f.BEGIN_AT] > workload.submit).sum())
+    begins = int((job[:, f.BEGIN_AT] > workload.submit).sum()) + holds_back * n
     status = workload.status
     well = (workload.run <= workload.limit) & (status != FAILED) & (status != CANCELLED)
     count = np.zeros(2, np.int64)
