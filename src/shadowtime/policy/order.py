@@ -188,6 +188,8 @@ class Begins(Written, Order):
             yield f"begin times of your own ({self}) are for pools and sites"
         if self.then.by_usage or self.then.by_event or policy.reserve.sunny:
             yield f"begin times of your own ({self}) need another order, and no preemption"
+        if policy.keeps_promises:
+            yield f"begin times of your own ({self}) are for policies without lasting promises"
 
 
 AS_SITE = -1

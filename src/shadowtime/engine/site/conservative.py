@@ -20,7 +20,6 @@ from shadowtime.engine.site.conservative_parts import (
     ConservativeState,
     make_conservative,
 )
-from shadowtime.engine.site.entering import hold_back
 from shadowtime.engine.site.events import (
     DONE,
     PASS_DUE,
@@ -51,7 +50,6 @@ from shadowtime.kernel.site.start import (
     note_gain,
 )
 from shadowtime.kernel.site.steps import current
-from shadowtime.kernel.slots import BEGIN, asks
 
 
 @entry
@@ -61,8 +59,6 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
         code = next_pass(state, world, ground, e, number(0))
         if code != PASS_DUE:
             return int(code)
-        if asks(f, BEGIN):
-            hold_back(state, ground, e, f, custom)
         decide(state, ground, f, custom)
         if state.reg[FAILED] >= 0:
             return DONE

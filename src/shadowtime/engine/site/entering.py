@@ -162,24 +162,32 @@ def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
 def hold_back(state: Any, ground: Any, e: Any, f: Any, custom: Any) -> None:
     """Jobs that are new in the queue leave it until the instant that a function wants."""
     reg = state.reg
-    for i in range(gather(state, f.jobs)):
-        job = f.jobs[i]
-        if e.well[job] & ASKED_ONCE != 0:
-            continue
-        e.well[job] |= ASKED_ONCE
-        wanted = ask_one(state, f, custom, BEGIN, job, 0.0)
-        if reg[FAILED] >= 0:
-            return
-        begin = int(np.ceil(min(max(wanted, 0.0), float(LATEST_BEGIN))))
-        if begin > reg[NOW]:
+    again = True
+    while again:
+        again = False
+        for i in range(gather(state, f.jobs)):
+            job = f.jobs[i]
+            if e.well[job] & ASKED_ONCE != 0:
+                continue
+            e.well[job] |= ASKED_ONCE
+            wanted = ask_one(state, f, custom, BEGIN, job, 0.0)
+            if reg[FAILED] >= 0:
+                return
+            begin = int(np.ceil(min(max(wanted, 0.0), float(LATEST_BEGIN))))
+            if begin <= reg[NOW]:
+                continue
             leave_queue(state, ground, job, reg[NOW])
-            ground.job[job, PHASE] = PENDING
-            ground.job[job, BEGIN_AT] = begin
-            ground.mark[BEGINS] = push(e.begins, ground.mark[BEGINS], begin << reg[BITS] | job)
-            array = ground.job[job, ARRAY]
+            ground.job[job, sf.PHASE] = sf.PENDING
+            ground.job[job, sf.BEGIN_AT] = begin
+            key = begin << reg[BITS] | job
+            ground.mark[sf.BEGINS] = push(e.begins, ground.mark[sf.BEGINS], key)
+            array = ground.job[job, sf.ARRAY]
             if array >= 0:
                 e.array[array, ARRAY_USED] -= 1
                 call_next(ground, e, array, reg[NOW])
+                again = True
+        if again:
+            enter_queue(state, ground, e, reg[NOW])
 
 
 @kernel
