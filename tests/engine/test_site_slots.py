@@ -198,6 +198,7 @@ SLOTS = {
     "victim": st.policy("pv-easy", preempt=youngest),
     "place": st.easy(place=first),
     "select": st.easy(backfill=none),
+    "begin": st.easy(order=st.begin(lambda now, job: now)),
 }
 
 

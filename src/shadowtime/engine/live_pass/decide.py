@@ -21,7 +21,7 @@ from shadowtime.engine.live_pass.outcome import (
     remember,
     unfit_of,
 )
-from shadowtime.engine.live_pass.own import numbers_of, own_functions
+from shadowtime.engine.live_pass.own import numbers_of, own_functions, refuse_begins
 from shadowtime.engine.live_pass.table import Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.engine.python_policy import estimate_of
@@ -177,11 +177,7 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: preempt={policy.preempt} is for simulations: live, {why}; use "
             "mode=kill with overhead=0"
         )
-    if policy.order.begins:
-        raise PolicyError(
-            f"{policy.name}: order={policy.order} gives begin times, which is for simulations; "
-            "live, give them with sbatch --begin"
-        )
+    refuse_begins(policy)
     if policy.order.by_event:
         raise PolicyError(f"{policy.name}: ties=pyss is an order of simulated events: leave it out")
     if policy.order.by_usage:

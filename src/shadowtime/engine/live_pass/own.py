@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from shadowtime.policy.snapshot import Snapshot
 
 
+def refuse_begins(policy: Policy) -> None:
+    """Reject begin times by a function, which a live loop asks for nowhere."""
+    if policy.order.begins:
+        raise PolicyError(
+            f"{policy.name}: order={policy.order} gives begin times, which is for simulations; "
+            "live, give them with sbatch --begin"
+        )
+
+
 def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory) -> Own | None:
     """What the policy's functions work with, after they received the news; None without any.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.outcome import Decided
+from shadowtime.engine.live_pass.own import refuse_begins
 from shadowtime.engine.live_pass.site_rows import rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import estimate_of, policy_parts
@@ -38,6 +39,7 @@ requested or last, or --shape pool
     """
     if isinstance(policy, Policy):
         policy.refuse_nonsense("site")
+        refuse_begins(policy)
     if not estimate_of(policy).live_on_site:
         raise PolicyError(
             f"{name_of(policy)}: estimate={estimate_of(policy)} cannot run live on a site; use "
