@@ -30,6 +30,7 @@ class Priority:
             self.shares[name] = float(one.shares)
             self.usage[name] = one.usage
             self.own[name] = one.priority
+        self.usage["root", ""] = sum(self.usage[one] for one in self.children(("root", "")))
         start = min((job.submit for job in world.jobs), default=0)
         self.last, self.due = start, start + settings["period"]
         self.accounts = self.parts_of_accounts()
