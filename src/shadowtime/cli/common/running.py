@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from shadowtime.api.load import Cleaning, must_score_some
 from shadowtime.api.load import load as load_quietly
 from shadowtime.api.run import run_policy
@@ -233,6 +231,8 @@ def ranges(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
 
 def show_phases(runs: Sequence[Run], workload: Workload, as_json: bool) -> None:
     """Print them."""
+    from rich.text import Text  # not loaded by runs in a pipe
+
     found = ranges(runs)
     first = runs[0]
     if as_json:
