@@ -77,7 +77,7 @@ def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("never", "found"),
-    [(0.0, ((200, 15), (80, 6), (60, 5))), (123456.0, ((240, 17), (200, 15), (80, 6), (60, 5)))],
+    [(0.0, ((200, 16), (80, 6), (60, 5))), (123456.0, ((240, 18), (200, 15), (80, 6), (60, 5)))],
 )
 def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones(
     never: float, found: tuple[tuple[int, int], ...]

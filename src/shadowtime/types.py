@@ -28,6 +28,8 @@ Between: TypeAlias = tuple[int, int | None]
 
 UNKNOWN = -1
 """SWF's mark for a missing value, kept everywhere."""
+SINCE_END, SINCE_SUBMISSION = 0, 1
+"""From which instant of another job the seconds count after which a job follows it."""
 
 NO_LIMIT = (1 << 40) - 1
 """The kill limit of a job that is never killed; also 'never' on the time axis."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import MAX_SPAN, NO_LIMIT, UNKNOWN
+from shadowtime.types import MAX_SPAN, NO_LIMIT, SINCE_END, SINCE_SUBMISSION, UNKNOWN
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.workload import Workload
 
-ENDED, SUBMITTED = 0, 1
+ENDED, SUBMITTED = SINCE_END, SINCE_SUBMISSION
 CHILD, PARENT, SECONDS, SINCE = range(4)
 
 

@@ -58,6 +58,8 @@ def run(t: Any, f: Any, c: Any, fact: Any, choose: Any) -> int:
             reg[FAILED] = SELECT_BROKE << SLOT_SHIFT | count
         elif permitted(t, c, count):
             carry_out(t, c, count)
+            if reg[WAITING] == 0:
+                overtook_none(t)
         if reg[FAILED] >= 0:
             return BROKEN
     return ROOM_NEEDED
@@ -272,3 +274,26 @@ def carry_out(t: Any, c: Any, count: int) -> None:
             job[g.OWN], size, t.speed[level],
         )  # fmt: skip
         job[g.ENDS_AT] = max(now, job[g.RESUME]) + -(-job[g.LEFT] // job[g.RATE])
+
+
+@kernel
+def overtook_none(t: Any) -> None:
+    """What started now beside others that waited has overtaken none: they start now as well.
+
+    Jobs of no length end at the instant of their start, and another pass follows; those that have
+    ended are found by their pieces.
+    """
+    now, k = t.reg[NOW], t.reg[ATTEMPTS] - 1
+    for i in range(t.reg[RUNNING]):
+        alone(t, t.here[i], now)
+    while k >= 0 and t.piece[g.P_UNTIL, k] == now:
+        alone(t, t.piece[g.P_JOB, k], now)
+        k -= 1
+
+
+@kernel
+def alone(t: Any, at: int, now: int) -> None:
+    """The reason of a job that started now and overtook none."""
+    job = t.job[at]
+    if job[g.START] == now and job[g.REASON] == BACKFILLED:
+        job[g.REASON] = RESERVED if job[g.BLOCKED_AT] >= 0 else HEAD

@@ -18,8 +18,7 @@ from shadowtime.kernel.site.limits import account_start
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
 from shadowtime.kernel.slots import BEGIN, ask_one
-from shadowtime.workload.follows import ENDED as SINCE_END
-from shadowtime.workload.follows import SUBMITTED as SINCE_SUBMISSION
+from shadowtime.types import SINCE_END, SINCE_SUBMISSION
 
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 """Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
