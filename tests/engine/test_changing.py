@@ -441,3 +441,6 @@ def test_metrics_charts_and_words_follow_pieces() -> None:
     assert (made.wait >= 0).all() and (made.wait + made.worked == made.end - made.submit).all()
     words = " ".join(explain(jobs, made, 1).lines)
     assert "Its size and speed:" in words and "it began on" in words
+    arrival = int(jobs.submit[2])
+    there = (a.start <= arrival) & (arrival < a.end) & (a.job_id != 3)
+    assert f"ran on {int(a.procs[there].sum())} processor" in " ".join(explain(jobs, made, 3).lines)

@@ -16,6 +16,7 @@ from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
+from shadowtime.schedule.runs import runs
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import array_ids
 from shadowtime.workload.speedup import FULL_SPEED
@@ -130,7 +131,7 @@ class Words:
         return f"Before it is submitted it waits for {', '.join(parts)}." if parts else ""
 
     def _arrival(self, facts: Explanation) -> str:
-        used = self._width(facts.running_on_arrival)
+        used = self._used(facts.submit)
         running = f"{_jobs(len(facts.running_on_arrival))} ran on {_procs(used)}"
         if not facts.ahead_on_arrival:
             return f"On arrival no job was ahead of it; {running}."
@@ -309,6 +310,12 @@ class Words:
 
     def _named(self, ids: Sequence[int]) -> str:
         return _named([self._called(one) for one in ids])
+
+    def _used(self, at: int) -> int:
+        """Processors that the other jobs had at a time, at the sizes that they had then."""
+        every = runs(self.schedule)
+        there = (every.since <= at) & (at < every.until) & (every.row != self.row)
+        return int(every.taken(self.workload.procs)[there].sum())
 
     def _width(self, ids: Sequence[int]) -> int:
         wanted = set(ids)
