@@ -14,6 +14,7 @@ FIGURES: dict[str, Callable[[float], str]] = {
     "files": lambda v: f"{v:.0f} files",
     "us/job": lambda v: f"{v:.2f} us/job",
     "us": lambda v: f"{v:.2f} us",
+    "ms": lambda v: f"{v:.2f} ms",
     "x": lambda v: f"{v:.2f} x",
     "jobs": lambda v: f"{v:.0f} jobs",
     "MB": lambda v: f"{v:.0f} MB",
