@@ -19,6 +19,7 @@ from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from shadowtime.slurm.limits import Accounts
 
 
-AFTER_BOOT = 1
-"""Seconds from slurmctld's start to the first tick of its priorities."""
+READS_STATE = 1
+"""Seconds that slurmctld takes to read its state, where it does so before priorities tick."""
 ZONES = 14 * 3600
 """BOOT_TIME is a local time, so that it may look that much later than it was."""
 
@@ -38,9 +39,9 @@ ZONES = 14 * 3600
 def first_tick(site: Site, epoch: int | None) -> int | None:
     """Seconds from the log's zero to its first tick, if ``scontrol show config`` shows it.
 
-    Ticks count from slurmctld's start (BOOT_TIME; spec: slurm 5.2); None if it is not known, or
-    slurmctld was restarted since the log began. Zones are whole quarters of an hour apart, so that
-    which one it is makes no difference to usual periods.
+    Ticks count from slurmctld's start (BOOT_TIME; spec: slurm 5.2), up to 22.05 from a second
+    later; None if it is not known, or slurmctld was restarted since the log began. Zones are whole
+    quarters of an hour apart, so that which one it is makes no difference to usual periods.
 
     Examples
     --------
@@ -59,7 +60,8 @@ def first_tick(site: Site, epoch: int | None) -> int | None:
         return None
     if boot > epoch + ZONES:
         return None
-    return (boot + AFTER_BOOT - epoch) % Weights.of(site).period
+    late = 0 if Rules.of_config(site.config).priorities_first else READS_STATE
+    return (boot + late - epoch) % Weights.of(site).period
 
 
 class Multifactor:
@@ -166,13 +168,18 @@ class RunPriorities:
         """Jobs for which a pass has found which cpus they would get."""
 
     def first_tick(self, *, epoch: int | None, opening: int, offset: float) -> float | None:
-        """When ticks begin; None without any. ``offset`` is used if the site records none."""
+        """The first tick from ``opening`` on; None without any.
+
+        ``offset``, a part of the period, is used if the site records none.
+        """
         factors = self.factors
         if factors is None:
             return None
         period = factors.weights.period
         known = first_tick(self.site, epoch)
-        first = opening + period * offset if known is None else float(known)
+        # Not before the opening: the usage of then contains the charges of earlier ticks.
+        ahead = period * offset if known is None else (known - opening) % period
+        first = opening + float(ahead)
         factors.shares.last = first - period
         return first
 
@@ -183,12 +190,10 @@ class RunPriorities:
         """
         factors, accounts, now = self.factors, self.accounts, math.floor(time)
         assert factors is not None
-        last = now if factors.last is None else factors.last
-        fade = factors.shares.fade_to(now)
-        accounts.fade(fade)
+        accounts.fade(factors.shares.fade_to(now))
         if accounts.bounds_any_minutes:
             for job in running:
-                accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
+                accounts.charge(job, factors.shares.unpaid(now, job.start))
         factors.tick(now, running)
         accounts.counted_to = now
         factors.of_all(list(waiting), now, self.tested)

@@ -53,6 +53,14 @@ CHANGES = (
         BOTH,
     ),
     Change(
+        "priorities_first",
+        (23, 2, 0),
+        "slurmctld/controller.c: main",
+        "priorities tick from the very second of slurmctld's start, before its state is read and "
+        "not after that",
+        BOTH,
+    ),
+    Change(
         "throttle_bounds_plans",
         (23, 2, 4),
         f"{BACKFILL}: _attempt_backfill",
@@ -222,6 +230,7 @@ class Rules:
     """
 
     leaf_needs_cpus: bool = False
+    priorities_first: bool = False
     throttle_bounds_plans: bool = False
     whole_tasks: bool = False
     fresh_weights: bool = False

@@ -46,8 +46,7 @@ class Priority:
         for run in [run for run in self.snapshot if run not in self.world.running]:
             self.snapshot.remove(run)
             if self.site.enforce & {"limits", "safe"}:
-                unpaid = max(0.0, now - max(self.last, run.start))
-                self.charge(run, self.billing(run) * unpaid)
+                self.charge(run, self.billing(run) * self.faded(now, run))
         for row in [row for row in self.since if row not in self.world.waiting]:
             del self.since[row]
         if self.due == now:
@@ -62,20 +61,26 @@ class Priority:
         self.since = {row: t for row, t in self.since.items() if row in self.world.waiting}
 
     def tick(self, now: int) -> None:
-        left = (1 - 0.693 / self.set["half_life"]) if self.set["half_life"] else 1.0
-        fade = left ** (now - self.last)
         for name in self.usage:
-            self.usage[name] *= fade
+            self.usage[name] *= self.left() ** (now - self.last)
         self.accounts = self.parts_of_accounts()
         for run in self.snapshot:
-            seconds = max(0.0, now - max(self.last, run.start)) * fade
-            self.charge(run, self.billing(run) * seconds)
+            self.charge(run, self.billing(run) * self.faded(now, run))
         self.last = now
         self.due += self.set["period"]
         for row in self.since:
             self.of[row] = self.priority(row, now, tested=True)
 
     # ------------------------------------------------------------------------- usage
+    def left(self) -> float:
+        """Of one unit of usage after a second."""
+        return (1 - 0.693 / self.set["half_life"]) if self.set["half_life"] else 1.0
+
+    def faded(self, now: int, run: Any) -> float:
+        """Seconds of a run since the last tick, faded by as many seconds."""
+        seconds = max(0.0, now - max(self.last, run.start))
+        return seconds * self.left() ** seconds
+
     def billing(self, run: Any) -> float:
         held = dict.fromkeys(self.site.resources, 0)
         for node, tasks in run.tasks.items():

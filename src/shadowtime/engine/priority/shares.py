@@ -165,20 +165,20 @@ class Shares:
         of accounts in the classic formula are those before the charge (spec: slurm 5.7).
         """
         last = now if self.last is None else self.last
-        fade = self.fade_to(now)
-        self.usage *= fade
+        self.usage *= self.fade_to(now)
         self._note_accounts()
         if whose:
             chains = self.chains[np.array(whose)]
             seconds = np.maximum(0.0, now - np.maximum(last, np.array(start, np.float64)))
-            amount = np.array(billing, np.float64) * (seconds * fade)
+            amount = np.array(billing, np.float64) * self.weights.charged(seconds)
             # One after the other, as Slurm adds them: sums of fractions depend on it.
             np.add.at(self.usage, chains.ravel(), np.repeat(amount, chains.shape[1]))
         self.last = now
 
     def unpaid(self, now: float, start: float) -> float:
-        """Seconds of a job that ends now which no tick has charged (spec: slurm 5.5)."""
-        return 0.0 if self.last is None else max(0.0, now - max(self.last, start))
+        """As what a job is charged now for the time since the last tick (spec: slurm 5.4)."""
+        since = now if self.last is None else max(self.last, start)
+        return self.weights.charged(max(0.0, now - since))
 
     def rank(self) -> None:
         """The factors of all users from the usage as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.slurmtext.times import parse_limit
 
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster.site import Site
+    from shadowtime.types import Floats
 
 WEEK = 7 * 86400
+Seconds = TypeVar("Seconds", float, "Floats")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,14 @@ class Weights:
     def decay(self) -> float:
         """What is left of usage after a second (spec: slurm 5.4)."""
         return 1 - 0.693 / self.half_life if self.half_life else 1.0
+
+    def charged(self, seconds: Seconds) -> Seconds:
+        """As how many seconds a stretch of a run is charged (spec: slurm 5.4).
+
+        It fades by its own length, not by what has passed since the last tick.
+        """
+        faded: Seconds = seconds * self.decay**seconds
+        return faded
 
     @property
     def weighs(self) -> bool:

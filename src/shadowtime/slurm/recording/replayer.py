@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.priority.factors import billing_of
+from shadowtime.engine.priority.weights import Weights
 from shadowtime.errors import InputError
-from shadowtime.slurm.from_site import setting, state_of
+from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.acts import ACTS
@@ -20,7 +21,6 @@ from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.tally import held_by
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number
-from shadowtime.slurmtext.times import parse_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +52,7 @@ class Replayer:
 
     recording: Recording
     state: SlurmState
+    weights: Weights
     pending: dict[int, Job] = field(default_factory=dict)
     running: dict[int, Job] = field(default_factory=dict)
     begin: dict[int, int] = field(default_factory=dict)
@@ -90,6 +91,7 @@ class Replayer:
         return Replayer(
             recording,
             state_of(recording.site),
+            Weights.of(recording.site),
             has_priorities=logged,
             registers=frozenset(_registering(recording.log.events)),
         )
@@ -374,18 +376,17 @@ class Replayer:
         """Decay usage, then charge running jobs up to now (spec: slurm 5.4)."""
         accounts = self.state.accounts
         passed = now - self.last_tick if self.last_tick else 0
-        fade = _decay(setting(self.recording.site.config, "PriorityDecayHalfLife")) ** passed
-        accounts.fade(fade)
+        accounts.fade(self.weights.decay**passed)
         for job in self.running.values():
-            since = max(self.last_tick, job.start)
-            accounts.charge(job, (now - since) * fade)
+            accounts.charge(job, self.weights.charged(now - max(self.last_tick, job.start)))
         self.last_tick = now
         accounts.counted_to = now
 
     def _charge_end(self, job: Job, now: int) -> None:
         """The stretch from the last tick, charged where limits are enforced (spec: slurm 5.5)."""
         if self.state.accounts.enforced and self.last_tick:
-            self.state.accounts.charge(job, now - max(self.last_tick, job.start))
+            unpaid = now - max(self.last_tick, job.start)
+            self.state.accounts.charge(job, self.weights.charged(unpaid))
 
 
 def _registering(events: Sequence[Event]) -> Iterator[int]:
@@ -396,9 +397,3 @@ def _registering(events: Sequence[Event]) -> Iterator[int]:
             name == event.fields[0] and 0 <= time - event.time < REGISTERS for name, time in answers
         ):
             yield event.line
-
-
-def _decay(half_life: str) -> float:
-    """The decay of usage per second."""
-    seconds = parse_limit(half_life) if half_life else 7 * 86400
-    return 1 - 0.693 / seconds if seconds else 1.0
