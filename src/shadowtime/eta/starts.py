@@ -107,13 +107,15 @@ class _Scene:
 
     def __init__(self, present: Present, policy: Any, shares: Shares, seed: int) -> None:
         self.present, self.policy, self.shares, self.seed = present, policy, shares, seed
-        self.lead = self.seating = 0
+        self.lead = self.seating = self.usage_at = 0
         self.machine = present.machine
         self.kill_wait = KILL_WAIT
         pieces = sum(len(one.pieces) for one in present.running)
         if isinstance(self.machine, Site):
             self.seating = LEAD + EACH_PASS * (pieces // SEATED)
-            self.lead = max(self.seating, _since_tick(self.machine, present.now))
+            counted = _since_tick(self.machine, present.now)
+            self.lead = max(self.seating, counted)
+            self.usage_at = self.lead - counted
             self.kill_wait = _whole(self.machine.setting("KillWait"), KILL_WAIT)
             self.machine = open_site(self.machine)
         self.nice = self._nice()
@@ -180,7 +182,7 @@ class _Scene:
         policy = self.policy
         if isinstance(policy, SlurmPolicy):
             policy = replace(policy, phase=draw % OFFSETS, phases=OFFSETS)
-            made = policy.simulate(jobs, self.machine, runs=DRAWS)
+            made = policy.simulate(jobs, self.machine, runs=DRAWS, usage_at=self.usage_at)
         else:
             made = simulate(jobs, self.machine, policy)
         start = dict(zip(made.job_id.tolist(), made.start.tolist(), strict=True))

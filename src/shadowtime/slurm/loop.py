@@ -56,6 +56,7 @@ class Loop:
         compiled: bool,
         opening: int,
         watched: Watched | None = None,
+        usage_at: int = 0,
     ) -> None:
         self.watched = watched
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
@@ -92,6 +93,7 @@ class Loop:
         self.last_priority = 0
         """Of the job that was submitted last."""
         self.opening = opening
+        self.usage_at = opening + usage_at
         self.times = PassTimes(
             parameters=parameters, opening=opening, tick=phase.main, backfill=phase.backfill
         )
@@ -154,7 +156,7 @@ class Loop:
         for moment, change in changes_of(self.site, machine, self.workload.epoch or 0):
             self.events.at(moment, "world", change)
         first = self.priorities.first_tick(
-            epoch=self.workload.epoch, opening=self.opening, offset=self.phase.tick
+            epoch=self.workload.epoch, opening=self.usage_at, offset=self.phase.tick
         )
         if first is not None:
             self.events.at(first, "tick")

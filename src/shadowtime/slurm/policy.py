@@ -167,9 +167,13 @@ class SlurmPolicy:
         cluster: Cluster | Site,
         *,
         runs: int = 1,
+        usage_at: int = 0,
         watch: Watch | None = None,
     ) -> Schedule:
-        """One run of ``runs`` that the caller makes; jobs that never start have start -1."""
+        """One run of ``runs`` that the caller makes; jobs that never start have start -1.
+
+        ``usage_at``: the second of the log at which the site's usage holds.
+        """
         site = cluster if isinstance(cluster, Site) else site_of(cluster)
         parameters = self.parameters_on(site.config)
         run = run_slurm(
@@ -179,6 +183,7 @@ class SlurmPolicy:
             phase=self.measured_on(workload, site).phase_on(parameters),
             parameters=parameters,
             runs=runs,
+            usage_at=usage_at,
             watch=watch,
         )
         return self._schedule(workload, site, run)

@@ -36,6 +36,7 @@ def run_slurm(
     shortcuts: bool = True,
     compiled: bool | None = None,
     runs: int = 1,
+    usage_at: int = 0,
     watch: Watch | None = None,
 ) -> SlurmRun:
     """One run of a workload under Slurm's own scheduler on a site.
@@ -49,8 +50,9 @@ def run_slurm(
     to those since the first submission. ``shortcuts`` False runs every pass in full, for tests of
     the shortcuts. ``compiled`` False runs the passes uncompiled; by default they are in short logs,
     where compiling would take longer. ``runs``: how many such runs the caller makes. The result of
-    a run depends on none of these. ``watch`` sees how far it is, and has the checkpoint that it
-    continues from.
+    a run depends on none of these. ``usage_at``: the second of the log at which the site's usage
+    holds; priorities do not tick before it. ``watch`` sees how far it is, and has the checkpoint
+    that it continues from.
     """
     wish = parameters or Parameters.of_config(site.config)
     ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
@@ -60,7 +62,9 @@ def run_slurm(
     watched = None
     if watch is not None:
         watched = watch.of(len(workload), epoch=workload.epoch, code=source_digest(Path(__file__)))
-    loop = Loop(workload, site, requests, phase or Phase(), wish, shortcuts, fast, ahead, watched)
+    loop = Loop(
+        workload, site, requests, phase or Phase(), wish, shortcuts, fast, ahead, watched, usage_at
+    )
     return loop.run().moved(-ahead)
 
 
