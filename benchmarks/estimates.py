@@ -22,7 +22,7 @@ from shadowtime.cluster.site import Node, Site
 from shadowtime.eta.on_log import predict_log
 from shadowtime.eta.present import Present, Running, Waiting
 from shadowtime.eta.scores import accuracy
-from shadowtime.eta.starts import How, draw_starts
+from shadowtime.eta.starts import DEEP, How, draw_starts
 from shadowtime.policy import parse_policy
 from shadowtime.workload.request import Request
 
@@ -93,7 +93,10 @@ def score(name: str, given: argparse.Namespace) -> str:
         schedule = st.simulate(jobs, machine, "easy").schedule
         jobs = jobs.replace(recorded_start=schedule.start)
         policy, plans, near = parse_policy("easy"), (lambda at: {}), 60
-    how = How(policy=policy, draws=given.draws, submissions=not given.no_submissions, seed=1)
+    how = How(
+        policy=policy, draws=given.draws, submissions=not given.no_submissions, seed=1,
+        deep=given.deep,
+    )  # fmt: skip
     found = list(
         predict_log(
             jobs, machine, how, instants=given.instants, slurm=plans,
@@ -178,6 +181,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=19)
     parser.add_argument("--instants", type=int, default=12)
     parser.add_argument("--no-submissions", action="store_true")
+    parser.add_argument(
+        "--deep",
+        type=int,
+        default=DEEP,
+        help="where more jobs wait, Slurm's passes have a stand-in",
+    )
     parser.add_argument("--no-recalibration", action="store_true")
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the rows into a page")

@@ -63,7 +63,7 @@ def _one(seed: int, version: str, root: Path | None, keep: Path | None) -> Talli
     work = Path(tempfile.mkdtemp(prefix="shadowtime-random-"))
     folder = keep / f"{version}-{seed}" if keep else work / "recording"
     try:
-        record_run(draw_run(seed), work / "cluster", folder, root=root)
+        record_run(draw_run(seed), work, folder, root=root)  # Slurm's user must get into it
         return check_run(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)

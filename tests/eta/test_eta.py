@@ -12,6 +12,7 @@ import pytest
 import shadowtime as st
 from eta import naive_shares as naive
 from shadowtime.cluster.site import Association, Node, Partition, Site
+from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.errors import UsageError
 from shadowtime.eta.arrivals import DAY, future
 from shadowtime.eta.asking import ask_start, parse_request
@@ -23,6 +24,7 @@ from shadowtime.eta.ranges import Corrections, Estimate, Instant, estimates_of, 
 from shadowtime.eta.scores import accuracy
 from shadowtime.eta.shares import Observed, Shares
 from shadowtime.eta.starts import Drawn, How, draw_starts
+from shadowtime.policy import parse_policy
 from shadowtime.workload.request import Request
 
 
@@ -294,3 +296,53 @@ def test_waiting_jobs_keep_their_present_order() -> None:
     found = draw_starts(Present(now=10_000, machine=site, waiting=waiting), How(draws=19))
     assert found.jobs == ("7", "3", "5")
     assert (np.diff(found.waits, axis=1) > 0).all()
+
+
+def long_queue(count: int) -> Present:
+    """Four nodes that are taken, and jobs of all widths that wait for them."""
+    rng = random.Random(3)
+    names = [f"n{k}" for k in range(4)]
+    site = Site(nodes=tuple(Node(name=name, amounts=(8,)) for name in names))
+    running = tuple(
+        Running(
+            id=f"r{k}", user="u", limit=3600, cpus=8, start=50_000 - 600 * k,
+            pieces=(Request(max_nodes=1, tasks=8, wanted=(name,)),),
+        )
+        for k, name in enumerate(names)
+    )  # fmt: skip
+    waiting = tuple(
+        Waiting(
+            id=f"w{k}", user=f"u{k % 3}", limit=rng.choice([900, 3600, 7200]),
+            request=Request(tasks=rng.choice([1, 4, 8]), max_nodes=1),
+        )
+        for k in range(count)
+    )  # fmt: skip
+    return Present(now=50_000, machine=site, running=running, waiting=waiting)
+
+
+def test_a_long_queue_is_estimated_by_quicker_passes() -> None:
+    """They start jobs about when Slurm's own passes do (spec: estimates 1.3)."""
+    at = long_queue(60)
+    exact = How(draws=9, submissions=False)
+    quick = replace(exact, deep=59)
+    assert exact.stand_in(at.machine, 60) == "" != quick.stand_in(at.machine, 60)
+    slow, fast = (np.median(draw_starts(at, how).waits, axis=0) for how in (exact, quick))
+    assert np.median(slow) > 3600
+    assert np.median(np.abs(fast - slow)) < 0.1 * np.median(slow)
+    assert abs(fast.mean() / slow.mean() - 1) < 0.1
+
+
+def test_ends_far_ahead_are_rounded_and_near_ones_are_not() -> None:
+    """By a hundredth of how far they lie ahead at most (spec: estimates 1.3)."""
+    runs = [3, 40, 63, 101, 1000, 5000, 90_001]
+    site = Site(nodes=tuple(Node(name=f"n{k}", amounts=(1,)) for k in range(len(runs))))
+    after = [500_000] * len(runs)  # each of these starts when one of the first ends
+    jobs = st.Workload.build(submit=[7] * 14, run=runs + after, procs=[1] * 14)
+    exact, coarse = (
+        simulate_site(jobs, site, parse_policy("easy"), coarse_from=since).start[7:] - 7
+        for since in (0, 7)
+    )
+    assert exact.tolist() == runs
+    assert coarse[:3].tolist() == runs[:3]
+    off = np.abs(coarse - exact) / np.array(runs)
+    assert 0 < off.max() <= 0.01

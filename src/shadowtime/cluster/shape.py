@@ -106,6 +106,8 @@ class Shapes:
         self.resource = {name: k for k, name in enumerate(site.resources)}
         self.reservation = {one.name: i for i, one in enumerate(site.reservations)}
         self._masks: dict[tuple[object, ...], tuple[int, ...]] = {}
+        self._places: dict[str, dict[int, None]] = {}
+        """The nodes of each partition."""
 
     def without_bounds(self) -> Shapes:
         """The same where partitions bound no job; which nodes are usable does not depend on it."""
@@ -198,8 +200,10 @@ class Shapes:
             per_node = (request.tasks_per_node * pieces + up) // tasks
         if partition.max_cpus_per_node is not None:
             per_node = min(per_node, partition.max_cpus_per_node * divisor // cpus)
-        nodes = self._nodes(request, partition, choice)
         wanted = {self.index[name] for name in request.wanted if name in self.index}
+        # Thousands of jobs that run are each a shape of the one node that they hold.
+        just = frozenset(wanted) if wanted and most == len(wanted) and not counts else None
+        nodes = self._nodes(request, partition, choice, just)
         there = not wanted or wanted.issubset(nodes)  # mostly none is, and the nodes are many
         if not there or len(wanted) < len(set(request.wanted)):
             return None
@@ -236,8 +240,17 @@ class Shapes:
             for one, k in choice.counts
         )
 
-    def _nodes(self, request: Request, partition: Partition, choice: Choice) -> tuple[int, ...]:
-        """The nodes a request may use in a partition: wanted ones first, then (weight, index)."""
+    def _nodes(
+        self,
+        request: Request,
+        partition: Partition,
+        choice: Choice,
+        just: frozenset[int] | None = None,
+    ) -> tuple[int, ...]:
+        """The nodes a request may use in a partition: wanted ones first, then (weight, index).
+
+        ``just``: no others than these.
+        """
         key = (
             partition.name,
             choice.each,
@@ -245,10 +258,15 @@ class Shapes:
             request.excluded,
             request.reservation,
             in_a_row(request),
+            just,
         )
         if key not in self._masks:
             nodes = self.site.nodes
-            allowed = [self.index[name] for name in partition.nodes]
+            places = self._places.get(partition.name)
+            if places is None:
+                places = dict.fromkeys(self.index[name] for name in partition.nodes)
+                self._places[partition.name] = places
+            allowed = [i for i in (places if just is None else just) if i in places]
             if choice.each != ANY:
                 kinds = {nodes[i].features for i in allowed}
                 good = {kind for kind in kinds if satisfies(choice.each, kind)}
@@ -261,11 +279,11 @@ class Shapes:
                 allowed = [i for i in allowed if nodes[i].name in inside]
             allowed.sort()
             if not in_a_row(request):
-                allowed.sort(key=[node.weight for node in nodes].__getitem__)
+                allowed.sort(key=lambda i: nodes[i].weight)
                 wanted = set(request.wanted)
                 if wanted:
                     allowed.sort(key=lambda i: nodes[i].name not in wanted)
-            self._masks[key] = tuple(dict.fromkeys(allowed))
+            self._masks[key] = tuple(allowed)
         return self._masks[key]
 
 

@@ -11,10 +11,12 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.engine.priority.weights import Weights
+from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.eta.arrivals import future
 from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import KILL_WAIT, remaining
 from shadowtime.eta.shares import Shares
+from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.priority import first_tick
 from shadowtime.slurm.standing import Queue, has_factors
@@ -24,6 +26,7 @@ from shadowtime.workload.request import NEVER, Requests
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shadowtime.cluster import Cluster
     from shadowtime.eta.present import Arrived, Present
     from shadowtime.types import Floats
     from shadowtime.workload.request import Request
@@ -40,6 +43,8 @@ that is not worth another round."""
 LEAD, EACH_PASS, SEATED = 12, 4, 50
 """Seconds before now at which the model begins, so that it can place the running jobs: a main pass
 takes place every few seconds and starts at least this many."""
+DEEP = 400
+"""Where more jobs wait, quicker passes stand in for Slurm's (spec: estimates 1.3)."""
 FIRST = -(1 << 30)
 """The nice value of what runs already: before everything that waits."""
 NEVER_STARTS = math.inf
@@ -61,6 +66,23 @@ class How:
     draws: int = DRAWS
     submissions: bool = True
     seed: int = 1
+    deep: int = DEEP
+    """Where more jobs wait than this, Slurm's passes have a stand-in."""
+
+    def stand_in(self, machine: Cluster | Site, waiting: int) -> str:
+        """The policy that stands in for Slurm's own passes; empty where they are simulated.
+
+        Examples
+        --------
+        >>> from shadowtime.cluster.site import Node
+        >>> site = Site(nodes=(Node(name="a", amounts=(4,)),))
+        >>> How().stand_in(site, 400), How().stand_in(site, 401)
+        ('', 'easy(reserve=20)')
+        """
+        if not isinstance(self.policy, SlurmPolicy) or waiting <= self.deep:
+            return ""
+        factors = isinstance(machine, Site) and has_factors(machine)
+        return f"easy(reserve=20{', order=multifactor' * factors})"
 
 
 def draw_starts(present: Present, how: How) -> Drawn:
@@ -86,7 +108,7 @@ def draw_starts(present: Present, how: How) -> Drawn:
     names = tuple(one.id for one in present.waiting)
     if not names:
         return Drawn(jobs=(), waits=np.zeros((how.draws, 0)))
-    scene = _Scene(present, how.policy, shares, how.seed)
+    scene = _Scene(present, how, shares)
     made: dict[int, Floats] = {}
     reach = 0
     # Submissions put starts off, which then lie among further submissions.
@@ -105,8 +127,8 @@ def draw_starts(present: Present, how: How) -> Drawn:
 class _Scene:
     """What all draws have in common: the machine, and the jobs without their run times."""
 
-    def __init__(self, present: Present, policy: Any, shares: Shares, seed: int) -> None:
-        self.present, self.policy, self.shares, self.seed = present, policy, shares, seed
+    def __init__(self, present: Present, how: How, shares: Shares) -> None:
+        self.present, self.policy, self.shares, self.seed = present, how.policy, shares, how.seed
         self.lead = self.seating = self.usage_at = 0
         self.machine = present.machine
         self.kill_wait = KILL_WAIT
@@ -118,6 +140,8 @@ class _Scene:
             self.usage_at = self.lead - counted
             self.kill_wait = _whole(self.machine.setting("KillWait"), KILL_WAIT)
             self.machine = open_site(self.machine)
+        quick = how.stand_in(present.machine, len(present.waiting))
+        self.quick = parse_policy(quick) if quick else None
         self.nice = self._nice()
         self.alike = part_of_user(present.observed())
 
@@ -180,7 +204,9 @@ class _Scene:
             table.add(new.request, new.user, submit, new.run, new.limit, nice=new.nice)
         jobs = table.workload(epoch=present.now - lead, on_site=isinstance(self.machine, Site))
         policy = self.policy
-        if isinstance(policy, SlurmPolicy):
+        if self.quick is not None and isinstance(self.machine, Site):
+            made = simulate_site(jobs, self.machine, self.quick, coarse_from=lead)
+        elif isinstance(policy, SlurmPolicy):
             policy = replace(policy, phase=draw % OFFSETS, phases=OFFSETS)
             made = policy.simulate(jobs, self.machine, runs=DRAWS, usage_at=self.usage_at)
         else:

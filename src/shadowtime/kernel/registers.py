@@ -69,6 +69,8 @@ ENDED = 26
 """Entries in the list of jobs that ended at this instant."""
 FAILED = 27
 """The job for which a function of the user's own failed, -1 while none did."""
+COARSE = 32
+"""Ends later than this are rounded to a part of how far they lie ahead of it; 0: none is."""
 COUNT = 34
 
 NEVER = (1 << 40) - 1

@@ -39,6 +39,7 @@ from shadowtime.kernel.registers import (
     ATTEMPTS,
     BITS,
     CHANGED,
+    COARSE,
     CORRECTIONS,
     DECISIONS,
     ENDS,
@@ -266,6 +267,21 @@ def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
     return any_cancel
 
 
+@kernel
+def coarse(ahead: int) -> int:
+    """A time as one of 32 to 64 in each octave, the nearest: far ahead few instants are left.
+
+    Examples
+    --------
+    >>> [coarse(ahead) for ahead in (-3, 50, 101, 5000, 90_000)]
+    [-3, 50, 102, 4992, 90112]
+    """
+    unit = 1
+    while 64 * unit <= ahead:
+        unit *= 2
+    return (ahead + unit // 2) // unit * unit
+
+
 @routine
 def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
     """Carry out the starts that the pass decided."""
@@ -275,6 +291,8 @@ def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
         job = state.did[WHICH, i]
         whole = min(world.truth[job, RUN], state.job[job, LIMIT])
         end = now + whole - state.job[job, WORK_BEHIND]
+        if reg[COARSE] > 0:
+            end = max(now + 1, reg[COARSE] + coarse(end - reg[COARSE]))
         world.truth[job, ENDS_AT] = end
         if reg[ENDS] == world.ends.shape[0]:
             compact(state, world)
@@ -327,4 +345,6 @@ def lacks_room(state: Any, ground: Any, plans: int) -> bool:
     )
 
 
-__all__ = ["DONE", "PASS_DUE", "ROOM_NEEDED", "carry_out_decisions", "lacks_room", "next_pass"]
+__all__ = [
+    "DONE", "PASS_DUE", "ROOM_NEEDED", "carry_out_decisions", "coarse", "lacks_room", "next_pass",
+]  # fmt: skip

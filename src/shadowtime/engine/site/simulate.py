@@ -9,6 +9,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.saved import reading
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
+from shadowtime.kernel.registers import COARSE
 from shadowtime.workload.bounds import with_bounds
 
 if TYPE_CHECKING:
@@ -20,9 +21,17 @@ if TYPE_CHECKING:
 
 
 def simulate_site(
-    workload: Workload, site: Site, policy: Policy | Any, *, watch: Watch | None = None
+    workload: Workload,
+    site: Site,
+    policy: Policy | Any,
+    *,
+    coarse_from: int = 0,
+    watch: Watch | None = None,
 ) -> Schedule:
     """Run a workload through a policy on a site.
+
+    ``coarse_from``: ends after that time are rounded by a hundredth of how far they lie ahead of it
+    at most, so that there are far fewer instants and passes; 0: none is.
 
     Examples
     --------
@@ -65,6 +74,7 @@ def simulate_site(
 
             reject_unplaceable(policy, chosen.classes, workload, site, made.asks)
         state, ground = made.state, made.ground
+        state.reg[COARSE] = coarse_from
         if policy.order.by_usage:
             from shadowtime.engine.site.by_priority import run_by_priority
 

@@ -8,7 +8,7 @@ itself, with or without a loop in shadow mode beside it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
@@ -96,7 +96,7 @@ def look(answers: Answers, accounting: Accounting | None = None) -> Seen:
     details: dict[str, Detail] = {}
     for job, detail in parse_details(answers.about_jobs(["show job"])[0]):
         details.setdefault(job, detail)
-    return Seen(
+    seen = Seen(
         now=now,
         site=site,
         rows=tuple(rows),
@@ -104,6 +104,15 @@ def look(answers: Answers, accounting: Accounting | None = None) -> Seen:
         learned=accounting.learned(site, now),
         missing=tuple(accounting.missing.values()),
     )
+    return replace(seen, missing=(*seen.missing, *_about_depth(seen)))
+
+
+def _about_depth(seen: Seen) -> list[str]:
+    """What to say where a long queue is estimated with other passes than Slurm's."""
+    waiting, _ = predictable(seen)
+    stand_in = How().stand_in(seen.site, len(waiting))
+    many = f"{len(waiting):,} jobs wait: their starts are estimated with {stand_in} in place of"
+    return [f"{many} Slurm's own passes"] if stand_in else []
 
 
 def why_unknown(row: QueueRow, site: Site) -> str:
