@@ -14,21 +14,20 @@ from shadowtime.engine import simulate
 from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers import published
-from shadowtime.study.papers.class_partitioning import PAPER, plan, reproduction
-from shadowtime.study.papers.class_partitioning import outcome as o
+from shadowtime.study.papers.class_partitioning import PAPER
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.class_partitioning.outcome import Outcome, outcome
+from shadowtime.study.papers.class_partitioning import runs as o
 from shadowtime.study.papers.class_partitioning.runs import (
     QUICK_DEPTHS,
-    Findings,
-    MonthRuns,
-    policies_of,
-)
-from shadowtime.study.papers.class_partitioning.worlds import (
     SHARED_JOBS,
     SPACE_SHARED,
     WHOLE,
+    Findings,
+    MonthRuns,
+    Outcome,
     draw_month,
+    outcome,
+    policies_of,
     subjects,
 )
 from shadowtime.study.papers.picture import svg
@@ -118,8 +117,8 @@ def test_what_is_run() -> None:
         p.PARTITIONED.values()
     )
     assert len([1 for world, _ in keys if world == SHARED_JOBS]) == 8
-    assert len(plan([], 10).tasks) == 40
-    assert PAPER.quick is not None and len(PAPER.quick([], 10).tasks) == 8
+    assert len(PAPER.plan([], 10).tasks) == 40
+    assert len(PAPER.plan([], 10, quick=True).tasks) == 8
 
 
 def test_an_outcome_is_what_measure_says(drawn) -> None:
@@ -140,7 +139,7 @@ def test_an_outcome_is_what_measure_says(drawn) -> None:
 
 def test_every_claim_holds_where_it_should(drawn) -> None:
     """In a world made as the paper describes it."""
-    found = reproduction(made_up(drawn, as_the_paper_says))
+    found = PAPER.reproduction(made_up(drawn, as_the_paper_says))
     wrong = [(c.text, c.reading, c.evidence) for c in found.claims if c.verdict != "holds"]
     assert not wrong
     assert {claim.text for claim in found.claims} == {
@@ -159,7 +158,7 @@ def test_no_simulated_claim_holds_in_the_opposite_world(drawn) -> None:
         first = as_the_paper_says(month, world, "lxfw(reserve=1)", group)
         return 1.0 if policy == "lxfw(reserve=1)" else apart * (1.0 + first / stated)
 
-    found = reproduction(made_up(drawn, opposite))
+    found = PAPER.reproduction(made_up(drawn, opposite))
     drawn_or_fixed = ("Sec. 2.2", "Sec. 2.2 and Fig. 1")
     simulated = [
         claim
@@ -172,14 +171,14 @@ def test_no_simulated_claim_holds_in_the_opposite_world(drawn) -> None:
 
 def test_too_few_depths_leave_a_claim_open(drawn) -> None:
     """The quick form does not pretend to know which number of reservations is best."""
-    found = reproduction(made_up(drawn, as_the_paper_says, QUICK_DEPTHS))
+    found = PAPER.reproduction(made_up(drawn, as_the_paper_says, QUICK_DEPTHS))
     open_ones = [claim for claim in found.claims if claim.verdict == "not judged"]
     assert len(open_ones) == 1 and "leave out --quick" in open_ones[0].evidence
 
 
 def test_figures_and_tables(drawn) -> None:
     """Figures 1 to 5 with their panels, drawn; the months beside Tables 4 and 8."""
-    found = reproduction(made_up(drawn, as_the_paper_says))
+    found = PAPER.reproduction(made_up(drawn, as_the_paper_says))
     assert [len(figure.panels) for figure in found.figures] == [1, 4, 9, 7, 4]
     for figure in found.figures:
         assert svg(figure).startswith("<svg")
@@ -193,5 +192,5 @@ def test_figures_and_tables(drawn) -> None:
 
 def test_no_wait_on_either_side_is_the_same(drawn) -> None:
     """A machine on which no job waits makes no claim fail by a division."""
-    found = reproduction(made_up(drawn, lambda *_: 0.0))
+    found = PAPER.reproduction(made_up(drawn, lambda *_: 0.0))
     assert any(claim.verdict == "holds" for claim in found.claims)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from shadowtime.study.papers import Reproduction, carry_out
-from shadowtime.study.papers.hperf import PAPER, plan, subjects
-from shadowtime.study.papers.hperf.policies import GRACE, POLICIES, TABLES, UNLIMITED
+from shadowtime.study.papers.hperf import PAPER
+from shadowtime.study.papers.hperf.runs import GRACE, POLICIES, TABLES, UNLIMITED, subjects
 
 
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
-    return carry_out(plan(subjects(), 3, quick=True))
+    return carry_out(PAPER.plan(subjects(), 3, quick=True))
 
 
 def test_every_run_keeps_the_identity(found: Reproduction) -> None:

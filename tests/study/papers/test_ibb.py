@@ -13,8 +13,9 @@ from shadowtime.cli import run
 from shadowtime.engine import simulate
 from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import Reproduction, carry_out, find_subjects, published
-from shadowtime.study.papers.ibb import PAPER, plan, reproduction
+from shadowtime.study.fan_out import fan_out
+from shadowtime.study.papers import Reproduction, find_subjects, published
+from shadowtime.study.papers.ibb import PAPER
 from shadowtime.study.papers.ibb.case import (
     CERIT,
     MIXED,
@@ -26,7 +27,7 @@ from shadowtime.study.papers.ibb.case import (
 )
 from shadowtime.study.papers.ibb.condor import condor_jobs
 from shadowtime.study.papers.ibb.policies import METRICS, PAIRS, POLICIES, over
-from shadowtime.study.papers.ibb.runs import Findings, Runs, shaken_loads
+from shadowtime.study.papers.ibb.runs import Findings, runs, shaken_loads
 from shadowtime.study.papers.ibb.tables import BEST
 from shadowtime.trace import write_swf
 from shadowtime.workload import Workload
@@ -59,20 +60,14 @@ def findings(folder: str) -> Findings:
     """The study's runs on them, two draws of each shaken input."""
     subjects, missing = find_subjects(PAPER.logs, folder)
     assert not missing
-    runs = Runs(tuple(subjects), cases_of(subjects, quick=False), (1, 2))
-    found: list[Findings] = []
-
-    def collect(results: list[object]) -> Reproduction:
-        found.append(runs.collect(results))
-        return reproduction(found[0])
-
-    carry_out(replace(plan(subjects, 2), put_together=collect))
-    return found[0]
+    study = runs(tuple(subjects), cases_of(subjects, quick=False), (1, 2))
+    work = [task.work for task in study.tasks.values()]
+    return study.collect(dict(zip(study.tasks, fan_out(work), strict=True)))
 
 
 @pytest.fixture(scope="module")
 def study(findings: Findings) -> Reproduction:
-    return reproduction(findings)
+    return PAPER.reproduction(findings)
 
 
 def test_every_case_is_run_at_its_loads(findings: Findings) -> None:
@@ -164,7 +159,7 @@ def test_a_verdict_follows_the_numbers(findings: Findings) -> None:
             third = {metric: points["BB"].of(metric) / 3 for metric in METRICS}
             points[name] = replace(points[name], all_jobs=third)
         outcomes[key] = replace(outcome, points=points)
-    better = reproduction(replace(findings, outcomes=outcomes))
+    better = PAPER.reproduction(replace(findings, outcomes=outcomes))
     gains = [claim for claim in better.claims if "60 % in all three" in claim.text]
     assert gains[0].verdict == "holds" and "67 %" in gains[0].ours
     assert "reproduces" in better.notes[0] and "does not" not in better.notes[0]

@@ -6,13 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shadowtime.study.papers import Reproduction, carry_out, find_subjects, published
-from shadowtime.study.papers.pv_easy import PAPER, reproduction
+from shadowtime.study.papers.pv_easy import PAPER
 from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.figures import mean
-from shadowtime.study.papers.pv_easy.runs import ERRORS, Findings, Runs
+from shadowtime.study.papers.pv_easy.runs import ERRORS, Findings, runs
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
 
@@ -42,13 +42,13 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     narrow = tuple(
         replace(subject, cluster=subject.cluster.pool(256)) for subject in subjects
     )  # the demo's machine, so that there is a queue
-    runs = Runs(narrow, tuple(range(1, SEEDS + 1)))
-    return runs.collect([task.work() for task in runs.tasks()])
+    study = runs(narrow, tuple(range(1, SEEDS + 1)))
+    return study.collect({key: task.work() for key, task in study.tasks.items()})
 
 
 @pytest.fixture(scope="module")
 def complete(findings: Findings) -> Reproduction:
-    return reproduction(findings)
+    return PAPER.reproduction(findings)
 
 
 def test_every_table_and_figure_is_there(generated: Reproduction, complete: Reproduction):
@@ -122,13 +122,13 @@ def test_a_verdict_can_fall_the_other_way(findings: Findings, complete: Reproduc
     """One unproved run, one violation or another makespan turns the verdict."""
     assert verdict_of(complete, "No reservation violation") == "holds"
     broken = changed(findings, p.PV, unproved=("strictly-fair: violated (...)",))
-    assert verdict_of(reproduction(broken), "No reservation violation") == "does not hold"
+    assert verdict_of(PAPER.reproduction(broken), "No reservation violation") == "does not hold"
     metrics = dict(findings.of(findings.subjects[0], p.PV).metrics)
     broken = changed(findings, p.PV, metrics=metrics | {"violations": 1})
-    assert verdict_of(reproduction(broken), "No reservation violation") == "does not hold"
+    assert verdict_of(PAPER.reproduction(broken), "No reservation violation") == "does not hold"
     later = metrics | {"makespan_s": 2 * metrics["makespan_s"]}
     broken = changed(findings, p.PV, metrics=later)
-    assert verdict_of(reproduction(broken), "Each workload finishes") == "does not hold"
+    assert verdict_of(PAPER.reproduction(broken), "Each workload finishes") == "does not hold"
 
 
 def test_points_of_figure_4_are_means_over_the_seeds(findings: Findings, complete: Reproduction):
@@ -138,7 +138,7 @@ def test_points_of_figure_4_are_means_over_the_seeds(findings: Findings, complet
     for line in p.FIGURE_4:
         pairs = findings.sweep["SDSC-DS", line, 0.1]
         assert len(pairs) == SEEDS and len(findings.sweep["SDSC-DS", line, 0.0]) == 1
-        assert panel.line(line)[10.0] == pytest.approx(mean([pair[1] for pair in pairs]))
+        assert panel.line(line)[10.0] == pytest.approx(np.mean([pair[1] for pair in pairs]))
     errors = panel.series[0].error
     assert errors[0] is None and errors[1] is not None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shadowtime.study.papers import carry_out, find_subjects, published
 from shadowtime.study.papers.rua import LOGS, PAPER
-from shadowtime.study.papers.rua.runs import Runs, window_of
+from shadowtime.study.papers.rua.runs import runs, window_of
 from shadowtime.study.papers.rua.tables import printed
 
 
@@ -26,8 +26,9 @@ def test_every_claim_is_listed_once():
 def test_runs_get_distinct_keys():
     """Both values of high demand, three workloads, the ablation, what lies beyond; no key twice."""
     subjects, _ = find_subjects(LOGS, None)
-    keys = Runs(tuple(subjects), (1, 2)).keys()
-    assert len(set(keys)) == len(keys)
+    study = runs(tuple(subjects), (1, 2))
+    keys = study.tasks.keys()
+    assert len(keys) == 2 * len({key._replace(seed=0) for key in keys})
     assert {key.high for key in keys} == {2000, 1750}
     assert {key.scenario for key in keys} == {"HIGH", "MED", "LOW"}
     assert {key.seed for key in keys} == {1, 2}
@@ -45,8 +46,7 @@ def test_the_quick_form_on_a_generated_workload():
             cluster=subjects[0].cluster,
         )
     ]
-    assert PAPER.quick is not None
-    found = carry_out(PAPER.quick(small, 5))
+    found = carry_out(PAPER.plan(small, 5, quick=True))
     assert [table.name for table in found.tables][:7] == [f"Table {n}" for n in range(1, 8)]
     assert {"Figure 4", "Figure 6", "Figure 8"} == {figure.name for figure in found.figures}
     assert {claim.verdict for claim in found.claims} == {"not judged"}

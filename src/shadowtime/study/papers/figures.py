@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import UsageError
+from shadowtime.study.papers.tables import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Kind = Literal["line", "bars"]
 
@@ -21,6 +22,16 @@ class Series:
     y: tuple[float | None, ...]
     error: tuple[float | None, ...] = ()
     """Standard error of each value; empty where values are not means over seeds."""
+
+    @staticmethod
+    def over(name: str, columns: Iterable[Iterable[float | None]], *, scale: float = 1.0) -> Series:
+        """Means over seeds with their standard errors; a column of values for each point."""
+        known = [Estimate.of(column, scale=scale) for column in columns]
+        return Series(
+            name=name,
+            y=tuple(None if one is None else one.mean for one in known),
+            error=tuple(None if one is None else one.error for one in known),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,7 +95,7 @@ class PaperStudy:
     """What each run finds is kept there, and taken from there."""
 
     def __post_init__(self) -> None:
-        if self.quick and self.paper.quick is None:
+        if self.quick and not self.paper.quick:
             raise UsageError(f"{self.name} has no quick form: try --seeds 1")
 
     def absolute(self) -> PaperStudy:
@@ -123,7 +123,7 @@ class PaperStudy:
         """Its tasks on these subjects; each keeps its result where there is a folder."""
         paper = self.paper
         seeds = self.seeds or paper.seeds
-        made = ((self.quick and paper.quick) or paper.plan)(subjects, seeds)
+        made = paper.plan(subjects, seeds, quick=self.quick)
         if self.folder is None:
             return made
         return kept(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from shadowtime.metrics import Window, measure
+from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import fan_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.study.papers.claims import Claim
     from shadowtime.study.papers.figures import PaperFigure
     from shadowtime.study.papers.subjects import Log, Subject
     from shadowtime.study.papers.tables import PaperTable
-
-Findings = TypeVar("Findings", covariant=True)
+    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +30,26 @@ class SubjectRun:
     schedule: Schedule
     parameters: Mapping[str, str]
     metrics: Mapping[str, float]
+
+    @staticmethod
+    def of(
+        policy: str,
+        schedule: Schedule,
+        jobs: Workload,
+        cluster: Cluster,
+        *,
+        window: Window | None = None,
+        metrics: Mapping[str, float] | None = None,
+    ) -> SubjectRun:
+        """With the usual metrics of a window, if no others are given; ``policy`` as it is typed."""
+        if metrics is None:
+            metrics = measure(schedule, jobs, cluster, window=window or Window.all())
+        return SubjectRun(
+            policy=policy,
+            schedule=schedule,
+            parameters=parse_policy(policy).parameters,
+            metrics=metrics,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,12 +121,24 @@ class Task:
     """The file that keeps what it finds, if any."""
 
 
-class Runs(Protocol[Findings]):
-    """All runs of a paper: their tasks, and the findings that the results amount to."""
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """All runs of a paper by their keys, and the findings that the results amount to."""
 
-    def tasks(self) -> tuple[Task, ...]: ...
+    tasks: Mapping[Any, Task]
+    collect: Callable[[Mapping[Any, Any]], Any]
+    """From the results by the same keys."""
 
-    def collect(self, results: list[Any]) -> Findings: ...
+
+def of_kind(results: Mapping[Any, Any], kind: str) -> dict[Any, Any]:
+    """The results whose keys begin with a word, by the rest of the key.
+
+    Examples
+    --------
+    >>> of_kind({("point", "a", 1): 3.0, ("single", "a"): 4.0}, "point")
+    {('a', 1): 3.0}
+    """
+    return {key[1:]: found for key, found in results.items() if key[0] == kind}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +148,6 @@ class Plan:
     tasks: tuple[Task, ...]
     put_together: Callable[[list[Any]], Reproduction]
 
-    @staticmethod
-    def of(runs: Runs[Findings], reproduction: Callable[[Findings], Reproduction]) -> Plan:
-        """The tasks of all runs; what they collect is made into a reproduction."""
-        return Plan(
-            tasks=runs.tasks(), put_together=lambda results: reproduction(runs.collect(results))
-        )
-
     def missing(self) -> list[int]:
         """The places of the tasks whose file is not there yet."""
         return [at for at, task in enumerate(self.tasks) if task.path and not task.path.exists()]
@@ -128,22 +155,60 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper that can be reproduced. Its module holds it under the name PAPER."""
+    """A paper that can be reproduced. Its module holds it under the name PAPER.
+
+    What is shown of the findings (a value of the paper's own, with ``subjects`` and ``seeds``) is
+    made by ``tables``, ``figures``, ``claims``, ``notes`` and ``choices``.
+    """
 
     name: str
     title: str
     reference: str
-    logs: tuple[Log, ...]
+    logs: tuple[Log, ...] = ()
     policies: tuple[str, ...]
     """One policy for each kind of pass, so that they can be compiled beforehand."""
-    plan: Callable[[Sequence[Subject], int], Plan]
-    """From the subjects and the number of seeds."""
-    quick: Callable[[Sequence[Subject], int], Plan] | None = None
-    """The same with far fewer runs, where there is such a form."""
+    runs: Callable[[tuple[Subject, ...], int, bool], Runs]
+    """From the subjects, the number of seeds, and whether few runs are enough."""
+    tables: Callable[[Any], tuple[PaperTable, ...]]
+    figures: Callable[[Any], tuple[PaperFigure, ...]]
+    claims: Callable[[Any], tuple[Claim, ...]]
+    notes: Callable[[Any, Mapping[str, PaperTable]], tuple[str, ...]]
+    """From the findings and the tables by name."""
+    choices: Callable[[Any], tuple[str, ...]]
+    more: Callable[[Any], Mapping[str, Any]]
+    """Further fields of the reproduction: the schedules to look at, numbers for JSON."""
+    quick: bool = True
+    """Whether there is a form with far fewer runs."""
     subjects: Callable[[], list[Subject]] | None = None
     """Makes the subjects of a paper that used no log."""
     seeds: int = 10
     """Runs for each point that depends on chance, unless given."""
+
+    def plan(self, subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Plan:
+        """Every run of the study on these subjects."""
+        runs = self.runs(tuple(subjects), seeds, quick)
+
+        def put_together(results: list[Any]) -> Reproduction:
+            return self.reproduction(runs.collect(dict(zip(runs.tasks, results, strict=True))))
+
+        return Plan(tasks=tuple(runs.tasks.values()), put_together=put_together)
+
+    def reproduction(self, found: Any) -> Reproduction:
+        """The paper with our numbers in it."""
+        tables = self.tables(found)
+        known: dict[str, Any] = {
+            "paper": self.name,
+            "title": self.title,
+            "reference": self.reference,
+            "subjects": found.subjects,
+            "tables": tables,
+            "figures": self.figures(found),
+            "claims": self.claims(found),
+            "notes": self.notes(found, {table.name: table for table in tables}),
+            "choices": self.choices(found),
+            "seeds": found.seeds,
+        }
+        return Reproduction(**{**known, **self.more(found)})
 
 
 def carry_out(

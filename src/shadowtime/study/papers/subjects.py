@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 GENERATED = "generated"
 """The label of the workload that stands in for the logs."""
+GENERATED_NOTE = (
+    "This ran on a generated workload: the paper's logs were not there, so no number can be "
+    "compared with the paper's. Give --traces a folder with the logs (or set SHADOWTIME_TRACES)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+ROUNDING = 1e-12
+"""Shares that differ by less than this differ in how they were rounded."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds and its standard error (None for one seed).
+
+    Examples
+    --------
+    >>> known = Estimate((1.0, 3.0))
+    >>> known.mean, known.error, Estimate((1.0,)).error
+    (2.0, 1.0, None)
+    """
+
+    values: tuple[float, ...]
+
+    @staticmethod
+    def of(values: Iterable[float | None], *, scale: float = 1.0) -> Estimate | None:
+        """Of the values that are known (neither None nor nan); None where there are none."""
+        known = tuple(x * scale for x in values if x is not None and not math.isnan(x))
+        return Estimate(known) if known else None
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
+    @property
+    def error(self) -> float | None:
+        n = len(self.values)
+        if n < 2:
+            return None
+        spread = sum((value - self.mean) ** 2 for value in self.values) / (n - 1)
+        error = math.sqrt(spread / n)
+        return error if error > ROUNDING * abs(self.mean) else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +63,16 @@ class Cell:
     ours: float | None
     paper: float | None = None
     error: float | None = None
+
+    @staticmethod
+    def over(
+        values: Iterable[float | None], paper: float | None = None, *, scale: float = 1.0
+    ) -> Cell:
+        """The mean over seeds with its standard error; empty where no value is known."""
+        known = Estimate.of(values, scale=scale)
+        if known is None:
+            return Cell(ours=None, paper=paper)
+        return Cell(ours=known.mean, paper=paper, error=known.error)
 
     @property
     def difference(self) -> float | None:

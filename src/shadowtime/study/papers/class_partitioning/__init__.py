@@ -5,24 +5,20 @@ Here: the plan, the workload beside Tables 4 and 8, and the numbers that the pap
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from shadowtime.study.papers.class_partitioning import outcome as o
 from shadowtime.study.papers.class_partitioning import policies as p
+from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.claims import paper_claims
-from shadowtime.study.papers.class_partitioning.figures import choices, paper_figures, paper_notes
-from shadowtime.study.papers.class_partitioning.runs import QUICK_DEPTHS, Findings, Runs
-from shadowtime.study.papers.class_partitioning.worlds import (
-    SHARED_JOBS,
-    SPACE_SHARED,
-    WHOLE,
-    subjects,
+from shadowtime.study.papers.class_partitioning.figures import (
+    HOURS,
+    choices,
+    paper_figures,
+    paper_notes,
 )
+from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, WHOLE, Findings
 from shadowtime.study.papers.published import rows as _rows
-from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
+from shadowtime.study.papers.reproduction import Paper, Runs
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
@@ -47,18 +43,9 @@ def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
     )
 
 
-def _cell(values: Sequence[float], *, scale: float = 1.0) -> Cell:
-    """The mean over the draws and its standard error."""
-    known = np.array([value for value in values if not math.isnan(value)]) * scale
-    if not len(known):
-        return Cell(ours=None)
-    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else None
-    return Cell(ours=float(known.mean()), error=error)
-
-
 def _fitted(values: Sequence[float], paper: float) -> Cell:
     """What every draw was fitted to: there is no spread worth reporting."""
-    return Cell(ours=float(np.mean(values)), paper=paper)
+    return Cell(ours=sum(values) / len(values), paper=paper)
 
 
 def _table_4(found: Findings) -> PaperTable:
@@ -110,9 +97,9 @@ def _table_8(found: Findings) -> PaperTable:
 def _policies(found: Findings) -> PaperTable:
     """Every policy of section 4 by class."""
     measures = {
-        "average wait": ("wait_mean_s", 1 / 3600, "h"),
-        "95th percentile wait": ("wait_p95_s", 1 / 3600, "h"),
-        "maximum wait": ("wait_max_s", 1 / 3600, "h"),
+        "average wait": ("wait_mean_s", HOURS, "h"),
+        "95th percentile wait": ("wait_p95_s", HOURS, "h"),
+        "maximum wait": ("wait_max_s", HOURS, "h"),
         "average slowdown": ("slowdown_mean", 1.0, ""),
         "slowdown bounded at 60 s": ("bsld60_mean", 1.0, ""),
     }
@@ -123,13 +110,13 @@ def _policies(found: Findings) -> PaperTable:
             unit=unit,
             group=month,
             cells=tuple(
-                _cell(found.values(month, p.policy_of(name, month), metric, group), scale=scale)
+                Cell.over(found.values(month, p.policy_of(name, month), metric, group), scale=scale)
                 for name in names
             ),
         )
         for month in p.MONTH_NAMES
         for label, (metric, scale, unit) in measures.items()
-        for group in o.GROUPS
+        for group in r.GROUPS
     ]
     return PaperTable(
         name="Policies",
@@ -139,15 +126,24 @@ def _policies(found: Findings) -> PaperTable:
     )
 
 
-def _by_depth(found: Findings, label: str, group: str, month: str, world: str, order: str) -> Row:
+def _by_depth(
+    found: Findings,
+    label: str,
+    month: str,
+    *,
+    group: str = ALL,
+    world: str = WHOLE,
+    order: str = "LXF&W",
+    metric: str = "wait_mean_s",
+) -> Row:
     return Row(
         label=label,
         unit="h",
         group=month,
         cells=tuple(
-            _cell(
-                found.values(month, p.with_depth(order, depth), "wait_mean_s", group, world=world),
-                scale=1 / 3600,
+            Cell.over(
+                found.values(month, p.with_depth(order, depth), metric, group, world=world),
+                scale=HOURS,
             )
             for depth in found.depths
         ),
@@ -160,47 +156,31 @@ def _orders(found: Findings) -> PaperTable:
         title="Average wait by order and number of reservations, no partition",
         columns=tuple(f"K = {depth}" for depth in found.depths),
         rows=tuple(
-            _by_depth(found, f"{order}, {group}", group, month, WHOLE, order)
+            _by_depth(found, f"{order}, {group}", month, group=group, order=order)
             for month in p.MONTH_NAMES
             for order in p.ORDERS
-            for group in (o.ALL, o.LARGE)
+            for group in (ALL, LARGE)
         ),
     )
 
 
 def _shared_jobs(found: Findings) -> PaperTable:
-    rows = [
-        _by_depth(found, "average wait", o.ALL, month, SHARED_JOBS, "LXF&W")
-        for month in p.MONTH_NAMES
-    ]
-    longest = [
-        Row(
-            label="maximum wait",
-            unit="h",
-            group=month,
-            cells=tuple(
-                _cell(
-                    found.values(
-                        month, p.with_depth("LXF&W", depth), "wait_max_s", world=SHARED_JOBS
-                    ),
-                    scale=1 / 3600,
-                )
-                for depth in found.depths
-            ),
-        )
-        for month in p.MONTH_NAMES
-    ]
+    waits = {"average wait": "wait_mean_s", "maximum wait": "wait_max_s"}
     return PaperTable(
         name="Shared jobs",
         title="Jobs of at most 64 processors alone, on nine hosts, under LXF&W",
         columns=tuple(f"K = {depth}" for depth in found.depths),
-        rows=tuple(row for pair in zip(rows, longest, strict=True) for row in pair),
+        rows=tuple(
+            _by_depth(found, label, month, world=r.SHARED_JOBS, metric=metric)
+            for month in p.MONTH_NAMES
+            for label, metric in waits.items()
+        ),
     )
 
 
 def _sharing(found: Findings) -> PaperTable:
     """Dedicated jobs alone on a host, or beside others: the text leaves open which was run."""
-    named = {f"LXF&W, K = {depth}": p.with_depth("LXF&W", depth) for depth in QUICK_DEPTHS}
+    named = {f"LXF&W, K = {depth}": p.with_depth("LXF&W", depth) for depth in r.QUICK_DEPTHS}
     named |= p.PARTITIONED
     rows = [
         Row(
@@ -208,15 +188,15 @@ def _sharing(found: Findings) -> PaperTable:
             unit="h",
             group=month,
             cells=tuple(
-                _cell(
-                    found.values(month, policy, "wait_mean_s", group, world=world), scale=1 / 3600
+                Cell.over(
+                    found.values(month, policy, "wait_mean_s", group, world=world), scale=HOURS
                 )
                 for policy in named.values()
             ),
         )
         for month in p.MONTH_NAMES
-        for group in (o.ALL, o.LARGE)
-        for words, world in (("whole host", WHOLE), ("space-shared", SPACE_SHARED))
+        for group in (ALL, LARGE)
+        for words, world in (("whole host", WHOLE), ("space-shared", r.SPACE_SHARED))
     ]
     return PaperTable(
         name="Dedicated",
@@ -226,55 +206,40 @@ def _sharing(found: Findings) -> PaperTable:
     )
 
 
-TITLE = "Class-Partitioning Job Scheduling for Large-Scale Parallel Systems"
-REFERENCE = (
-    "S.-H. Chiang, M. K. Vernon: Class-Partitioning Job Scheduling for Large-Scale Parallel "
-    "Systems. On workloads rebuilt from the paper's tables: the trace was never published"
-)
 QUICK_SEEDS = 2
 
 
-def plan(subjects: Sequence[Subject], seeds: int) -> Plan:
-    """Every run of the study, on ``seeds`` draws of each month."""
-    return Plan.of(Runs(tuple(subjects), tuple(range(1, seeds + 1))), reproduction)
+def study(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+    """``seeds`` draws of each month; ``quick``: two, and three numbers of reservations."""
+    if quick:
+        few = tuple(range(1, min(seeds, QUICK_SEEDS) + 1))
+        return r.runs(subjects, few, r.QUICK_DEPTHS)
+    return r.runs(subjects, tuple(range(1, seeds + 1)))
 
 
-def quick(subjects: Sequence[Subject], seeds: int) -> Plan:
-    """Two draws and three numbers of reservations."""
-    few = tuple(range(1, min(seeds, QUICK_SEEDS) + 1))
-    return Plan.of(Runs(tuple(subjects), few, QUICK_DEPTHS), reproduction)
+def more(found: Findings) -> dict[str, Any]:
+    """The schedules of the first draw."""
+    runs = {}
+    for month in (subject.label for subject in found.subjects):
+        outcomes = found.months[month, 1].outcomes
+        named = [p.policy_of(name, month) for name in (p.SINGLE, *p.PARTITIONED)]
+        runs[month] = tuple(run for one in named if (run := outcomes[WHOLE, one].run))
+    return {"runs": runs}
 
 
-def reproduction(found: Findings) -> Reproduction:
-    """The paper with our numbers in it."""
-    return Reproduction(
-        paper="class-partitioning",
-        title=TITLE,
-        reference=REFERENCE,
-        subjects=found.subjects,
-        tables=paper_tables(found),
-        figures=paper_figures(found),
-        claims=paper_claims(found),
-        notes=paper_notes(found),
-        choices=choices(found),
-        seeds=found.seeds,
-        runs={subject.label: _kept(found, subject.label) for subject in found.subjects},
-    )
-
-
-def _kept(found: Findings, month: str) -> tuple[SubjectRun, ...]:
-    outcomes = found.months[month, 1].outcomes
-    named = [p.policy_of(name, month) for name in (p.SINGLE, *p.PARTITIONED)]
-    return tuple(run for policy in named if (run := outcomes[WHOLE, policy].run) is not None)
-
-
+TITLE = "Class-Partitioning Job Scheduling for Large-Scale Parallel Systems"
 PAPER = Paper(
     name="class-partitioning",
     title=TITLE,
-    reference=REFERENCE,
-    logs=(),
+    reference=f"S.-H. Chiang, M. K. Vernon: {TITLE}. On workloads rebuilt from the paper's tables: "
+    "the trace was never published",
     policies=("lxfw",),
-    plan=plan,
-    quick=quick,
-    subjects=subjects,
+    runs=study,
+    tables=paper_tables,
+    figures=paper_figures,
+    claims=paper_claims,
+    notes=lambda found, tables: paper_notes(found),
+    choices=choices,
+    more=more,
+    subjects=r.subjects,
 )

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.class_partitioning.outcome import ALL, LARGE, MEDIUM, SMALL
-from shadowtime.study.papers.class_partitioning.runs import MUCH, READINGS, SAME, Judge, excess
-from shadowtime.study.papers.class_partitioning.worlds import SHARED_JOBS, WHOLE
+from shadowtime.study.papers.class_partitioning import runs as r
+from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, MEDIUM, SAME, SMALL, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shadowtime.study.papers.claims import Claim
-    from shadowtime.study.papers.class_partitioning.runs import Findings
     from shadowtime.workload.o2k_check import O2kCheck
 
 
@@ -28,10 +26,10 @@ BOUNDS = {SMALL: (0.0, 0.2), MEDIUM: (0.0, 3.0), LARGE: (50.0, float("inf"))}
 """Average waits in hours with one reservation in the heavy months."""
 
 
-def one_reservation(judge: Judge) -> Iterator[Claim]:
+def one_reservation(judge: r.Judge) -> Iterator[Claim]:
     """Both heavy months, all three classes."""
     policy = p.with_depth("LXF&W", 1)
-    for reading, world in READINGS.items():
+    for reading, world in r.READINGS.items():
         hours = {
             (month, group): judge.found.hours(month, policy, "wait_mean_s", group, world=world)
             for month in p.HEAVY
@@ -53,7 +51,7 @@ def one_reservation(judge: Judge) -> Iterator[Claim]:
         )
 
 
-def reservations(judge: Judge) -> Iterator[Claim]:
+def reservations(judge: r.Judge) -> Iterator[Claim]:
     """How many are best: for the shared jobs, in the heavy months, in December."""
     claim, depths = judge.published["reservations"], judge.found.depths
     if not {2, 4} <= set(depths):
@@ -65,19 +63,19 @@ def reservations(judge: Judge) -> Iterator[Claim]:
 
 
 def _hours(
-    judge: Judge, month: str, depth: int, metric: str, group: str = ALL, world: str = WHOLE
+    judge: r.Judge, month: str, depth: int, metric: str, group: str = ALL, world: str = WHOLE
 ) -> float:
     policy = p.with_depth("LXF&W", depth)
     return judge.found.hours(month, policy, metric, group, world=world)
 
 
-def _shared(judge: Judge) -> Claim:
+def _shared(judge: r.Judge) -> Claim:
     """2 or 4 must be within 10 % of the best number in average and maximum wait, each month."""
     good, listed = [], []
     for month in p.MONTH_NAMES:
         waits = {
             metric: {
-                depth: _hours(judge, month, depth, metric, world=SHARED_JOBS)
+                depth: _hours(judge, month, depth, metric, world=r.SHARED_JOBS)
                 for depth in judge.found.depths
             }
             for metric in ("wait_mean_s", "wait_max_s")
@@ -102,7 +100,7 @@ def _shared(judge: Judge) -> Claim:
     )
 
 
-def _heavy(judge: Judge) -> Claim:
+def _heavy(judge: r.Judge) -> Claim:
     """10 must be within 10 % of the best number for all and for large jobs, in both months."""
     good, listed, played = 0, [], 0
     for month in p.HEAVY:
@@ -125,11 +123,11 @@ def _heavy(judge: Judge) -> Claim:
     )
 
 
-def _december(judge: Judge) -> Claim:
+def _december(judge: r.Judge) -> Claim:
     """25 against 10: large jobs gain 30 % or more, no other class loses."""
 
     def more(metric: str, group: str) -> float:
-        return excess(*(_hours(judge, "Dec02", depth, metric, group) for depth in (25, 10)))
+        return r.excess(*(_hours(judge, "Dec02", depth, metric, group) for depth in (25, 10)))
 
     gains = {metric: -more(metric, LARGE) for metric in ("wait_mean_s", "wait_max_s")}
     others = {group: more("wait_mean_s", group) for group in (SMALL, MEDIUM)}
@@ -143,7 +141,7 @@ def _december(judge: Judge) -> Claim:
     )
 
 
-def single_class(judge: Judge) -> Iterator[Claim]:
+def single_class(judge: r.Judge) -> Iterator[Claim]:
     """No other order does better by more than 10 %, for all jobs or for large ones."""
     better, listed = [], []
     others = [
@@ -181,9 +179,9 @@ ALL_JOBS = {
 }
 
 
-def paper_claims(found: Findings) -> tuple[Claim, ...]:
+def paper_claims(found: r.Findings) -> tuple[Claim, ...]:
     """The claims in the order of the published list."""
-    judge = Judge(found, published.claims("class_partitioning"))
+    judge = r.Judge(found, published.claims("class_partitioning"))
     makers = (
         _workload,
         one_reservation,
@@ -198,7 +196,7 @@ def paper_claims(found: Findings) -> tuple[Claim, ...]:
     return tuple(claim for make in makers for claim in make(judge))
 
 
-def _workload(judge: Judge) -> Iterator[Claim]:
+def _workload(judge: r.Judge) -> Iterator[Claim]:
     """Section 2.2: the means over the draws of each month."""
 
     def mean(of: Callable[[O2kCheck], float]) -> dict[str, float]:
@@ -241,7 +239,7 @@ def _workload(judge: Judge) -> Iterator[Claim]:
     )
 
 
-def _three_hosts(judge: Judge) -> Iterator[Claim]:
+def _three_hosts(judge: r.Judge) -> Iterator[Claim]:
     cluster = judge.found.subjects[0].cluster
     share = 100 * sum(host.capacity[0] for host in cluster.hosts[:3]) / cluster.procs
     yield judge.published["three-hosts"].judged(
@@ -249,7 +247,7 @@ def _three_hosts(judge: Judge) -> Iterator[Claim]:
     )
 
 
-def _caps(judge: Judge) -> Iterator[Claim]:
+def _caps(judge: r.Judge) -> Iterator[Claim]:
     """A rule of the policy; what the second reservation on a host is worth."""
     moved = jobs = 0
     for runs in judge.found.months.values():
@@ -266,8 +264,8 @@ def _caps(judge: Judge) -> Iterator[Claim]:
     )
 
 
-def _part_l_sm(judge: Judge) -> Iterator[Claim]:
-    for reading, world in READINGS.items():
+def _part_l_sm(judge: r.Judge) -> Iterator[Claim]:
+    for reading, world in r.READINGS.items():
         worse = [
             f"{words} {judge.described(month, p.L_SM_50, p.SINGLE, metric, ALL, world)}"
             for month in p.MONTH_NAMES
@@ -289,7 +287,7 @@ def _part_l_sm(judge: Judge) -> Iterator[Claim]:
             month
             for month in p.MONTH_NAMES
             if all(
-                judge.change(month, p.L_SM_50, p.SINGLE, metric, LARGE, world) <= -MUCH
+                judge.change(month, p.L_SM_50, p.SINGLE, metric, LARGE, world) <= -r.MUCH
                 for metric in ("wait_mean_s", "wait_p95_s")
             )
         ]
@@ -306,8 +304,8 @@ def _part_l_sm(judge: Judge) -> Iterator[Claim]:
         )
 
 
-def _short_limit(judge: Judge) -> Iterator[Claim]:
-    for reading, world in READINGS.items():
+def _short_limit(judge: r.Judge) -> Iterator[Claim]:
+    for reading, world in r.READINGS.items():
         worse = {
             group: [
                 month
@@ -332,8 +330,8 @@ def _short_limit(judge: Judge) -> Iterator[Claim]:
         )
 
 
-def _part_l_a(judge: Judge) -> Iterator[Claim]:
-    for reading, world in READINGS.items():
+def _part_l_a(judge: r.Judge) -> Iterator[Claim]:
+    for reading, world in r.READINGS.items():
         gaps = {
             (month, group): judge.change(month, p.L_A_50, p.L_SM_50, "wait_mean_s", group, world)
             for month in p.MONTH_NAMES
@@ -356,7 +354,7 @@ def _part_l_a(judge: Judge) -> Iterator[Claim]:
             for month in p.HEAVY
         }
         yield judge.published["part-l-a"].judged(
-            min(poor.values()) >= MUCH,
+            min(poor.values()) >= r.MUCH,
             "against part-L/SM(3H,50h): average wait "
             f"{judge.each(poor.__getitem__, '+.0%', poor)}, maximum wait "
             f"{judge.each(longest.__getitem__, '+.0%', longest)}",

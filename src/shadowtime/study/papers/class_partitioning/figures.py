@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from shadowtime.study.papers.class_partitioning import outcome as o
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.class_partitioning.outcome import ALL, LARGE
-from shadowtime.study.papers.class_partitioning.worlds import WHOLE
+from shadowtime.study.papers.class_partitioning import runs as r
+from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.workload.o2k import MARGIN_DAYS, o2k_month
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from shadowtime.study.papers.class_partitioning.runs import Findings
-
-
-def paper_notes(found: Findings) -> tuple[str, ...]:
+def paper_notes(found: r.Findings) -> tuple[str, ...]:
     """Sentences made from the numbers."""
     return (_workload(found), _spread(found), _winner(found))
 
 
-def _workload(found: Findings) -> str:
+def _workload(found: r.Findings) -> str:
     worst = {month: max(check.worst for check in found.checks(month)) for month in p.MONTH_NAMES}
     listed = ", ".join(f"{month} {gap:.1%}" for month, gap in worst.items())
     return (
@@ -36,7 +25,7 @@ def _workload(found: Findings) -> str:
     )
 
 
-def _spread(found: Findings) -> str:
+def _spread(found: r.Findings) -> str:
     policy = p.with_depth("LXF&W", 1)
     parts = []
     for month in p.MONTH_NAMES:
@@ -48,7 +37,7 @@ def _spread(found: Findings) -> str:
     )
 
 
-def _winner(found: Findings) -> str:
+def _winner(found: r.Findings) -> str:
     parts = []
     for month in p.MONTH_NAMES:
         named = (p.SINGLE, *p.PARTITIONED)
@@ -62,7 +51,7 @@ def _winner(found: Findings) -> str:
     return f"Least average wait of the five policies: {', '.join(parts)}."
 
 
-def choices(found: Findings) -> tuple[str, ...]:
+def choices(found: r.Findings) -> tuple[str, ...]:
     """What the text does not give and is chosen here."""
     return (
         "Memory of the hosts: 3 of 64 GB, 8 of 50 GB, the small one 8 GB; they add up to the "
@@ -85,7 +74,7 @@ STATISTICS = {"average": "wait_mean_s", "95th percentile": "wait_p95_s", "maximu
 PEAKS = {"10m": 600, "1h": 3600, "5h": 18000, "50h": 180_000, "200h": 720_000, "400h": 1_440_000}
 
 
-def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
+def paper_figures(found: r.Findings) -> tuple[PaperFigure, ...]:
     """All of them."""
     return (
         _figure_1(found),
@@ -96,19 +85,7 @@ def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
     )
 
 
-def _series(name: str, columns: Sequence[Sequence[float]], scale: float) -> Series:
-    """A value and its standard error for each column of values over the draws."""
-    means: list[float | None] = []
-    errors: list[float | None] = []
-    for column in columns:
-        known = np.array([value for value in column if not math.isnan(value)]) * scale
-        means.append(float(known.mean()) if len(known) else None)
-        several = len(known) > 1
-        errors.append(float(known.std(ddof=1)) / math.sqrt(len(known)) if several else None)
-    return Series(name=name, y=tuple(means), error=tuple(errors))
-
-
-def _figure_1(found: Findings) -> PaperFigure:
+def _figure_1(found: r.Findings) -> PaperFigure:
     """Shares at the peaks and between them."""
     labels: list[str] = []
     for name in PEAKS:
@@ -127,7 +104,7 @@ def _figure_1(found: Findings) -> PaperFigure:
         x_label="requested run time: up to and at a peak",
         y_label="% of jobs",
         x=tuple(labels),
-        series=(_series("jobs", columns, 1.0),),
+        series=(Series.over("jobs", columns),),
     )
     return PaperFigure(
         name="Figure 1",
@@ -140,7 +117,7 @@ def _figure_1(found: Findings) -> PaperFigure:
 
 
 def _months(
-    found: Findings, title: str, metric: str, group: str, named: dict[str, dict[str, str]]
+    found: r.Findings, title: str, metric: str, group: str, named: dict[str, dict[str, str]]
 ) -> Panel:
     """One metric in every month; ``named`` gives each line's policy by month."""
     scale, unit = (HOURS, "h") if metric.endswith("_s") else (1.0, "")
@@ -151,10 +128,10 @@ def _months(
         y_label=unit,
         x=tuple(p.MONTH_NAMES),
         series=tuple(
-            _series(
+            Series.over(
                 name,
                 [found.values(month, of[month], metric, group) for month in p.MONTH_NAMES],
-                scale,
+                scale=scale,
             )
             for name, of in named.items()
         ),
@@ -165,7 +142,7 @@ def _named(*names: str) -> dict[str, dict[str, str]]:
     return {name: {month: p.policy_of(name, month) for month in p.MONTH_NAMES} for name in names}
 
 
-def _figure_2(found: Findings) -> PaperFigure:
+def _figure_2(found: r.Findings) -> PaperFigure:
     depths = {
         f"K = {depth}": dict.fromkeys(p.MONTH_NAMES, p.with_depth("LXF&W", depth))
         for depth in found.depths
@@ -175,25 +152,25 @@ def _figure_2(found: Findings) -> PaperFigure:
         title="Average wait under LXF&W by the number of reservations",
         panels=tuple(
             _months(found, f"({letter}) {group} jobs", "wait_mean_s", group, depths)
-            for letter, group in zip("abcd", o.GROUPS, strict=True)
+            for letter, group in zip("abcd", r.GROUPS, strict=True)
         ),
         says="2 to 4 reservations improve on one; 10 are best in January and February; 25 in "
         "December",
     )
 
 
-def _figure_3(found: Findings) -> PaperFigure:
+def _figure_3(found: r.Findings) -> PaperFigure:
     named = _named(p.SINGLE, p.L_SM_5, p.L_SM_50)
     panels = (
-        ("(a) average wait, all jobs", "wait_mean_s", o.ALL),
-        ("(b) average wait, small jobs", "wait_mean_s", o.SMALL),
-        ("(c) average wait, medium jobs", "wait_mean_s", o.MEDIUM),
-        ("(d) average wait, large jobs", "wait_mean_s", o.LARGE),
-        ("(e) average slowdown", "slowdown_mean", o.ALL),
-        ("(f) maximum wait, all jobs", "wait_max_s", o.ALL),
-        ("(g) 95th percentile wait, all jobs", "wait_p95_s", o.ALL),
-        ("(h) 95th percentile wait, large jobs", "wait_p95_s", o.LARGE),
-        ("average slowdown, bounded at 60 s", "bsld60_mean", o.ALL),
+        ("(a) average wait, all jobs", "wait_mean_s", ALL),
+        ("(b) average wait, small jobs", "wait_mean_s", r.SMALL),
+        ("(c) average wait, medium jobs", "wait_mean_s", r.MEDIUM),
+        ("(d) average wait, large jobs", "wait_mean_s", LARGE),
+        ("(e) average slowdown", "slowdown_mean", ALL),
+        ("(f) maximum wait, all jobs", "wait_max_s", ALL),
+        ("(g) 95th percentile wait, all jobs", "wait_p95_s", ALL),
+        ("(h) 95th percentile wait, large jobs", "wait_p95_s", LARGE),
+        ("average slowdown, bounded at 60 s", "bsld60_mean", ALL),
     )
     return PaperFigure(
         name="Figure 3",
@@ -206,7 +183,7 @@ def _figure_3(found: Findings) -> PaperFigure:
 
 
 def _ranges(
-    found: Findings, title: str, month: str, metric: str, kind: str, names: tuple[str, ...]
+    found: r.Findings, title: str, month: str, metric: str, kind: str, names: tuple[str, ...]
 ) -> Panel:
     labels = found.labels(kind)
     return Panel(
@@ -216,30 +193,28 @@ def _ranges(
         y_label="h",
         x=tuple(label.replace(" ", "") for label in labels),
         series=tuple(
-            _series(
+            Series.over(
                 name,
                 [
-                    found.values(
-                        month, p.policy_of(name, month), metric, label, kind=kind, world=WHOLE
-                    )
+                    found.values(month, p.policy_of(name, month), metric, label, kind=kind)
                     for label in labels
                 ],
-                HOURS,
+                scale=HOURS,
             )
             for name in names
         ),
     )
 
 
-def _figure_4(found: Findings) -> PaperFigure:
+def _figure_4(found: r.Findings) -> PaperFigure:
     asked = (
-        ("(a)", "average", o.BY_RUN),
-        ("(b)", "95th percentile", o.BY_RUN),
-        ("(c)", "maximum", o.BY_RUN),
-        ("(d)", "average", o.BY_SIZE),
-        ("(e)", "maximum", o.BY_SIZE),
-        ("(f)", "average", o.BY_REQUEST),
-        ("(g)", "maximum", o.BY_REQUEST),
+        ("(a)", "average", r.BY_RUN),
+        ("(b)", "95th percentile", r.BY_RUN),
+        ("(c)", "maximum", r.BY_RUN),
+        ("(d)", "average", r.BY_SIZE),
+        ("(e)", "maximum", r.BY_SIZE),
+        ("(f)", "average", r.BY_REQUEST),
+        ("(g)", "maximum", r.BY_REQUEST),
     )
     names = (p.SINGLE, p.L_SM_50)
     return PaperFigure(
@@ -255,7 +230,7 @@ def _figure_4(found: Findings) -> PaperFigure:
     )
 
 
-def _figure_5(found: Findings) -> PaperFigure:
+def _figure_5(found: r.Findings) -> PaperFigure:
     names = (p.L_SM_50, p.L_A_50, p.L_A_5)
     return PaperFigure(
         name="Figure 5",
@@ -267,13 +242,13 @@ def _figure_5(found: Findings) -> PaperFigure:
                     f"({letter}) maximum wait, {month}",
                     month,
                     "wait_max_s",
-                    o.BY_SIZE,
+                    r.BY_SIZE,
                     names,
                 )
                 for letter, month in zip("ab", p.HEAVY, strict=True)
             ),
-            _months(found, "(c) average wait, all jobs", "wait_mean_s", o.ALL, _named(*names)),
-            _months(found, "(d) maximum wait, all jobs", "wait_max_s", o.ALL, _named(*names)),
+            _months(found, "(c) average wait, all jobs", "wait_mean_s", ALL, _named(*names)),
+            _months(found, "(d) maximum wait, all jobs", "wait_max_s", ALL, _named(*names)),
         ),
         says="part-L/A(3H,50h) is very similar to part-L/SM(3H,50h); part-L/A(2H,5h) is poor in "
         "January and February",

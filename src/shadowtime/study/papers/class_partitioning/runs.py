@@ -1,28 +1,142 @@
-"""The runs behind the figures: every month and seed a task, what they find, claims judged by it."""
+"""What is run: a month on its machines under every policy, what each run finds, and claims by it.
+
+A month runs on the whole machine, on its shared part, and with no job alone on a host. A run is
+measured by the waits and slowdowns of all jobs and of classes of them.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from shadowtime.cluster.examples import example
+from shadowtime.engine import simulate
+from shadowtime.metrics import Classes, Window, by_classes, classify, times_up_to
 from shadowtime.metrics.intervals import paired
+from shadowtime.policy import parse_policy
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.class_partitioning.outcome import ALL, Outcome, outcome
-from shadowtime.study.papers.class_partitioning.worlds import (
-    SHARED_JOBS,
-    SPACE_SHARED,
-    WHOLE,
-    draw_month,
-)
-from shadowtime.study.papers.reproduction import Task
+from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task
+from shadowtime.study.papers.subjects import Subject
+from shadowtime.study.papers.tables import Estimate
+from shadowtime.workload.o2k import o2k_workload
+from shadowtime.workload.o2k_tables import SHARED_PROCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from shadowtime.cluster import Cluster
     from shadowtime.study.papers.claims import Published
-    from shadowtime.study.papers.subjects import Subject
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
     from shadowtime.workload.o2k_check import O2kCheck
+
+WHOLE = "whole"
+"""All jobs on the twelve hosts; dedicated jobs take a whole host."""
+SPACE_SHARED = "space-shared"
+"""The same, but dedicated jobs share hosts by what they ask for."""
+SHARED_JOBS = "shared jobs"
+"""Jobs of at most 64 processors on the nine hosts that are not for dedicated ones."""
+
+FOR_DEDICATED = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class World:
+    """A workload on a machine; jobs of the month itself are scored."""
+
+    workload: Workload
+    cluster: Cluster
+    window: Window
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DrawnMonth:
+    """One draw of a month in its three worlds, and how it compares with the paper's tables."""
+
+    worlds: dict[str, World]
+    check: O2kCheck
+
+
+def draw_month(month: str, seed: int) -> DrawnMonth:
+    """A month between the ends of its neighbours.
+
+    Examples
+    --------
+    >>> drawn = draw_month("Feb03", 1)
+    >>> [len(world.cluster.hosts) for world in drawn.worlds.values()]
+    [12, 12, 9]
+    """
+    drawn = o2k_workload(p.MONTH_NAMES[month], seed=seed)
+    jobs, machine = drawn.workload, example("o2k")
+    window = Window(since=drawn.window[0], until=drawn.window[1])
+    sharing = machine.replace(options={**machine.options, "dedicated_exclusive": False})
+    rest = machine.replace(hosts=machine.hosts[FOR_DEDICATED:])
+    narrow = jobs.take(jobs.procs <= SHARED_PROCS)
+    return DrawnMonth(
+        worlds={
+            WHOLE: World(workload=jobs, cluster=machine, window=window),
+            SPACE_SHARED: World(workload=jobs, cluster=sharing, window=window),
+            SHARED_JOBS: World(workload=narrow, cluster=rest, window=window),
+        },
+        check=drawn.check,
+    )
+
+
+def subjects() -> list[Subject]:
+    """The months as the report and the result folder know them: the first draw of each."""
+    found = []
+    for month in p.MONTH_NAMES:
+        world = draw_month(month, 1).worlds[WHOLE]
+        found.append(Subject(label=month, workload=world.workload, cluster=world.cluster))
+    return found
+
+
+ALL, SMALL, MEDIUM, LARGE = "all", "small", "medium", "large"
+GROUPS = (ALL, SMALL, MEDIUM, LARGE)
+
+MINUTE, HOUR = 60, 3600
+TIMES = (10 * MINUTE, HOUR, 5 * HOUR, 20 * HOUR, 50 * HOUR, 200 * HOUR)
+"""Ranges of requested and actual run time end with these; the paper does not give its own."""
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Ranges of processors, as in Table 4."""
+
+BY_SIZE, BY_REQUEST, BY_RUN = "processors", "requested run time", "actual run time"
+MEASURES = ("wait_mean_s", "wait_p95_s", "wait_max_s", "slowdown_mean", "bsld60_mean")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What is measured of one run, by kind of class and class."""
+
+    groups: Mapping[tuple[str, str], Mapping[str, float]]
+    start: Ints | None = None
+    run: SubjectRun | None = None
+    """The starts and the schedule where they are kept."""
+
+
+def outcome(world: World, policy: str, *, starts: bool = False, keep: bool = False) -> Outcome:
+    """Simulate and measure; ``starts`` keeps the starts, ``keep`` the schedule too."""
+    jobs, cluster, window = world.workload, world.cluster, world.window
+    schedule = simulate(jobs, cluster, parse_policy(policy))
+    all_jobs = Classes(np.zeros(len(jobs), np.int64), (ALL,))
+    kinds = {
+        ALL: all_jobs,
+        "width": classify(jobs, "width"),
+        BY_SIZE: classify(jobs, "size", edges=SIZES),
+        BY_REQUEST: times_up_to(jobs.request, TIMES),
+        BY_RUN: times_up_to(jobs.effective_run, TIMES),
+    }
+    groups = {
+        (kind, row.label): {name: row.metrics[name] for name in MEASURES}
+        for kind, classes in kinds.items()
+        for row in by_classes(schedule, jobs, classes, kind=kind, window=window)
+    }
+    kept = SubjectRun.of(policy, schedule, jobs, cluster, window=window) if keep else None
+    return Outcome(groups=groups, start=schedule.start if starts else None, run=kept)
 
 
 QUICK_DEPTHS = (1, 10, 25)
@@ -69,8 +183,8 @@ class Findings:
 
     def mean(self, month: str, policy: str, metric: str, group: str = ALL, **of: str) -> float:
         """Its mean over the seeds that have such jobs."""
-        known = [x for x in self.values(month, policy, metric, group, **of) if not math.isnan(x)]
-        return sum(known) / len(known) if known else math.nan
+        known = Estimate.of(self.values(month, policy, metric, group, **of))
+        return known.mean if known else math.nan
 
     def checks(self, month: str) -> list[O2kCheck]:
         """The month's draws beside the paper's tables."""
@@ -85,36 +199,22 @@ class Findings:
         return list(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The runs of the study: four months, ``seeds`` draws of each."""
-
-    subjects: tuple[Subject, ...]
-    seeds: tuple[int, ...]
-    depths: tuple[int, ...] = p.DEPTHS
-
-    def keys(self) -> list[tuple[str, int]]:
-        """Month and seed of every task."""
-        return [(month, seed) for seed in self.seeds for month in p.MONTH_NAMES]
-
-    def tasks(self) -> tuple[Task, ...]:
-        """A task for each."""
-        return tuple(
-            Task(name=f"{month}, draw {seed}", work=self._work(month, seed))
-            for month, seed in self.keys()
-        )
-
-    def _work(self, month: str, seed: int) -> Any:
-        return lambda: month_runs(month, seed, self.depths)
-
-    def collect(self, results: list[Any]) -> Findings:
-        """The results of these tasks by their keys."""
-        return Findings(
-            subjects=self.subjects,
-            seeds=self.seeds,
-            depths=self.depths,
-            months=dict(zip(self.keys(), results, strict=True)),
-        )
+def runs(
+    subjects: tuple[Subject, ...], seeds: tuple[int, ...], depths: tuple[int, ...] = p.DEPTHS
+) -> Runs:
+    """Four months, a draw of each for every seed."""
+    return Runs(
+        tasks={
+            (month, seed): Task(
+                name=f"{month}, draw {seed}", work=partial(month_runs, month, seed, depths)
+            )
+            for seed in seeds
+            for month in p.MONTH_NAMES
+        },
+        collect=lambda results: Findings(
+            subjects=subjects, seeds=seeds, depths=depths, months=results
+        ),
+    )
 
 
 def policies_of(depths: tuple[int, ...]) -> list[tuple[str, str]]:

@@ -1,4 +1,7 @@
-"""Every run of the study: two workloads, two rules, four policies, a draw for every seed."""
+"""Every run of the study: two workloads, two rules, four policies, a draw for every seed.
+
+The thesis' machine and workloads are used as far as they are known (spec: algorithms 6.2, 6.5).
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,107 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.metrics import measure
 from shadowtime.metrics.energy import demand_of, peak_drawn
 from shadowtime.metrics.time_limits import limit_use
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.hperf.machine import WORKLOADS, jobs_of, thesis_cluster
-from shadowtime.study.papers.hperf.policies import POLICIES, RULES, UNLIMITED, text_of
-from shadowtime.study.papers.reproduction import SubjectRun, Task
+from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
+from shadowtime.study.papers.subjects import Subject
+from shadowtime.workload.hperf_jobs import hperf_workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
-    from shadowtime.study.papers.subjects import Subject
     from shadowtime.workload import Workload
+
+POLICIES = {
+    "ConsRes": "consres",
+    "LessC": "lessc",
+    "HPerf": "hperf",
+    "HPerf_preloaded": "hperf(preloaded=yes)",
+}
+"""As the published tables call them."""
+
+UNLIMITED, GRACE = "unlimited time", "5 minutes of grace"
+RULES = {UNLIMITED: "unlimited", GRACE: "300"}
+
+TABLES = {
+    ("High", UNLIMITED): 1,
+    ("High", GRACE): 2,
+    ("Medium", UNLIMITED): 3,
+    ("Medium", GRACE): 4,
+}
+"""Tables 4.1 to 4.4."""
+
+MEASURES = {
+    "duration": "Duration",
+    "running": "Running",
+    "extra_requested": "Extra requested",
+    "waiting": "Waiting",
+    "extra_used": "Extra used",
+    "killed": "Killed",
+}
+
+
+def text_of(policy: str, rule: str, **others: str) -> str:
+    """A policy of the thesis as it can be typed.
+
+    Examples
+    --------
+    >>> text_of("HPerf_preloaded", GRACE)
+    'hperf(grace=300, preloaded=yes)'
+    """
+    name, _, rest = POLICIES[policy].rstrip(")").partition("(")
+    settings = [f"grace={RULES[rule]}", *([rest] if rest else [])]
+    if name == "hperf":
+        settings += [f"{key}={value}" for key, value in others.items()]
+    return f"{name}({', '.join(settings)})"
+
+
+WORKLOADS = {"High": "high", "Medium": "medium"}
+NODES, CORES, BANDWIDTH = 16, 16, 25_000
+SLOPE = 0.36
+NOISE = 0.1
+"""Spread of the run times around what the limits were set for, log-normal."""
+
+
+def thesis_cluster(
+    *, nodes: int = NODES, bandwidth: int = BANDWIDTH, slope: float = SLOPE, phys: int = 0
+) -> Cluster:
+    """Nodes of 16 cores; ``phys`` is what a node can deliver where that is not its nominal value.
+
+    Examples
+    --------
+    >>> thesis_cluster().total
+    {'procs': 256, 'bandwidth': 400000}
+    """
+    machine = node_cluster(nodes, procs=CORES, name="MareNostrum 3", bandwidth=bandwidth)
+    law = {"shared": ["bandwidth"], "law": "sloped", "slope": slope}
+    if phys:
+        law["phys"] = {"bandwidth": phys}
+    return machine.replace(options={"contention": law})
+
+
+def jobs_of(name: str, seed: int, *, noise: float = NOISE) -> Workload:
+    """A draw of a workload; its run times vary around those the limits were set for.
+
+    Examples
+    --------
+    >>> a, b = jobs_of("High", 1), jobs_of("High", 1, noise=0)
+    >>> bool((a.request == b.request).all()), int(b.run.sum()) - int(b.request.sum()) < 0
+    (True, True)
+    """
+    jobs = hperf_workload(WORKLOADS[name], seed=seed)
+    if noise == 0:
+        return jobs
+    spread = np.random.default_rng([seed, len(name)]).normal(0.0, noise, len(jobs))
+    run = np.maximum(1, np.rint(jobs.run * np.exp(spread))).astype(np.int64)
+    # Noise is work too (spec: algorithms 4.5).
+    return jobs.replace(run=run, limit=np.maximum(jobs.limit, run))
+
 
 Key = tuple[str, str, str]
 """Workload, rule, policy."""
@@ -68,12 +156,7 @@ class Findings:
         kept: dict[str, tuple[SubjectRun, ...]] = {}
         for (workload, rule, policy), (jobs, schedule) in self.schedules.items():
             label = label_of(workload, rule)
-            run = SubjectRun(
-                policy=text_of(policy, rule),
-                schedule=schedule,
-                parameters=parse_policy(text_of(policy, rule)).parameters,
-                metrics=measure(schedule, jobs, thesis_cluster()),
-            )
+            run = SubjectRun.of(text_of(policy, rule), schedule, jobs, thesis_cluster())
             kept[label] = (*kept.get(label, ()), run)
         return kept
 
@@ -83,40 +166,40 @@ def label_of(workload: str, rule: str) -> str:
     return f"{workload}, {rule}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Runs:
-    """The tasks of the study."""
-
-    seeds: tuple[int, ...]
-    subjects: tuple[Subject, ...]
-    readings: tuple[str, ...]
-
-    def tasks(self) -> tuple[Task, ...]:
-        """A task for every seed, and for every seed of every reading."""
-        return (
-            *(Task(name=f"seed {s}", work=partial(whole, s)) for s in self.seeds),
-            *(
-                Task(name=f"{name}, seed {s}", work=partial(reading, name, s))
-                for name in self.readings
-                for s in self.seeds
-            ),
+def subjects() -> list[Subject]:
+    """The workloads under both rules, as the pictured draw has them."""
+    return [
+        Subject(
+            label=label_of(workload, rule),
+            workload=jobs_of(workload, PICTURED),
+            cluster=thesis_cluster(),
         )
+        for workload, rule in TABLES
+    ]
 
-    def collect(self, results: list[Any]) -> Findings:
-        """The results of these tasks."""
-        count = len(self.seeds)
-        main = results[:count]
-        others = {
-            name: tuple(results[(k + 1) * count : (k + 2) * count])
-            for k, name in enumerate(self.readings)
-        }
+
+def runs(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+    """A task for every seed, and for every seed of every reading; ``quick`` omits the readings."""
+    drawn = range(1, (min(seeds, 5) if quick else seeds) + 1)
+    readings = () if quick else tuple(READINGS)
+    tasks: dict[Any, Task] = {
+        ("main", s): Task(name=f"seed {s}", work=partial(whole, s)) for s in drawn
+    }
+    for name in readings:
+        for s in drawn:
+            tasks[name, s] = Task(name=f"{name}, seed {s}", work=partial(reading, name, s))
+
+    def collect(results: Mapping[Any, Any]) -> Findings:
+        main = tuple(of_kind(results, "main").values())
         return Findings(
-            seeds=self.seeds,
+            seeds=tuple(drawn),
             main=tuple(found for found, _ in main),
-            readings=others,
+            readings={name: tuple(of_kind(results, name).values()) for name in readings},
             schedules=main[0][1],
-            subjects=self.subjects,
+            subjects=subjects,
         )
+
+    return Runs(tasks=tasks, collect=collect)
 
 
 def whole(seed: int) -> tuple[Measured, dict[Key, tuple[Workload, Schedule]]]:
@@ -157,9 +240,3 @@ def measured(schedule: Schedule, jobs: Workload, cluster: Cluster) -> dict[str, 
     assert use.running + use.extra_requested == int(jobs.request.sum()), "6.4 does not hold"
     peak = peak_drawn(schedule, demand_of(jobs)) / cluster.total["bandwidth"]
     return {**use.as_dict(), "peak": peak, "consumed": use.running + use.extra_used}
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean and standard error."""
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return float(np.mean(values)), error

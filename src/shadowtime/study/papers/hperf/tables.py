@@ -15,16 +15,14 @@ from shadowtime.metrics.energy import demand_of, drawn_over_time
 from shadowtime.study.papers import published
 from shadowtime.study.papers.claims import near
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
-from shadowtime.study.papers.hperf.machine import thesis_cluster
-from shadowtime.study.papers.hperf.policies import GRACE, MEASURES, POLICIES, TABLES, UNLIMITED
-from shadowtime.study.papers.hperf.runs import PICTURED, READINGS, interval, label_of
+from shadowtime.study.papers.hperf import runs as r
+from shadowtime.study.papers.hperf.runs import GRACE, MEASURES, POLICIES, TABLES, UNLIMITED
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shadowtime.study.papers.claims import Claim, Published
-    from shadowtime.study.papers.hperf.runs import Findings
 
 
 CHOICES = (
@@ -39,7 +37,7 @@ CHOICES = (
 )
 
 
-def paper_notes(found: Findings) -> tuple[str, ...]:
+def paper_notes(found: r.Findings) -> tuple[str, ...]:
     """Sentences with the evidence."""
     notes = [_order(found, workload) for workload in ("High", "Medium")]
     notes.append(
@@ -58,7 +56,7 @@ def paper_notes(found: Findings) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _order(found: Findings, workload: str) -> str:
+def _order(found: r.Findings, workload: str) -> str:
     means = {
         policy: float(np.mean(found.values(workload, UNLIMITED, policy, "duration")))
         for policy in POLICIES
@@ -76,7 +74,7 @@ def _order(found: Findings, workload: str) -> str:
     )
 
 
-def _grace(found: Findings) -> str:
+def _grace(found: r.Findings) -> str:
     listed = []
     for measure in ("duration", "waiting"):
         a, b = (found.values("High", rule, "HPerf", measure) for rule in (UNLIMITED, GRACE))
@@ -104,7 +102,7 @@ STEP = 100
 """Seconds between the points of a line."""
 
 
-def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
+def paper_figures(found: r.Findings) -> tuple[PaperFigure, ...]:
     """The four figures, of the first draw."""
     return tuple(
         _figure(found, name, workload, other, says)
@@ -121,13 +119,13 @@ def job_lines() -> dict[str, tuple[str, int]]:
     ('High, unlimited time', 3)
     """
     return {
-        f"Figure {name}": (label_of(*key), place)
+        f"Figure {name}": (r.label_of(*key), place)
         for key, names in LINES.items()
         for place, name in enumerate(names)
     }
 
 
-def _figure(found: Findings, name: str, workload: str, other: str, says: str) -> PaperFigure:
+def _figure(found: r.Findings, name: str, workload: str, other: str, says: str) -> PaperFigure:
     policies = ("ConsRes", other)
     runs = {policy: found.schedules[workload, UNLIMITED, policy] for policy in policies}
     last = max(int(schedule.end.max()) for _, schedule in runs.values())
@@ -138,7 +136,7 @@ def _figure(found: Findings, name: str, workload: str, other: str, says: str) ->
         at = np.searchsorted(when, grid, side="right") - 1
         values = np.where(at >= 0, demand[np.maximum(at, 0)], 0)
         series.append(Series(name=policy, y=tuple(float(v) / 1000 for v in values)))
-    capacity = thesis_cluster().total["bandwidth"] / 1000
+    capacity = r.thesis_cluster().total["bandwidth"] / 1000
     series.append(Series(name="capacity", y=(capacity,) * len(grid)))
     panel = Panel(
         title=f"Workload {workload}, {UNLIMITED}",
@@ -153,7 +151,7 @@ def _figure(found: Findings, name: str, workload: str, other: str, says: str) ->
         title="Total bandwidth allocated in the system",
         panels=(panel,),
         says=says,
-        note=f"Draw {PICTURED}; true demands of the running jobs, every {STEP} s.",
+        note=f"Draw {r.PICTURED}; true demands of the running jobs, every {STEP} s.",
     )
 
 
@@ -161,7 +159,7 @@ COLUMNS = tuple(name.removeprefix("HPerf_") for name in POLICIES)
 TITLES = {"High": "workload High", "Medium": "workload Medium"}
 
 
-def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
+def paper_tables(found: r.Findings) -> tuple[PaperTable, ...]:
     """All of them."""
     return (
         *(_table(found, workload, rule, number) for (workload, rule), number in TABLES.items()),
@@ -175,18 +173,18 @@ def printed(number: int) -> dict[str, dict[str, str]]:
     return {row["policy"]: row for row in published.rows(f"hperf_table4_{number}")}
 
 
-def _table(found: Findings, workload: str, rule: str, number: int) -> PaperTable:
+def _table(found: r.Findings, workload: str, rule: str, number: int) -> PaperTable:
     paper = printed(number)
     rows = []
     for measure, label in MEASURES.items():
         if measure == "killed" and rule == UNLIMITED:
             continue
-        cells = []
-        for policy in POLICIES:
-            mean, error = interval(found.values(workload, rule, policy, measure))
-            cells.append(Cell(ours=mean, paper=float(paper[policy][measure]), error=error))
+        cells = tuple(
+            Cell.over(found.values(workload, rule, policy, measure), float(paper[policy][measure]))
+            for policy in POLICIES
+        )
         unit = "jobs" if measure == "killed" else "s"
-        rows.append(Row(label=label, unit=unit, cells=tuple(cells)))
+        rows.append(Row(label=label, unit=unit, cells=cells))
     return PaperTable(
         name=f"Table 4.{number}",
         title=f"Time in seconds per job state, {TITLES[workload]}, {rule}",
@@ -197,7 +195,7 @@ def _table(found: Findings, workload: str, rule: str, number: int) -> PaperTable
     )
 
 
-def _spread(found: Findings) -> PaperTable:
+def _spread(found: r.Findings) -> PaperTable:
     rows = []
     for workload, rule in TABLES:
         for measure in ("duration", "extra_used", "waiting", "killed"):
@@ -219,15 +217,12 @@ def _spread(found: Findings) -> PaperTable:
     )
 
 
-def _readings(found: Findings) -> PaperTable:
+def _readings(found: r.Findings) -> PaperTable:
     rows = []
     for measure in ("duration", "extra_used", "waiting"):
-        for name in READINGS:
-            cells = []
-            for policy in POLICIES:
-                mean, error = interval(found.reading(name, policy, measure))
-                cells.append(Cell(ours=mean, error=error))
-            rows.append(Row(label=name, unit="s", group=MEASURES[measure], cells=tuple(cells)))
+        for name in r.READINGS:
+            cells = tuple(Cell.over(found.reading(name, policy, measure)) for policy in POLICIES)
+            rows.append(Row(label=name, unit="s", group=MEASURES[measure], cells=cells))
     return PaperTable(
         name="Readings",
         title="Workload High, unlimited time, one thing changed at a time",
@@ -245,7 +240,7 @@ INPUTS = {
 }
 
 
-def paper_claims(found: Findings) -> tuple[Claim, ...]:
+def paper_claims(found: r.Findings) -> tuple[Claim, ...]:
     """Every row of the published claims."""
     known = published.claims("hperf")
     judged: list[Claim] = []
@@ -257,7 +252,7 @@ def paper_claims(found: Findings) -> tuple[Claim, ...]:
     return tuple(judged)
 
 
-def _judged(found: Findings, key: str, claim: Published) -> Iterator[Claim]:
+def _judged(found: r.Findings, key: str, claim: Published) -> Iterator[Claim]:
     if key == "double":
         peaks = found.values("High", UNLIMITED, "ConsRes", "peak")
         met = near(float(np.mean(peaks)), 2.0)
@@ -292,7 +287,7 @@ def _judged(found: Findings, key: str, claim: Published) -> Iterator[Claim]:
 
 
 def _longer(
-    found: Findings, claim: Published, workload: str, policy: str, readings: dict[str, float]
+    found: r.Findings, claim: Published, workload: str, policy: str, readings: dict[str, float]
 ) -> Iterator[Claim]:
     both = (found.values(workload, UNLIMITED, name, "duration") for name in (policy, "ConsRes"))
     ours = [100 * (a / b - 1) for a, b in zip(*both, strict=True)]
@@ -300,7 +295,7 @@ def _longer(
         yield _within(claim, ours, paper, " %", f"{reading}: {paper:g} %")
 
 
-def _ratio(found: Findings, rule: str, measure: str, over: str, under: str) -> list[float]:
+def _ratio(found: r.Findings, rule: str, measure: str, over: str, under: str) -> list[float]:
     """A measure of one policy over that of another, seed by seed; draws with none are left out."""
     pairs = zip(
         found.values("High", rule, over, measure),
@@ -310,7 +305,7 @@ def _ratio(found: Findings, rule: str, measure: str, over: str, under: str) -> l
     return [a / b for a, b in pairs if b > 0]
 
 
-def _first_waiting(found: Findings, key: str, claim: Published) -> Iterator[Claim]:
+def _first_waiting(found: r.Findings, key: str, claim: Published) -> Iterator[Claim]:
     workload = "High" if key == "first-high" else "Medium"
     wanted = (
         {"ConsRes": 19, "LessC": 7, "HPerf": 6, "HPerf_preloaded": 16}

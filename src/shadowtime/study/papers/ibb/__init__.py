@@ -5,41 +5,29 @@ Here: the plan, and the notes: what reproduces, what does not and why, what the 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.study.papers.ibb.case import (
-    CERIT,
-    GRID,
-    LANL_PROCS,
-    MIXED,
-    MIXED_PROCS,
-    PURE,
-    cases_of,
-)
+from shadowtime.study.papers.ibb import case as c
+from shadowtime.study.papers.ibb import runs as r
+from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE, Case
 from shadowtime.study.papers.ibb.claims import REACH, paper_claims
 from shadowtime.study.papers.ibb.policies import METRICS
-from shadowtime.study.papers.ibb.runs import Findings, Runs, shaken_loads
 from shadowtime.study.papers.ibb.tables import paper_figures, paper_tables
-from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction
-from shadowtime.study.papers.subjects import Log, Subject
+from shadowtime.study.papers.reproduction import Paper, Runs
+from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from shadowtime.study.papers.ibb.case import Case
+    from shadowtime.study.papers.ibb.runs import Findings
 
 
 def paper_notes(found: Findings) -> tuple[str, ...]:
     """Sentences made from the numbers: they state nothing that the tables do not show."""
     if found.generated:
-        return (
-            "This ran on a generated workload with a drawn memory: the paper's logs were not "
-            "there, so no number can be compared with the paper's. Give --traces a folder with "
-            "the logs (or set SHADOWTIME_TRACES).",
-        )
+        return (GENERATED_NOTE.replace("workload:", "workload with a drawn memory:", 1),)
     return tuple(_sentences(found))
 
 
@@ -171,7 +159,7 @@ def _signs(found: Findings) -> str:
     """Do the signs depend on single jobs?"""
     flips, cells = [], 0
     for case in found.main():
-        for load in shaken_loads(case):
+        for load in r.shaken_loads(case):
             for metric in METRICS:
                 gains = found.drawn(case, load, ("IBB", "BB"), metric)
                 cells += 1
@@ -203,7 +191,7 @@ def _filtered(found: Findings) -> str:
 
 def choices(found: Findings) -> tuple[str, ...]:
     """What the text does not give and is chosen here."""
-    grid = ", ".join(f"{load:g}" for load in GRID)
+    grid = ", ".join(f"{load:g}" for load in c.GRID)
     return (
         f"Relative loads {grid}; the paper's are not given. Submissions come so many times as "
         "fast, run times stay.",
@@ -230,24 +218,18 @@ def _cut(found: Findings) -> str:
     )
 
 
-TITLE = "IBB: Improved K-Resource Aware Backfill Balanced Scheduling for HTCondor"
-REFERENCE = (
-    "L. Liu, Z. Luan, H. Wang, D. Qian: IBB: Improved K-Resource Aware Backfill Balanced "
-    "Scheduling for HTCondor. NPC 2016"
-)
-
 LOGS = (
     Log(
         label="LANL-CM5",
         file="LANL-CM5-1994-4.1-cln.swf",
-        procs=LANL_PROCS,
-        memory=LANL_PROCS << 20,
+        procs=c.LANL_PROCS,
+        memory=c.LANL_PROCS << 20,
     ),
     Log(
         label="METACENTRUM",
         file="METACENTRUM-2009-2.swf",
-        procs=MIXED_PROCS,
-        memory=MIXED_PROCS << 20,
+        procs=c.MIXED_PROCS,
+        memory=c.MIXED_PROCS << 20,
     ),
     Log(
         label=CERIT,
@@ -258,46 +240,15 @@ LOGS = (
 )
 
 
-def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Plan:
-    """Every run of the study on these subjects, ``seeds`` draws of each shaken input."""
-    runs = Runs(
-        tuple(subjects),
-        cases_of(subjects, quick=quick),
-        tuple(range(1, (min(seeds, 2) if quick else seeds) + 1)),
-    )
-    return Plan.of(runs, reproduction)
+def study(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+    """``seeds`` draws of each shaken input."""
+    drawn = tuple(range(1, (min(seeds, 2) if quick else seeds) + 1))
+    return r.runs(subjects, c.cases_of(subjects, quick=quick), drawn)
 
 
-def reproduction(found: Findings) -> Reproduction:
-    """The paper with our numbers in it."""
-    return Reproduction(
-        paper="ibb",
-        title=TITLE,
-        reference=REFERENCE,
-        subjects=tuple(_subjects(found)),
-        tables=paper_tables(found),
-        figures=paper_figures(found),
-        claims=paper_claims(found),
-        notes=paper_notes(found),
-        choices=choices(found),
-        seeds=found.seeds,
-        runs={case.name: found.at(case, 1.0).runs for case in found.main()},
-        more={"points": _points(found)},
-    )
-
-
-def _subjects(found: Findings) -> list[Subject]:
-    """The main cases as the report and the result folder know them."""
-    path = found.subjects[0].path
-    return [
-        Subject(label=case.name, workload=case.jobs(), cluster=case.cluster, path=path)
-        for case in found.main()
-    ]
-
-
-def _points(found: Findings) -> list[dict[str, Any]]:
-    """Every number behind the tables."""
-    return [
+def more(found: Findings) -> dict[str, Any]:
+    """The main cases as subjects with their kept schedules, and the numbers behind the tables."""
+    points = [
         {
             "case": case.name,
             "load": load,
@@ -313,14 +264,27 @@ def _points(found: Findings) -> list[dict[str, Any]]:
         for outcome in (found.at(case, load),)
         for policy, point in outcome.points.items()
     ]
+    path = found.subjects[0].path
+    subjects = tuple(
+        Subject(label=case.name, workload=case.jobs(), cluster=case.cluster, path=path)
+        for case in found.main()
+    )
+    runs = {case.name: found.at(case, 1.0).runs for case in found.main()}
+    return {"subjects": subjects, "runs": runs, "more": {"points": points}}
 
 
+TITLE = "IBB: Improved K-Resource Aware Backfill Balanced Scheduling for HTCondor"
 PAPER = Paper(
     name="ibb",
     title=TITLE,
-    reference=REFERENCE,
+    reference=f"L. Liu, Z. Luan, H. Wang, D. Qian: {TITLE}. NPC 2016",
     logs=LOGS,
     policies=("easy", "ibb"),
-    plan=plan,
-    quick=partial(plan, quick=True),
+    runs=study,
+    tables=paper_tables,
+    figures=paper_figures,
+    claims=paper_claims,
+    notes=lambda found, tables: paper_notes(found),
+    choices=choices,
+    more=more,
 )

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from shadowtime.engine import simulate
-from shadowtime.metrics import measure
 from shadowtime.metrics.jobs import Jobs, pyss_filter
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.runs import started
 from shadowtime.study.papers.ibb.condor import condor_runs
 from shadowtime.study.papers.ibb.policies import KEPT, ONE_RESOURCE, POLICIES, SHAKEN
-from shadowtime.study.papers.reproduction import SubjectRun, Task
+from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
 from shadowtime.types import Reason
 from shadowtime.workload import leave_out, offered_load
 from shadowtime.workload.clean import fit
@@ -111,56 +110,37 @@ def gain_of(
     return 1 - ours / theirs if theirs else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The keys of all runs, in the order in which they are started: the long ones first."""
+def runs(subjects: tuple[Subject, ...], cases: tuple[Case, ...], seeds: tuple[int, ...]) -> Runs:
+    """Every case at every load, the long runs first, and draws of main cases at some loads."""
+    points = [(case, load) for case in cases for load in case.loads]
+    tasks: dict[Any, Task] = {
+        ("point", case.name, load): _point(case, load)
+        for case, load in sorted(points, key=lambda point: -point[1])  # these have long queues
+    }
+    for case in (one for one in cases if one.main):
+        for load in shaken_loads(case):
+            for seed in seeds:
+                tasks["draw", case.name, load, seed] = _draw(case, load, seed)
+    tasks["letter",] = Task(
+        name="Algorithm 1 to the letter", work=lambda: literal_is_fcfs(cases[0])
+    )
+    tasks["condor",] = Task(name="54 jobs on HTCondor", work=condor_runs)
 
-    subjects: tuple[Subject, ...]
-    cases: tuple[Case, ...]
-    seeds: tuple[int, ...]
-
-    def points(self) -> list[tuple[Case, float]]:
-        """Every case at every load; high loads have long queues."""
-        keys = [(case, load) for case in self.cases for load in case.loads]
-        return sorted(keys, key=lambda key: -key[1])
-
-    def shaken(self) -> list[tuple[Case, float, int]]:
-        """Main cases at some loads, a draw for every seed."""
-        return [
-            (case, load, seed)
-            for case in self.cases
-            if case.main
-            for load in shaken_loads(case)
-            for seed in self.seeds
-        ]
-
-    def tasks(self) -> tuple[Task, ...]:
-        """The runs as tasks."""
-        return (
-            *(_point(case, load) for case, load in self.points()),
-            *(_draw(case, load, seed) for case, load, seed in self.shaken()),
-            Task(name="Algorithm 1 to the letter", work=lambda: literal_is_fcfs(self.cases[0])),
-            Task(name="54 jobs on HTCondor", work=condor_runs),
-        )
-
-    def collect(self, results: list[Any]) -> Findings:
-        """The results of these tasks by their keys."""
-        points, shaken = self.points(), self.shaken()
+    def collect(results: Mapping[Any, Any]) -> Findings:
         draws: dict[tuple[str, float], tuple[Outcome, ...]] = {}
-        for (case, load, _), found in zip(shaken, results[len(points) :], strict=False):
-            draws[case.name, load] = (*draws.get((case.name, load), ()), found)
+        for (name, load, _), found in of_kind(results, "draw").items():
+            draws[name, load] = (*draws.get((name, load), ()), found)
         return Findings(
-            subjects=self.subjects,
-            cases=self.cases,
-            outcomes={
-                (case.name, load): found
-                for (case, load), found in zip(points, results, strict=False)
-            },
+            subjects=subjects,
+            cases=cases,
+            outcomes=of_kind(results, "point"),
             draws=draws,
-            seeds=self.seeds,
-            literal_is_fcfs=results[-2],
-            condor=results[-1],
+            seeds=seeds,
+            literal_is_fcfs=results["letter",],
+            condor=results["condor",],
         )
+
+    return Runs(tasks=tasks, collect=collect)
 
 
 def shaken_loads(case: Case) -> tuple[float, ...]:
@@ -204,14 +184,7 @@ def outcome(
         schedule = _simulated(jobs, cluster, name, text)
         points[name] = _measured(schedule, jobs)
         if keep and name in KEPT:
-            kept.append(
-                SubjectRun(
-                    policy=text,
-                    schedule=schedule,
-                    parameters=parse_policy(text).parameters,
-                    metrics=measure(schedule, jobs, cluster),
-                )
-            )
+            kept.append(SubjectRun.of(text, schedule, jobs, cluster))
     return Outcome(
         points=points, offered=offered_load(jobs, cluster), jobs=len(jobs), runs=tuple(kept)
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.ibb.case import MIXED, PURE
 from shadowtime.study.papers.ibb.condor import JOBS
@@ -217,11 +215,8 @@ def _shaken(found: Findings) -> PaperTable:
     for case in found.main():
         for metric, label in METRICS.items():
             for load in shaken_loads(case):
-                drawn = {pair: found.drawn(case, load, pair, metric) for pair in pairs}
-                cells = tuple(
-                    Cell(ours=100 * float(np.mean(values)), error=_error(values))
-                    for values in drawn.values()
-                )
+                drawn = (found.drawn(case, load, pair, metric) for pair in pairs)
+                cells = tuple(Cell.over(values, scale=100) for values in drawn)
                 group = f"{case.name}: {label.partition(',')[0]}"
                 rows.append(Row(label=f"{load:g}", unit="%", group=group, cells=cells))
     return PaperTable(
@@ -231,13 +226,6 @@ def _shaken(found: Findings) -> PaperTable:
         rows=tuple(rows),
         note=f"{len(found.seeds)} draws; their standard errors are in the files.",
     )
-
-
-def _error(values: list[float]) -> float | None:
-    """Standard error of the mean, in per cent."""
-    if len(values) < 2:
-        return None
-    return 100 * float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def _filter(found: Findings) -> PaperTable:

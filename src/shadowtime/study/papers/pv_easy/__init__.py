@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.study.papers.claims import NEAR
 from shadowtime.study.papers.pv_easy import policies as p
+from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.claims import paper_claims
 from shadowtime.study.papers.pv_easy.figures import paper_figures
-from shadowtime.study.papers.pv_easy.policies import ACCURACY
-from shadowtime.study.papers.pv_easy.runs import ERRORS, KEPT, Findings, Runs
-from shadowtime.study.papers.pv_easy.sizes import LABELS
-from shadowtime.study.papers.pv_easy.tables import VIOLATIONS, more_tables, paper_tables
-from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
-from shadowtime.study.papers.subjects import Log
+from shadowtime.study.papers.pv_easy.tables import VIOLATIONS, paper_tables
+from shadowtime.study.papers.reproduction import Paper
+from shadowtime.study.papers.subjects import GENERATED_NOTE, Log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from shadowtime.study.papers.subjects import Subject
+    from shadowtime.study.papers.pv_easy.runs import Findings
     from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 
@@ -35,11 +33,7 @@ SAME_LOG = 0.01
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
     """Sentences made from the tables: they state nothing that the tables do not show."""
     if not any(cell for table in tables.values() for cell in table.compared()):
-        return (
-            "This ran on a generated workload: the paper's logs were not there, so no number can "
-            "be compared with the paper's. Give --traces a folder with the logs (or set "
-            "SHADOWTIME_TRACES).",
-        )
+        return (GENERATED_NOTE,)
     return (
         _own_numbers(tables),
         _readings(tables),
@@ -180,9 +174,9 @@ def _logs(tables: Mapping[str, PaperTable]) -> str:
 
 def choices(found: Findings) -> tuple[str, ...]:
     """What the text does not give and is chosen here."""
-    grid = ", ".join(f"{x:.0%}" for x in ERRORS)
+    grid = ", ".join(f"{x:.0%}" for x in r.ERRORS)
     return (
-        f"Figures 2 and 3: sizes in groups of the machine's share, {', '.join(LABELS)}; only the "
+        f"Figures 2 and 3: sizes in groups of the machine's share, {', '.join(r.LABELS)}; only the "
         "border 1/4 is the paper's.",
         f"Figure 4: maximum errors {grid}; the text names 10 % and 40 %. {len(found.seeds)} "
         "seeds a point, an error drawn once per job, not capped by the request; the same draws "
@@ -195,12 +189,6 @@ def choices(found: Findings) -> tuple[str, ...]:
     )
 
 
-TITLE = "PV-EASY: A Strict Fairness Guaranteed and Prediction Enabled Scheduler"
-REFERENCE = (
-    "Y. Yuan, G. Yang, Y. Wu, W. Zheng: PV-EASY: A Strict Fairness Guaranteed and Prediction "
-    "Enabled Scheduler in Parallel Job Scheduling. HPDC 2010"
-)
-
 LOGS = (
     Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=430),
     Log(label="SDSC-BLUE", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
@@ -208,50 +196,34 @@ LOGS = (
 )
 
 
-def plan(subjects: Sequence[Subject], seeds: int) -> Plan:
-    """Every run of the study on these subjects, ``seeds`` of each noisy one."""
-    runs = Runs(tuple(subjects), tuple(range(1, seeds + 1)))
-    return Plan.of(runs, reproduction)
-
-
-def reproduction(found: Findings) -> Reproduction:
-    """The paper with our numbers in it."""
-    tables = (*paper_tables(found), *more_tables(found))
-    return Reproduction(
-        paper="pv-easy",
-        title=TITLE,
-        reference=REFERENCE,
-        subjects=found.subjects,
-        tables=tables,
-        figures=paper_figures(found),
-        claims=paper_claims(found),
-        notes=paper_notes(found, {table.name: table for table in tables}),
-        choices=choices(found),
-        seeds=found.seeds,
-        runs={subject.label: _kept(found, subject) for subject in found.subjects},
-        more={"accuracy": _accuracy(found)},
-    )
-
-
-def _kept(found: Findings, subject: Subject) -> tuple[SubjectRun, ...]:
-    return tuple(run for policy in KEPT if (run := found.of(subject, policy).run) is not None)
-
-
-def _accuracy(found: Findings) -> list[dict[str, Any]]:
-    """The errors of every predictor, by user and by size."""
-    return [
+def more(found: Findings) -> dict[str, Any]:
+    """The kept schedules, and the errors of every predictor, by user and by size."""
+    accuracy = [
         {"trace": subject.label, "label": label, **known.as_dict()}
         for subject in found.subjects
-        for label, policy in ACCURACY.items()
+        for label, policy in p.ACCURACY.items()
         if (known := found.of(subject, policy).accuracy) is not None
     ]
+    runs = {
+        subject.label: tuple(run for name in r.KEPT if (run := found.of(subject, name).run))
+        for subject in found.subjects
+    }
+    return {"runs": runs, "more": {"accuracy": accuracy}}
 
 
+TITLE = "PV-EASY: A Strict Fairness Guaranteed and Prediction Enabled Scheduler"
 PAPER = Paper(
     name="pv-easy",
     title=TITLE,
-    reference=REFERENCE,
+    reference=f"Y. Yuan, G. Yang, Y. Wu, W. Zheng: {TITLE} in Parallel Job Scheduling. HPDC 2010",
     logs=LOGS,
     policies=("easy", "pv-easy"),
-    plan=plan,
+    runs=lambda subjects, seeds, _: r.runs(subjects, tuple(range(1, seeds + 1))),
+    tables=paper_tables,
+    figures=paper_figures,
+    claims=paper_claims,
+    notes=paper_notes,
+    choices=choices,
+    more=more,
+    quick=False,
 )

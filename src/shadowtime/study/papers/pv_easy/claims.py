@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from shadowtime.study.papers import published
 from shadowtime.study.papers.claims import NEAR, near
 from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.figures import METRICS, mean
-from shadowtime.study.papers.pv_easy.outcome import FAIR
-from shadowtime.study.papers.pv_easy.runs import ERRORS
-from shadowtime.study.papers.pv_easy.sizes import BIG, BORDERS
+from shadowtime.study.papers.pv_easy.figures import METRICS
+from shadowtime.study.papers.pv_easy.runs import BIG, BORDERS, ERRORS, FAIR
+from shadowtime.study.papers.tables import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +108,7 @@ def beats_easy(judge: Judge) -> Iterator[Claim]:
 
 
 def _point(judge: Judge, subject: Subject, line: str, x: float, at: int) -> float:
-    return mean([pair[at] for pair in judge.found.sweep[subject.label, line, x]])
+    return Estimate(tuple(pair[at] for pair in judge.found.sweep[subject.label, line, x])).mean
 
 
 def _crossing(judge: Judge, lines: list[str]) -> str:

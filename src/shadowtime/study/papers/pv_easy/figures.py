@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.runs import ERRORS
-from shadowtime.study.papers.pv_easy.sizes import LABELS
+from shadowtime.study.papers.pv_easy.runs import ERRORS, LABELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.study.papers.pv_easy.runs import Findings
     from shadowtime.study.papers.subjects import Subject
 
@@ -63,23 +59,16 @@ def _blocked(found: Findings, name: str, metric: str) -> PaperFigure:
 
 def _figure4(found: Findings) -> PaperFigure:
     def panel(subject: Subject, at: int, metric: str) -> Panel:
-        series = []
-        for line in p.FIGURE_4:
-            points = [[pair[at] for pair in found.sweep[subject.label, line, x]] for x in ERRORS]
-            series.append(
-                Series(
-                    name=line,
-                    y=tuple(mean(values) for values in points),
-                    error=tuple(standard_error(values) for values in points),
-                )
-            )
+        def columns(line: str) -> list[list[float]]:
+            return [[pair[at] for pair in found.sweep[subject.label, line, x]] for x in ERRORS]
+
         return Panel(
             title=f"{subject.label}, {METRICS[metric]}",
             kind="line",
             x_label="largest error, %",
             y_label=METRICS[metric],
             x=tuple(round(100 * x, 6) for x in ERRORS),
-            series=tuple(series),
+            series=tuple(Series.over(line, columns(line)) for line in p.FIGURE_4),
         )
 
     return PaperFigure(
@@ -96,26 +85,6 @@ def _figure4(found: Findings) -> PaperFigure:
         note=f"Means over {len(found.seeds)} seeds (one where the error is 0); the grid of errors "
         "is ours.",
     )
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean."""
-    return sum(values) / len(values)
-
-
-def standard_error(values: Sequence[float]) -> float | None:
-    """Standard error of a mean, None for a single value.
-
-    Examples
-    --------
-    >>> standard_error([1.0, 3.0]), standard_error([1.0])
-    (1.0, None)
-    """
-    n = len(values)
-    if n < 2:
-        return None
-    middle = mean(values)
-    return math.sqrt(sum((value - middle) ** 2 for value in values) / (n - 1) / n)
 
 
 def _overall(found: Findings, name: str, metric: str) -> PaperFigure:

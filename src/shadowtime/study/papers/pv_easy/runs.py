@@ -1,23 +1,36 @@
-"""The runs behind the tables and figures: tasks that simulate and measure, and what they find."""
+"""What is run, the paper's measures of each run, and what the runs find.
+
+Blocked jobs are grouped by their share of the machine (Figures 2 and 3). The paper names one
+border, a quarter of the processors; the groups are ours: halves below it, eighths up to a half
+above it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from shadowtime.engine import simulate
-from shadowtime.metrics import measure
+from shadowtime.metrics import fairness, measure, reservation_violations
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.policy import parse_policy
+from shadowtime.schedule.check import check
 from shadowtime.schedule.runs import started
+from shadowtime.study.accuracy import Accuracy, accuracy_report, predictions
 from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.outcome import Outcome, outcome
-from shadowtime.study.papers.reproduction import Task
+from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
+from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
     from shadowtime.study.papers.subjects import Subject
+    from shadowtime.types import AnyArray
     from shadowtime.workload.clean import Overrun
 
 Pair: TypeAlias = tuple[float, float]
@@ -34,6 +47,118 @@ KEPT = ("easy", "easy-last", p.PV)
 
 RECLEANED = ("easy", "easy-last", p.PV)
 """Policies run again under the other rules for overrunning jobs."""
+
+
+BORDERS = (0.0, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 1.0)
+"""A job is in a group if its share of the processors is above one border and up to the next."""
+
+LABELS = ("≤ 1/32", "≤ 1/16", "≤ 1/8", "≤ 1/4", "≤ 3/8", "≤ 1/2", "> 1/2")
+
+BIG = 1 / 4
+"""Big jobs take more than this share (section 5.2.1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Some blocked jobs: how many, and their MBS and MWBS (None where there are none)."""
+
+    jobs: int
+    mbs: float | None
+    mwbs: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockedBySize:
+    """The blocked jobs of a schedule in groups, and the big and the small ones as a whole."""
+
+    groups: tuple[Group, ...]
+    small: Group
+    big: Group
+
+
+def blocked_by_size(
+    schedule: Schedule, cluster: Cluster, *, blocked: AnyArray | None = None
+) -> BlockedBySize:
+    """MBS and MWBS of the jobs that a schedule blocked, or of those of another one (``blocked``).
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.engine import simulate
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 0, 0], run=[90, 90, 90], procs=[4, 1, 4])
+    >>> found = blocked_by_size(
+    ...     simulate(jobs, Cluster.pool(4), parse_policy("easy")), Cluster.pool(4))
+    >>> found.small, found.big
+    (Group(jobs=1, mbs=2.0, mwbs=2.0), Group(jobs=1, mbs=3.0, mwbs=3.0))
+    """
+    if blocked is None:
+        assert schedule.blocked_at is not None
+        blocked = schedule.blocked_at != UNKNOWN
+    share = schedule.procs / cluster.procs
+    return BlockedBySize(
+        groups=tuple(
+            _group(schedule, blocked & (share > low) & (share <= high))
+            for low, high in pairwise(BORDERS)
+        ),
+        small=_group(schedule, blocked & (share <= BIG)),
+        big=_group(schedule, blocked & (share > BIG)),
+    )
+
+
+def _group(schedule: Schedule, which: AnyArray) -> Group:
+    count = int(np.count_nonzero(which))
+    if count == 0:
+        return Group(jobs=0, mbs=None, mwbs=None)
+    jobs = Jobs.of(schedule, which)
+    bounded = jobs.bounded_paper()
+    return Group(jobs=count, mbs=float(bounded.mean()), mwbs=weighted_mean(bounded, jobs.procs))
+
+
+FAIR = ("strictly-fair", "sunny-absorbing", "no-reservation-violation", "head-never-idle")
+"""What check must prove of PV-EASY."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """The measures of one run; only those that apply to the policy are set."""
+
+    metrics: Mapping[str, float]
+    sizes: BlockedBySize | None = None
+    unproved: tuple[str, ...] | None = None
+    """Claims of strict fairness that check could not prove, as sentences; None if not tried."""
+    accuracy: Accuracy | None = None
+    run: SubjectRun | None = None
+
+
+def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
+    """Simulate a policy and compute the paper's measures; ``keep`` the schedule too."""
+    jobs, cluster, policy = subject.workload, subject.cluster, parse_policy(text)
+    schedule = simulate(jobs, cluster, policy)
+    metrics = measure(schedule, jobs, cluster)
+    readings_of_easy = {p.easy(reading) for reading in p.READINGS}
+    readings_of_last = {p.easy_last(reading) for reading in p.PROMISES}
+    fair = text in p.PREDICTORS.values()
+    if text in readings_of_easy or keep:
+        metrics |= fairness(schedule, jobs, cluster)
+    if text in readings_of_last or fair:
+        guess = predictions(schedule, jobs, policy.estimate)
+        metrics |= reservation_violations(schedule, jobs, cluster, prediction=guess).summary()
+    unproved = None
+    if fair:
+        report = check(schedule, jobs, cluster, claims=FAIR)
+        unproved = tuple(str(report[claim]) for claim in FAIR if report[claim].verdict != "proved")
+    sized = text == p.PV or text in readings_of_easy
+    return Outcome(
+        metrics=metrics,
+        sizes=blocked_by_size(schedule, cluster) if sized else None,
+        unproved=unproved,
+        accuracy=accuracy_report(schedule, jobs, policy.estimate)
+        if text in p.ACCURACY.values()
+        else None,
+        run=SubjectRun.of(text, schedule, jobs, cluster, metrics=metrics) if keep else None,
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,66 +189,43 @@ def all_policies() -> list[str]:
     return list(dict.fromkeys([*readings, *(text for names in named for text in names.values())]))
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The keys of all runs in the order in which they are started: those of large logs first."""
+def runs(subjects: tuple[Subject, ...], seeds: tuple[int, ...]) -> Runs:
+    """Every run, those of large logs first.
 
-    subjects: tuple[Subject, ...]
-    seeds: tuple[int, ...]
+    Figure 4 (every line, maximum error and seed; one seed where the error is 0), every policy, and
+    every real log under the other rules for jobs that overran.
+    """
+    ordered = sorted(subjects, key=lambda subject: -len(subject.workload))
+    tasks: dict[Any, Task] = {}
+    for one in ordered:
+        for line in p.FIGURE_4:
+            for x in ERRORS:
+                for seed in seeds if x else seeds[:1]:
+                    tasks["point", one.label, line, x, seed] = _point(one, line, x, seed)
+    for one in ordered:
+        for policy in all_policies():
+            tasks["single", one.label, policy] = _single(one, policy)
+    for one in ordered:
+        for rule in OVERRUN[1:] if not one.generated else ():
+            tasks["recleaned", one.label, rule] = _recleaned(one, rule)
 
-    def points(self) -> list[tuple[Subject, str, float, int]]:
-        """Figure 4: every subject, line, maximum error and seed (one where it is 0)."""
-        return [
-            (subject, line, x, seed)
-            for subject in self._by_size()
-            for line in p.FIGURE_4
-            for x in ERRORS
-            for seed in (self.seeds if x else self.seeds[:1])
-        ]
-
-    def singles(self) -> list[tuple[Subject, str]]:
-        """Every subject and policy."""
-        return [(subject, policy) for subject in self._by_size() for policy in all_policies()]
-
-    def recleaned(self) -> list[tuple[Subject, Overrun]]:
-        """Every real log under the other rules for jobs that overran."""
-        logs = (subject for subject in self._by_size() if not subject.generated)
-        return [(subject, rule) for subject in logs for rule in OVERRUN[1:]]
-
-    def _by_size(self) -> list[Subject]:
-        return sorted(self.subjects, key=lambda subject: -len(subject.workload))
-
-    def tasks(self) -> tuple[Task, ...]:
-        """The runs as tasks."""
-        return (
-            *(_point(*key) for key in self.points()),
-            *(_single(*key) for key in self.singles()),
-            *(_recleaned(*key) for key in self.recleaned()),
-        )
-
-    def collect(self, results: list[Any]) -> Findings:
-        """The results of these tasks by their keys."""
-        points, singles = self.points(), self.singles()
+    def collect(results: Mapping[Any, Any]) -> Findings:
         sweep: dict[tuple[str, str, float], tuple[Pair, ...]] = {}
-        for (subject, line, x, _), pair in zip(points, results, strict=False):
-            key = (subject.label, line, x)
-            sweep[key] = (*sweep.get(key, ()), pair)
-        single = results[len(points) : len(points) + len(singles)]
-        again = results[len(points) + len(singles) :]
+        for (label, line, x, _), pair in of_kind(results, "point").items():
+            sweep[label, line, x] = (*sweep.get((label, line, x), ()), pair)
         return Findings(
-            subjects=self.subjects,
-            seeds=self.seeds,
-            outcomes={
-                (subject.label, policy): found
-                for (subject, policy), found in zip(singles, single, strict=True)
-            },
+            subjects=subjects,
+            seeds=seeds,
+            outcomes=of_kind(results, "single"),
             recleaned={
-                (subject.label, rule, policy): found
-                for (subject, rule), several in zip(self.recleaned(), again, strict=True)
+                (*key, policy): found
+                for key, several in of_kind(results, "recleaned").items()
                 for policy, found in several.items()
             },
             sweep=sweep,
         )
+
+    return Runs(tasks=tasks, collect=collect)
 
 
 def _point(subject: Subject, line: str, x: float, seed: int) -> Task:

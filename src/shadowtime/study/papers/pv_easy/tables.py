@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.pv_easy import policies as p
@@ -10,10 +11,9 @@ from shadowtime.study.papers.pv_easy.runs import OVERRUN
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from shadowtime.study.accuracy import Accuracy
-    from shadowtime.study.papers.pv_easy.outcome import Outcome
     from shadowtime.study.papers.pv_easy.runs import Findings
     from shadowtime.study.papers.subjects import Subject
     from shadowtime.types import Ints
@@ -32,9 +32,29 @@ def printed(table: int, column: str) -> dict[str, float]:
 
 
 def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
-    """All six."""
+    """The paper's six, then ours."""
     makers = (_table1, _table2, _table3, _table4, _table5, _table6)
-    return tuple(make(found) for make in makers)
+    parts = (_parts(found, subject) for subject in found.subjects)
+    errors = (_errors(found, subject) for subject in found.subjects)
+    cleaning = (_cleaning(found),) if found.recleaned else ()
+    return (*(make(found) for make in makers), *parts, *errors, *cleaning)
+
+
+class Measure(NamedTuple):
+    """A row: its label, our metric, the column of the published table, and the paper's unit."""
+
+    label: str
+    metric: str
+    column: str = ""
+    scale: float = 1.0
+    unit: str = ""
+
+
+def _table(
+    found: Findings, name: str, title: str, rows: Iterable[Row], note: str = ""
+) -> PaperTable:
+    columns = tuple(subject.label for subject in found.subjects)
+    return PaperTable(name=name, title=title, columns=columns, rows=tuple(rows), note=note)
 
 
 def _row(
@@ -52,75 +72,67 @@ def _row(
     return Row(label=label, unit=unit, group=group, cells=tuple(cells))
 
 
-def _metric(
-    found: Findings, policy: str, name: str, scale: float = 1.0
-) -> Callable[[Subject], float | None]:
-    def value(subject: Subject) -> float | None:
-        known = found.metric(subject, policy, name)
-        return None if known is None else known * scale
+def _rows(
+    found: Findings,
+    group: str,
+    policy: str,
+    measures: Iterable[Measure],
+    paper: Callable[[str], dict[str, float]] = lambda column: {},
+) -> Iterator[Row]:
+    """Metrics of a policy, beside the published columns."""
+    for one in measures:
 
-    return value
+        def value(subject: Subject, one: Measure = one) -> float | None:
+            known = found.metric(subject, policy, one.metric)
+            return None if known is None else known * one.scale
 
-
-def _columns(found: Findings) -> tuple[str, ...]:
-    return tuple(subject.label for subject in found.subjects)
+        yield _row(found, one.label, value, paper(one.column), unit=one.unit, group=group)
 
 
 def _table1(found: Findings) -> PaperTable:
     def rows() -> Iterator[Row]:
-        measures = (
-            ("jobs delayed", "{}_delayed", 1.0, "", "jobs_delayed"),
-            ("jobs blocked", "blocked", 1.0, "", "jobs_blocked"),
-            ("mean delay", "{}_delay_mean_s", MINUTE, "min", "mean_delay_min"),
-            ("longest delay", "{}_delay_max_s", HOUR, "h", "max_delay_h"),
-        )
         groups = [(f"EASY {reading}", p.easy(reading), "fst2") for reading in p.READINGS]
         groups.append(("EASY as defined, by strict fairness (FST)", p.easy(), "fst"))
         for group, policy, rule in groups:
-            for label, name, scale, unit, column in measures:
-                paper = printed(1, column) if rule == "fst2" else None
-                value = _metric(found, policy, name.format(rule), scale)
-                yield _row(found, label, value, paper, unit=unit, group=group)
+            measures = (
+                Measure("jobs delayed", f"{rule}_delayed", "jobs_delayed"),
+                Measure("jobs blocked", "blocked", "jobs_blocked"),
+                Measure("mean delay", f"{rule}_delay_mean_s", "mean_delay_min", MINUTE, "min"),
+                Measure("longest delay", f"{rule}_delay_max_s", "max_delay_h", HOUR, "h"),
+            )
+            if rule == "fst2":
+                yield from _rows(found, group, policy, measures, partial(printed, 1))
+            else:
+                yield from _rows(found, group, policy, measures)
 
-    return PaperTable(
-        name="Table 1",
-        title="Start time delay of blocked jobs in EASY",
-        columns=_columns(found),
-        rows=tuple(rows()),
-        note="Delayed: started after FST2, when it would have started had no job been backfilled "
+    return _table(
+        found, "Table 1", "Start time delay of blocked jobs in EASY", rows(),
+        "Delayed: started after FST2, when it would have started had no job been backfilled "
         "since it was first blocked. FST leaves out every later job, as strict fairness asks.",
-    )
+    )  # fmt: skip
 
 
 def _table2(found: Findings) -> PaperTable:
     measures = (
-        (VIOLATIONS, "violations", 1.0, "", "jobs_delayed"),
-        ("their mean processors", "violation_procs_mean", 1.0, "", "mean_parallelism"),
-        ("mean DTR", "violation_delay_mean_s", MINUTE, "min", "mean_dtr_min"),
-        ("mean SI", "violation_si_mean", 1.0, "", "mean_si"),
-        ("longest DTR", "violation_delay_max_s", HOUR, "h", "max_dtr_h"),
-        ("largest SI", "violation_si_max", 1.0, "", "max_si"),
+        Measure(VIOLATIONS, "violations", "jobs_delayed"),
+        Measure("their mean processors", "violation_procs_mean", "mean_parallelism"),
+        Measure("mean DTR", "violation_delay_mean_s", "mean_dtr_min", MINUTE, "min"),
+        Measure("mean SI", "violation_si_mean", "mean_si"),
+        Measure("longest DTR", "violation_delay_max_s", "max_dtr_h", HOUR, "h"),
+        Measure("largest SI", "violation_si_max", "max_si"),
     )
-    rows = [
-        _row(
-            found,
-            label,
-            _metric(found, p.easy_last(reading), name, scale),
-            printed(2, column),
-            unit=unit,
-            group=f"EASY-Last {reading}",
-        )
+    rows = (
+        row
         for reading in p.PROMISES
-        for label, name, scale, unit, column in measures
-    ]
-    return PaperTable(
-        name="Table 2",
-        title="Reservation violations by the Last Model in EASY",
-        columns=_columns(found),
-        rows=tuple(rows),
-        note="DTR: start - first reservation; SI: DTR / max(run, 10 s). A violation is a start "
-        "after the first reservation that later jobs, predicted to be gone by then, caused.",
+        for row in _rows(
+            found, f"EASY-Last {reading}", p.easy_last(reading), measures, partial(printed, 2)
+        )
     )
+    return _table(
+        found, "Table 2", "Reservation violations by the Last Model in EASY", rows,
+        "DTR: start - first reservation; SI: DTR / max(run, 10 s). A violation is a start "
+        "after the first reservation that later jobs, predicted to be gone by then, caused.",
+    )  # fmt: skip
 
 
 def _table3(found: Findings) -> PaperTable:
@@ -147,74 +159,67 @@ def _table3(found: Findings) -> PaperTable:
         _row(found, "mean run time, cut at the request",
              lambda s: float(s.workload.effective_run.mean()), unit="s"),
     ]  # fmt: skip
-    return PaperTable(
-        name="Table 3",
-        title="Overview of the workloads",
-        columns=_columns(found),
-        rows=tuple(rows),
-        note="Run times as recorded, over processors x (last - first submission); below, cut at "
+    return _table(
+        found, "Table 3", "Overview of the workloads", rows,
+        "Run times as recorded, over processors x (last - first submission); below, cut at "
         "the request as they are simulated.",
-    )
+    )  # fmt: skip
+
+
+def _counts(scheduler: str) -> dict[str, dict[str, float]]:
+    """A scheduler's rows of Table 4."""
+    names = {"CTC": "ctc", "SDSC-BLUE": "sdsc_blue", "SDSC-DS": "sdsc_ds"}
+    return {
+        row["measure"]: {key: float(row[of]) for key, of in names.items()}
+        for row in published.rows("pv_easy_table4")
+        if row["scheduler"] == scheduler
+    }
 
 
 def _table4(found: Findings) -> PaperTable:
-    names = {"CTC": "ctc", "SDSC-BLUE": "sdsc_blue", "SDSC-DS": "sdsc_ds"}
-    paper = {
-        (row["measure"], row["scheduler"]): {key: float(row[of]) for key, of in names.items()}
-        for row in published.rows("pv_easy_table4")
-    }
-    rows = [_row(found, "jobs", lambda s: len(s.workload), paper["total_jobs", ""])]
+    rows = [_row(found, "jobs", lambda s: len(s.workload), _counts("")["total_jobs"])]
     groups = [(f"EASY {reading}", p.easy(reading), "EASY") for reading in p.READINGS]
-    groups += [("PV-EASY", p.PV, "PV-EASY"), ("PV-EASY, victims pruned", p.PRUNED, "PV-EASY")]
-    rows += [
-        _row(found, measure, _metric(found, policy, measure), paper[measure, column], group=group)
-        for group, policy, column in groups
-        for measure in ("backfilled", "blocked")
-    ]
-    return PaperTable(
-        name="Table 4",
-        title="Backfilled and blocked jobs in PV-EASY and EASY",
-        columns=_columns(found),
-        rows=tuple(rows),
-        note="Backfilled: the last start was by backfilling. Blocked: first in the queue and, "
+    groups += [(group, policy, "PV-EASY") for group, policy in OWN.items()]
+    measures = [Measure(name, name, name) for name in ("backfilled", "blocked")]
+    for group, policy, scheduler in groups:
+        rows += _rows(found, group, policy, measures, _counts(scheduler).__getitem__)
+    return _table(
+        found, "Table 4", "Backfilled and blocked jobs in PV-EASY and EASY", rows,
+        "Backfilled: the last start was by backfilling. Blocked: first in the queue and, "
         "even after preemption, unable to start.",
+    )  # fmt: skip
+
+
+OWN = {"PV-EASY": p.PV, "PV-EASY, victims pruned": p.PRUNED}
+"""The groups of Tables 4 to 6."""
+
+
+def _own(found: Findings, number: int, title: str, *measures: Measure) -> PaperTable:
+    """A table of PV-EASY alone."""
+    rows = (
+        row
+        for group, policy in OWN.items()
+        for row in _rows(found, group, policy, measures, partial(printed, number))
     )
+    return _table(found, f"Table {number}", title, rows)
 
 
 def _table5(found: Findings) -> PaperTable:
-    rows = [
-        _row(found, label, _metric(found, policy, name, PERCENT), printed(5, column),
-             unit="%", group=group)
-        for group, policy in (("PV-EASY", p.PV), ("PV-EASY, victims pruned", p.PRUNED))
-        for label, name, column in (
-            ("total load", "total_load", "total_load_pct"),
-            ("wasted load", "wasted_load", "wasted_load_pct"),
-        )
-    ]  # fmt: skip
-    return PaperTable(
-        name="Table 5", title="Load of PV-EASY", columns=_columns(found), rows=tuple(rows)
-    )
+    return _own(
+        found, 5, "Load of PV-EASY",
+        Measure("total load", "total_load", "total_load_pct", PERCENT, "%"),
+        Measure("wasted load", "wasted_load", "wasted_load_pct", PERCENT, "%"),
+    )  # fmt: skip
 
 
 def _table6(found: Findings) -> PaperTable:
-    measures = (
-        ("jobs preempted", "preempted_jobs", 1.0, "", "jobs_preempted"),
-        ("of all jobs", "preempted_share", PERCENT, "%", "rate_pct"),
-        ("kills of a preempted job (MKT)", "mkt", 1.0, "", "mkt"),
-        ("run time wasted (RTW)", "rtw_mean", PERCENT, "%", "mean_rtw_pct"),
-    )
-    rows = [
-        _row(found, label, _metric(found, policy, name, scale), printed(6, column),
-             unit=unit, group=group)
-        for group, policy in (("PV-EASY", p.PV), ("PV-EASY, victims pruned", p.PRUNED))
-        for label, name, scale, unit, column in measures
-    ]  # fmt: skip
-    return PaperTable(
-        name="Table 6",
-        title="Preempted jobs in PV-EASY",
-        columns=_columns(found),
-        rows=tuple(rows),
-    )
+    return _own(
+        found, 6, "Preempted jobs in PV-EASY",
+        Measure("jobs preempted", "preempted_jobs", "jobs_preempted"),
+        Measure("of all jobs", "preempted_share", "rate_pct", PERCENT, "%"),
+        Measure("kills of a preempted job (MKT)", "mkt", "mkt"),
+        Measure("run time wasted (RTW)", "rtw_mean", "mean_rtw_pct", PERCENT, "%"),
+    )  # fmt: skip
 
 
 USERS = 5
@@ -242,14 +247,6 @@ RULES = {
     "extend": "request raised to the run",
     "keep": "no limits at all",
 }
-
-
-def more_tables(found: Findings) -> tuple[PaperTable, ...]:
-    """All of them."""
-    parts = (_parts(found, subject) for subject in found.subjects)
-    errors = (_errors(found, subject) for subject in found.subjects)
-    cleaning = (_cleaning(found),) if found.recleaned else ()
-    return (*parts, *errors, *cleaning)
 
 
 def _picked(
@@ -311,12 +308,7 @@ def _overran(found: Findings) -> str:
 
 
 def _cleaning(found: Findings) -> PaperTable:
-    names = {"CTC": "ctc", "SDSC-BLUE": "sdsc_blue", "SDSC-DS": "sdsc_ds"}
-    counts = {
-        row["measure"]: {key: float(row[of]) for key, of in names.items()}
-        for row in published.rows("pv_easy_table4")
-        if row["scheduler"] == "PV-EASY"
-    }
+    counts = _counts("PV-EASY")
     measures: tuple[tuple[str, str, float, str, dict[str, float]], ...] = (
         ("PV-EASY blocked", "blocked", 1.0, "", counts["blocked"]),
         ("PV-EASY backfilled", "backfilled", 1.0, "", counts["backfilled"]),
@@ -330,34 +322,31 @@ def _cleaning(found: Findings) -> PaperTable:
         for label, policy in (("PV-EASY", p.PV), ("EASY", p.easy()), ("EASY-Last", p.easy_last()))
     ]
 
-    def outcome(subject: Subject, rule: str, policy: str) -> Outcome:
-        if rule == OVERRUN[0]:
-            return found.of(subject, policy)
-        return found.recleaned[subject.label, rule, policy]
+    def value(rule: str, policy: str, name: str, scale: float) -> Callable[[Subject], float]:
+        def of(subject: Subject) -> float:
+            known = (
+                found.of(subject, policy)
+                if rule == OVERRUN[0]
+                else found.recleaned[subject.label, rule, policy]
+            )
+            return known.metrics[name] * scale
+
+        return of
 
     def rows() -> Iterator[Row]:
         for rule in OVERRUN:
+            group = RULES[rule]
             for label, name, scale, unit, paper in measures:
-                cells = tuple(
-                    Cell(
-                        ours=outcome(subject, rule, p.PV).metrics[name] * scale,
-                        paper=paper.get(subject.label),
-                    )
-                    for subject in found.subjects
-                )
-                yield Row(label=label, unit=unit, group=RULES[rule], cells=cells)
+                ours = value(rule, p.PV, name, scale)
+                yield _row(found, label, ours, paper, unit=unit, group=group)
             for label, policy, metric in slowdowns:
-                cells = tuple(
-                    Cell(ours=outcome(subject, rule, policy).metrics[metric])
-                    for subject in found.subjects
-                )
-                yield Row(label=label, group=RULES[rule], cells=cells)
+                yield _row(found, label, value(rule, policy, metric, 1.0), group=group)
 
-    return PaperTable(
-        name="Cleaning",
-        title=f"Jobs that ran longer than requested ({_overran(found)}), by three rules",
-        columns=tuple(subject.label for subject in found.subjects),
-        rows=tuple(rows()),
-        note="The paper says both that a job is killed at its request (section 2.1) and that it "
+    return _table(
+        found,
+        "Cleaning",
+        f"Jobs that ran longer than requested ({_overran(found)}), by three rules",
+        rows(),
+        "The paper says both that a job is killed at its request (section 2.1) and that it "
         "finishes after its real run time (section 5.1.1).",
     )

@@ -5,47 +5,31 @@ Here: the plan, the figures for both values of high demand, and the notes on the
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
-from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
+from shadowtime.study.papers.reproduction import Paper, Runs, SubjectRun
+from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.claims import paper_claims
-from shadowtime.study.papers.rua.policies import COLUMNS, RUA
-from shadowtime.study.papers.rua.runs import (
-    BANDWIDTH,
-    HIGHS,
-    JOBS,
-    PLAIN,
-    PROCS,
-    WARM_UP,
-    Findings,
-    Runs,
-    jobs_of,
-    machine,
-)
+from shadowtime.study.papers.rua.runs import HIGHS, RUA, Findings
 from shadowtime.study.papers.rua.tables import MEASURES, paper_tables
-from shadowtime.study.papers.subjects import Log, Subject
+from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject
 from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.study.papers.rua.tables import Measure
     from shadowtime.study.papers.tables import PaperTable
 
 
-def paper_notes(found: Findings, tables: Sequence[PaperTable]) -> tuple[str, ...]:
+def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
     """Sentences made from the tables: they state nothing that the tables do not show."""
     if found.generated:
-        return (
-            "This ran on a generated workload: the paper's logs were not there, so no number can "
-            "be compared with the paper's. Give --traces a folder with the logs (or set "
-            "SHADOWTIME_TRACES).",
-        )
+        return (GENERATED_NOTE,)
     return (
-        *(_distance(table) for table in tables if table.name in ("Table 1", "Table 7")),
-        _which_high(tables),
+        *(_distance(tables[name]) for name in ("Table 1", "Table 7")),
+        _which_high(tables["Table 7"]),
         "Table 4 of the paper is Table 3 times one constant per row, so it is not compared; Table "
         "5 cannot be a percentile over jobs in a model with few levels of demand.",
         *_limit(found),
@@ -75,9 +59,8 @@ def _distance(table: PaperTable) -> str:
     return f"{table.name} ({table.title.lower()}) beside the paper's: {listed}."
 
 
-def _which_high(tables: Sequence[PaperTable]) -> str:
+def _which_high(killed: PaperTable) -> str:
     """Which value of high demand comes nearer to the killed jobs of Table 7."""
-    killed = next(table for table in tables if table.name == "Table 7")
     means = {group: sum(gaps) / len(gaps) for group, gaps in _gaps(killed).items()}
     listed = ", ".join(f"{group} {value:.0%}" for group, value in means.items())
     return (
@@ -117,9 +100,9 @@ def choices(found: Findings) -> tuple[str, ...]:
     return (
         f"High demand is {HIGHS[0]} MB/s a process, the next doubling after 500 and 1000; "
         f"{HIGHS[1]} beside it.",
-        f"Nodes of {PROCS} processors and {BANDWIDTH} MB/s; CTC has 108 (128 in Readings), SDSC "
-        "288. Processes go to any free processors.",
-        f"The first {JOBS:,} cleaned jobs run, the first {WARM_UP:,} of them are not scored; "
+        f"Nodes of {r.PROCS} processors and {r.BANDWIDTH} MB/s; CTC has 108 (128 in Readings), "
+        "SDSC 288. Processes go to any free processors.",
+        f"The first {r.JOBS:,} cleaned jobs run, the first {r.WARM_UP:,} of them are not scored; "
         "demands are drawn by job number and seed.",
         "Work goes on at the rate that the node's demand allows, exactly; the sum of shared "
         "windows as the paper writes it is in Readings.",
@@ -162,27 +145,21 @@ def _panel(
     by_policy: bool,
 ) -> Panel:
     """Bars: policies across and a colour a scenario, or the other way round."""
-    drawn = []
-    for name in series:
-        pairs = [(x, name) if by_policy else (name, x) for x in across]
-        known = [
-            found.of(center, scenario, policy, measure.metric, high=high, scale=measure.scale)
-            for policy, scenario in pairs
-        ]
-        drawn.append(
-            Series(
-                name=name,
-                y=tuple(None if one is None else one.mean for one in known),
-                error=tuple(None if one is None else one.error for one in known),
-            )
-        )
+
+    def column(policy: str, scenario: str) -> tuple[float, ...]:
+        known = found.of(center, scenario, policy, measure.metric, high=high, scale=measure.scale)
+        return known.values if known else ()
+
     return Panel(
         title=f"{measure.title}, high = {high}",
         kind="bars",
         x_label="policy" if by_policy else "workload",
         y_label=measure.unit,
         x=tuple(across),
-        series=tuple(drawn),
+        series=tuple(
+            Series.over(name, [column(x, name) if by_policy else column(name, x) for x in across])
+            for name in series
+        ),
     )
 
 
@@ -193,7 +170,7 @@ def _trade_off(found: Findings, number: int, center: str, other: int, what: str)
             center,
             high,
             MEASURES[table],
-            across=COLUMNS,
+            across=r.COLUMNS,
             series=tuple(SCENARIOS),
             by_policy=True,
         )
@@ -230,12 +207,6 @@ def _variables(found: Findings, number: int, center: str) -> PaperFigure:
     )
 
 
-TITLE = "The Resource Usage Aware Backfilling"
-REFERENCE = (
-    "F. Guim, I. Rodero, J. Corbalan: The Resource Usage Aware Backfilling. "
-    "Job Scheduling Strategies for Parallel Processing (JSSPP) 2009"
-)
-
 LOGS = (
     Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=432),
     Log(label="SDSC", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
@@ -245,34 +216,11 @@ MOST_SEEDS = 5
 """More seeds narrow the errors, but each costs minutes."""
 
 
-def plan(subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Plan:
-    """Every run of the study on these subjects, each with the demands of every seed."""
-    drawn = tuple(range(1, (1 if quick else min(seeds, MOST_SEEDS)) + 1))
-    runs = (
-        Runs(tuple(subjects), drawn, scenarios=("HIGH",), highs=HIGHS[:1])
-        if quick
-        else Runs(tuple(subjects), drawn)
-    )
-    return Plan.of(runs, reproduction)
-
-
-def reproduction(found: Findings) -> Reproduction:
-    """The paper with our numbers in it."""
-    tables = paper_tables(found)
-    return Reproduction(
-        paper="rua",
-        title=TITLE,
-        reference=REFERENCE,
-        subjects=tuple(_subject(found, subject) for subject in found.subjects),
-        tables=tables,
-        figures=paper_figures(found),
-        claims=paper_claims(found),
-        notes=paper_notes(found, tables),
-        choices=choices(found),
-        seeds=found.seeds,
-        runs={subject.label: _kept(found, subject.label) for subject in found.subjects},
-        more={"points": _points(found)},
-    )
+def study(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+    """All of the study, or one seed of its heaviest workload."""
+    if quick:
+        return r.runs(subjects, (1,), scenarios=("HIGH",), highs=HIGHS[:1])
+    return r.runs(subjects, tuple(range(1, min(seeds, MOST_SEEDS) + 1)))
 
 
 def _subject(found: Findings, subject: Subject) -> Subject:
@@ -280,8 +228,8 @@ def _subject(found: Findings, subject: Subject) -> Subject:
     key = next(k for k, one in found.outcomes.items() if one.run and k.center == subject.label)
     return Subject(
         label=subject.label,
-        workload=jobs_of(subject, key),
-        cluster=machine(subject, PLAIN),
+        workload=r.jobs_of(subject, key),
+        cluster=r.machine(subject, r.PLAIN),
         path=subject.path,
     )
 
@@ -290,17 +238,28 @@ def _kept(found: Findings, center: str) -> tuple[SubjectRun, ...]:
     return tuple(one.run for key, one in found.outcomes.items() if one.run and key.center == center)
 
 
-def _points(found: Findings) -> list[dict[str, Any]]:
-    """Every number behind the tables."""
-    return [{**key._asdict(), **one.metrics} for key, one in found.outcomes.items()]
+def more(found: Findings) -> dict[str, Any]:
+    """The kept schedules on their machines, and every number behind the tables."""
+    points = [{**key._asdict(), **one.metrics} for key, one in found.outcomes.items()]
+    return {
+        "subjects": tuple(_subject(found, subject) for subject in found.subjects),
+        "runs": {subject.label: _kept(found, subject.label) for subject in found.subjects},
+        "more": {"points": points},
+    }
 
 
 PAPER = Paper(
     name="rua",
-    title=TITLE,
-    reference=REFERENCE,
+    title="The Resource Usage Aware Backfilling",
+    reference="F. Guim, I. Rodero, J. Corbalan: The Resource Usage Aware Backfilling. "
+    "Job Scheduling Strategies for Parallel Processing (JSSPP) 2009",
     logs=LOGS,
     policies=(),
-    plan=plan,
-    quick=partial(plan, quick=True),
+    runs=study,
+    tables=paper_tables,
+    figures=paper_figures,
+    claims=paper_claims,
+    notes=paper_notes,
+    choices=choices,
+    more=more,
 )

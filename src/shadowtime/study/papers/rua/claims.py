@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.claims import near
-from shadowtime.study.papers.rua.policies import COLUMNS, RUA
-from shadowtime.study.papers.rua.runs import HIGHS
+from shadowtime.study.papers.rua.runs import COLUMNS, HIGHS, RUA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,28 +1,64 @@
-"""The runs behind the tables and figures: tasks that simulate and measure, and what they find."""
+"""What is run: the policies, the machine and jobs of each run, and what the runs find."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import Window
 from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.measure import scored
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.reproduction import SubjectRun, Task
-from shadowtime.study.papers.rua.policies import BEYOND, KEPT, LIMIT, POLICIES, READINGS
+from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task
+from shadowtime.study.papers.tables import Estimate
 from shadowtime.workload import job_range
 from shadowtime.workload.demand import SCENARIOS, draw_bandwidth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from shadowtime.cluster import Cluster
     from shadowtime.study.papers.subjects import Subject
     from shadowtime.workload import Workload
+
+COLUMNS = ("FF", "LC", "LCT=1", "LCT=1.15", "LCT=1.25", "LCT=1.5")
+"""The columns of Tables 1 to 7, all of them SJBF."""
+RUA = "RUA"
+
+POLICIES = {
+    "FF": "easy-sjbf(place=first-fit)",
+    "LC": "easy-sjbf(place=less-consume)",
+    "LCT=1": "easy-sjbf(place=less-consume(threshold=1))",
+    "LCT=1.15": "easy-sjbf(place=less-consume(threshold=1.15))",
+    "LCT=1.25": "easy-sjbf(place=less-consume(threshold=1.25))",
+    "LCT=1.5": "easy-sjbf(place=less-consume(threshold=1.5))",
+    RUA: "rua",
+}
+
+LIMIT = {
+    "RUA, limit = request": "rua(limit=req)",
+    "FF, limit = request x factor": "easy-sjbf(place=first-fit(limit=pf))",
+}
+"""The ablation: which policies profit from the better places, which from the longer limit."""
+
+BEYOND = {
+    "thresholds by load": "rua(by=load)",
+    "predicted run times": "rua(estimate=last-two)",
+    "true run times": "rua(estimate=actual)",
+    "demand wrong by 10 %": "rua(estimate=noisy-demand(x=0.1))",
+    "demand wrong by 20 %": "rua(estimate=noisy-demand(x=0.2))",
+    "demand wrong by 50 %": "rua(estimate=noisy-demand(x=0.5))",
+}
+"""The paper's future work (its sections 5 and 9)."""
+
+READINGS = ("FF", "LCT=1.15", RUA)
+"""Run again where a choice of ours is turned round: the stretch, the size of CTC."""
+
+KEPT = ("FF", "LCT=1.15", RUA)
+"""Schedules that are kept for the report and the result folder."""
 
 JOBS, WARM_UP = 20_000, 10_000
 """Simulated, and how many of them are not scored."""
@@ -50,30 +86,6 @@ class Outcome:
 
     metrics: Mapping[str, float]
     run: SubjectRun | None = None
-
-
-ROUNDING = 1e-12
-"""Shares that differ by less than this differ in how they were rounded."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over seeds and its standard error (None for one seed)."""
-
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        return sum(self.values) / len(self.values)
-
-    @property
-    def error(self) -> float | None:
-        n = len(self.values)
-        if n < 2:
-            return None
-        spread = sum((value - self.mean) ** 2 for value in self.values) / (n - 1)
-        error = math.sqrt(spread / n)
-        return error if error > ROUNDING * abs(self.mean) else 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,8 +118,7 @@ class Findings:
         """A metric over the seeds; None where it was not run or nothing finished."""
         keys = [Key(center, scenario, high, policy, seed, reading) for seed in self.seeds]
         found = [self.outcomes[key].metrics.get(metric) for key in keys if key in self.outcomes]
-        known = [value * scale for value in found if value is not None]
-        return Estimate(tuple(known)) if known else None
+        return Estimate.of(found, scale=scale)
 
     def mean(self, *key: str, high: int = HIGHS[0], scale: float = 1.0) -> float:
         """The mean of it, nan where there is none."""
@@ -136,73 +147,56 @@ def window_of(jobs: int) -> Window:
     return Window(warmup_jobs=min(WARM_UP, jobs // 2))
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The keys of all runs, the long ones first."""
+def runs(
+    subjects: tuple[Subject, ...],
+    seeds: tuple[int, ...],
+    *,
+    scenarios: tuple[str, ...] = tuple(SCENARIOS),
+    highs: tuple[int, ...] = HIGHS,
+) -> Runs:
+    """Every run once, the long ones first, with the demands of every seed."""
+    slow = {"LCT=1": 0, "LC": 1}
+    ordered = sorted(
+        _keys(subjects, seeds, scenarios, highs), key=lambda key: slow.get(key.policy, 2)
+    )
+    named = {subject.label: subject for subject in subjects}
+    first = Key("", scenarios[0], highs[0], "", seeds[0])
+    kept = {first._replace(center=center, policy=name) for center in named for name in KEPT}
+    return Runs(
+        tasks={key: _task(named[key.center], key, key in kept) for key in ordered},
+        collect=lambda results: Findings(subjects=subjects, seeds=seeds, outcomes=results),
+    )
 
-    subjects: tuple[Subject, ...]
-    seeds: tuple[int, ...]
-    scenarios: tuple[str, ...] = tuple(SCENARIOS)
-    highs: tuple[int, ...] = HIGHS
 
-    def keys(self) -> list[Key]:
-        """Every run once."""
-        found = []
-        for subject in self.subjects:
-            center = subject.label
-            for seed in self.seeds:
-                for scenario in self.scenarios:
-                    for high in self.highs:
-                        names = [*POLICIES, *(LIMIT if high == HIGHS[0] else ())]
-                        found += [Key(center, scenario, high, name, seed) for name in names]
-                    if scenario != "LOW":
-                        beyond = [Key(center, scenario, HIGHS[0], name, seed) for name in BEYOND]
-                        found += beyond
-                readings = [WINDOW, *([NODES_128] if center == "CTC" else [])]
-                found += [
-                    Key(center, self.scenarios[0], HIGHS[0], name, seed, reading)
-                    for reading in readings
-                    for name in READINGS
-                ]
-        slow = {"LCT=1": 0, "LC": 1}
-        return sorted(found, key=lambda key: slow.get(key.policy, 2))
-
-    def tasks(self) -> tuple[Task, ...]:
-        """The runs as tasks."""
-        named = {subject.label: subject for subject in self.subjects}
-        return tuple(_task(named[key.center], key, self._kept(key)) for key in self.keys())
-
-    def collect(self, results: Sequence[Any]) -> Findings:
-        """The results of these tasks by their keys."""
-        return Findings(
-            subjects=self.subjects,
-            seeds=self.seeds,
-            outcomes=dict(zip(self.keys(), results, strict=True)),
-        )
-
-    def _kept(self, key: Key) -> bool:
-        first = Key(key.center, self.scenarios[0], self.highs[0], key.policy, self.seeds[0])
-        return key == first and key.policy in KEPT
+def _keys(
+    subjects: tuple[Subject, ...],
+    seeds: tuple[int, ...],
+    scenarios: tuple[str, ...],
+    highs: tuple[int, ...],
+) -> Iterator[Key]:
+    for center in (subject.label for subject in subjects):
+        for seed in seeds:
+            for scenario in scenarios:
+                for high in highs:
+                    for name in (*POLICIES, *(LIMIT if high == HIGHS[0] else ())):
+                        yield Key(center, scenario, high, name, seed)
+                if scenario != "LOW":
+                    for name in BEYOND:
+                        yield Key(center, scenario, HIGHS[0], name, seed)
+            for reading in (WINDOW, *([NODES_128] if center == "CTC" else [])):
+                for name in READINGS:
+                    yield Key(center, scenarios[0], HIGHS[0], name, seed, reading)
 
 
 def _task(subject: Subject, key: Key, keep: bool) -> Task:
     def work() -> Outcome:
         jobs, cluster = jobs_of(subject, key), machine(subject, key.reading)
         text = (POLICIES | LIMIT | BEYOND)[key.policy]
-        policy = parse_policy(text)
-        schedule = simulate(jobs, cluster, policy)
+        schedule = simulate(jobs, cluster, parse_policy(text))
         window = window_of(len(jobs))
         which, _ = scored(schedule, jobs, window=window)
-        metrics = contention_metrics(schedule, jobs, which)
-        if not keep:
-            return Outcome(metrics=metrics)
-        run = SubjectRun(
-            policy=text,
-            schedule=schedule,
-            parameters=policy.parameters,
-            metrics=measure(schedule, jobs, cluster, window=window),
-        )
-        return Outcome(metrics=metrics, run=run)
+        run = SubjectRun.of(text, schedule, jobs, cluster, window=window) if keep else None
+        return Outcome(metrics=contention_metrics(schedule, jobs, which), run=run)
 
     where = f"{key.center} {key.scenario} high={key.high}"
     return Task(name=f"{where}: {key.policy} {key.reading}".rstrip(), work=work)

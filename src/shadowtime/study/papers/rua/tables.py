@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.study.papers import published
-from shadowtime.study.papers.rua.policies import BEYOND, COLUMNS, LIMIT, POLICIES, READINGS, RUA
-from shadowtime.study.papers.rua.runs import HIGHS, NODES_128, WINDOW, Key
+from shadowtime.study.papers.rua import runs as r
+from shadowtime.study.papers.rua.runs import HIGHS, RUA, Key
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.study.papers.rua.runs import Findings
 
-PRINTED = dict(zip(COLUMNS, ("ff", "lc", "lct1", "lct115", "lct125", "lct15"), strict=True))
+PRINTED = dict(zip(r.COLUMNS, ("ff", "lc", "lct1", "lct115", "lct125", "lct15"), strict=True))
 """Our columns as the published files call them."""
 
 
@@ -71,7 +70,7 @@ def printed(table: int) -> dict[tuple[str, str], dict[str, float]]:
     }
 
 
-def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
+def paper_tables(found: r.Findings) -> tuple[PaperTable, ...]:
     """The paper's tables, then ours."""
     return (
         *(_paper_table(found, number) for number in MEASURES),
@@ -83,24 +82,21 @@ def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
 
 
 def cell_of(
-    found: Findings, key: Key, measure: Measure, paper: float | None = None
+    found: r.Findings, key: Key, measure: Measure, paper: float | None = None
 ) -> Cell:  # the seed of the key is not looked at
     """Our mean over the seeds with its standard error."""
     known = found.of(
-        key.center,
-        key.scenario,
+        *key[:2],
         key.policy,
         measure.metric,
         high=key.high,
         reading=key.reading,
         scale=measure.scale,
     )
-    if known is None:
-        return Cell(ours=None, paper=paper)
-    return Cell(ours=known.mean, paper=paper, error=known.error)
+    return Cell.over(known.values if known else (), paper)
 
 
-def _paper_table(found: Findings, number: int) -> PaperTable:
+def _paper_table(found: r.Findings, number: int) -> PaperTable:
     measure = MEASURES[number]
     return PaperTable(
         name=f"Table {number}",
@@ -112,7 +108,7 @@ def _paper_table(found: Findings, number: int) -> PaperTable:
 
 
 def _by_policy(
-    found: Findings, measure: Measure, theirs: dict[tuple[str, str], dict[str, float]]
+    found: r.Findings, measure: Measure, theirs: dict[tuple[str, str], dict[str, float]]
 ) -> tuple[Row, ...]:
     """A group for every workload and value of high demand: rows are policies, columns centers.
 
@@ -135,20 +131,20 @@ def _by_policy(
         )
         for high in _highs(found)
         for scenario in _scenarios(found)
-        for policy in (*COLUMNS, RUA)
+        for policy in (*r.COLUMNS, RUA)
     )
 
 
-def _highs(found: Findings) -> tuple[int, ...]:
+def _highs(found: r.Findings) -> tuple[int, ...]:
     return tuple(high for high in HIGHS if any(key.high == high for key in found.outcomes))
 
 
-def _scenarios(found: Findings) -> tuple[str, ...]:
+def _scenarios(found: r.Findings) -> tuple[str, ...]:
     there = {key.scenario for key in found.outcomes}
     return tuple(name for name in SCENARIOS if name in there)
 
 
-def _anyway(found: Findings) -> PaperTable:
+def _anyway(found: r.Findings) -> PaperTable:
     measure = Measure("Killed jobs with run >= request", "killed_anyway")
     return PaperTable(
         name="Killed anyway",
@@ -170,7 +166,7 @@ SHORT = {
 """Columns of the tables that hold variants of a policy against each other."""
 
 
-def _variants(found: Findings, key: Key, names: Mapping[str, tuple[str, str]]) -> list[Row]:
+def _variants(found: r.Findings, key: Key, names: Mapping[str, tuple[str, str]]) -> list[Row]:
     """A row per variant, given as name: (policy, reading); a column per measure."""
     return [
         Row(
@@ -185,9 +181,9 @@ def _variants(found: Findings, key: Key, names: Mapping[str, tuple[str, str]]) -
     ]
 
 
-def _limit(found: Findings) -> PaperTable:
+def _limit(found: r.Findings) -> PaperTable:
     """RUA's longer limit taken away, and given to first fit."""
-    names = {policy: (policy, "") for policy in ("FF", *LIMIT, RUA)}
+    names = {policy: (policy, "") for policy in ("FF", *r.LIMIT, RUA)}
     rows = [
         row
         for center in found.centers
@@ -203,12 +199,12 @@ def _limit(found: Findings) -> PaperTable:
     )
 
 
-def _readings(found: Findings) -> PaperTable:
+def _readings(found: r.Findings) -> PaperTable:
     """Choices turned round: the paper-literal stretch, 128 nodes for CTC."""
     names = {
         f"{policy}{f', {reading}' if reading else ''}": (policy, reading)
-        for reading in ("", WINDOW, NODES_128)
-        for policy in READINGS
+        for reading in ("", r.WINDOW, r.NODES_128)
+        for policy in r.READINGS
     }
     rows = [
         row
@@ -226,9 +222,10 @@ def _readings(found: Findings) -> PaperTable:
     )
 
 
-def _beyond(found: Findings) -> PaperTable:
+def _beyond(found: r.Findings) -> PaperTable:
     """The paper's future work, measured."""
-    names = {policy: (policy, "") for policy in (RUA, *BEYOND)}
+    texts = {RUA: r.POLICIES[RUA]} | r.BEYOND
+    names = {policy: (policy, "") for policy in texts}
     rows = [
         row
         for center in found.centers
@@ -241,5 +238,7 @@ def _beyond(found: Findings) -> PaperTable:
         title=f"What the paper left for later (high = {HIGHS[0]})",
         columns=tuple(SHORT),
         rows=tuple(rows),
-        note="; ".join(f"{name}: {text}" for name, text in ({RUA: POLICIES[RUA]} | BEYOND).items()),
+        note="; ".join(
+            f"{name}: {text}" for name, text in ({RUA: r.POLICIES[RUA]} | r.BEYOND).items()
+        ),
     )
