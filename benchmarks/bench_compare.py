@@ -47,8 +47,7 @@ def compare_cost(folder: Path) -> Iterator[Row]:
     from shadowtime.engine import simulate
     from shadowtime.policy import parse_policy
     from shadowtime.study.compare import compare as run
-    from shadowtime.study.loads import AS_RECORDED
-    from shadowtime.study.replicas import Replicas
+    from shadowtime.study.replicas import AS_RECORDED, Replicas
 
     workload, cluster = workload_of("SDSC-SP2")
     policies = [parse_policy(name) for name in POLICIES]

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.rows import Row
 
 from shadowtime.study.sweep import Log, Plan, Shards
-from shadowtime.study.sweep import index as index_of
+from shadowtime.study.sweep import shards as index_of
 from shadowtime.study.sweep.run import split
 from shadowtime.workload.embedded import demo_workload
 from shadowtime.workload.slicing import first_jobs

@@ -51,7 +51,7 @@ INSIDE = {
         "metrics.intervals",
         "metrics.jobs",
         "metrics.measure",
-        "metrics.time_limits",
+        "study.papers.hperf.runs",
         "schedule.runs",
         "study.accuracy",
         "study.fan_out",
@@ -63,7 +63,7 @@ INSIDE = {
         "workload.embedded",
         "workload.hperf_jobs",
         "workload.o2k",
-        "workload.o2k_check",
+        "workload.o2k",
         "workload.o2k_tables",
     ],
     "hperf": [

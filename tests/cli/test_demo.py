@@ -19,7 +19,7 @@ import pytest
 
 from conftest import thorough
 from shadowtime.cli import run
-from shadowtime.cli.common import comparing, running
+from shadowtime.cli.common import running
 from shadowtime.cli.demo.run import NEXT, POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, uncompiled, warm
@@ -83,7 +83,7 @@ def test_on_a_new_machine_nothing_is_compiled(
     """With an empty cache, small runs are not compiled and large ones are."""
     pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])
-    chosen = comparing.prepare(policies, pool, jobs=10)
+    chosen = running.prepare(policies, pool, jobs=10)
     assert isinstance(chosen, partial) and chosen.func is running.run_once
     [engine] = chosen.args
     assert engine.func is simulate_uncompiled
@@ -91,11 +91,11 @@ def test_on_a_new_machine_nothing_is_compiled(
     assert "easy is compiled after all" in capsys.readouterr().err
     shared: list[str] = []
     monkeypatch.setattr(warm, "warm", lambda *a, **k: shared.append("all cores"))
-    assert comparing.prepare(policies, pool, jobs=100_000) is simulate
+    assert running.prepare(policies, pool, jobs=100_000) is simulate
     assert shared == ["all cores"]
     assert "compiling the engine for this machine: once, about" in capsys.readouterr().err
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: [])
-    assert comparing.prepare(policies, pool, jobs=10) is simulate
+    assert running.prepare(policies, pool, jobs=10) is simulate
     assert capsys.readouterr() == ("", "")
 
 

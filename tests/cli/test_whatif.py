@@ -15,7 +15,7 @@ from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.experiment import Experiment
-from shadowtime.study.site.parts import WhatIfStudy
+from shadowtime.study.site.trial_runs import WhatIfStudy
 
 NODES = "".join(
     f"NodeName=n{k} CPUTot=4 RealMemory=1000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 "

@@ -19,7 +19,7 @@ from live.test_sweep_slurm import table_bytes
 from shadowtime.api.sweep import load_log
 from shadowtime.study.sweep import Shards, run_plan
 from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.study.sweep.script import condor_script
+from shadowtime.study.sweep.scale import condor_script
 from study.sweep.worlds import GATE, write_log, write_plan
 
 TASKS = 3

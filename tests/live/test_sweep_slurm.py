@@ -16,7 +16,7 @@ from conftest import require
 from shadowtime.api.sweep import load_log
 from shadowtime.study.sweep import Shards, run_plan
 from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.study.sweep.script import slurm_script
+from shadowtime.study.sweep.scale import slurm_script
 from shadowtime.study.sweep.shards import write_table
 from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster, wait_for
 from study.sweep.worlds import GATE, command, write_plan

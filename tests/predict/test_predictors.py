@@ -17,7 +17,7 @@ from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.policy import predictors as parts
 from shadowtime.predict import predictions, recorded_ends
-from shadowtime.study.predictors import compare_predictors
+from shadowtime.study.accuracy import compare_predictors
 from shadowtime.workload import Workload
 
 PARTS = (

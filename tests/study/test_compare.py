@@ -22,8 +22,8 @@ from shadowtime.study import Load, Replicas, compare
 from shadowtime.study.fan_out import fan_out
 from shadowtime.workload import Workload
 from shadowtime.workload.embedded import demo_workload
+from shadowtime.workload.resample import shaken
 from shadowtime.workload.scale import offered_load
-from shadowtime.workload.shake import shaken
 from shadowtime.workload.slicing import first_jobs
 
 POOL = Cluster.pool(256)

@@ -13,10 +13,9 @@ import pytest
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.trace import read
-from shadowtime.trace.flurries import WEEK, flurries, flurry_mask
 from shadowtime.trace.header import start_moment
 from shadowtime.trace.info import describe
-from shadowtime.trace.quality import peak_use, remarks
+from shadowtime.trace.quality import WEEK, flurries, flurry_mask, peak_use, remarks
 from shadowtime.workload import Workload
 
 DAY = 86400

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from shadowtime.errors import UsageError
-from shadowtime.workload.o2k import MONTHS, o2k_month, o2k_workload
-from shadowtime.workload.o2k_check import check_month
+from shadowtime.workload.o2k import MONTHS, check_month, o2k_month, o2k_workload
 from shadowtime.workload.o2k_draw import MIDDLE, PEAKS, fitted_areas
 from shadowtime.workload.o2k_tables import HOSTS, KB_PER_GB, MEMORY_GB, PROCS
 

@@ -12,7 +12,7 @@ from shadowtime.errors import UsageError
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload import Workload, unlimited
 from shadowtime.workload.lublin import lublin_workload
-from shadowtime.workload.shake import leave_out, shaken
+from shadowtime.workload.resample import leave_out, shaken
 
 
 def many(n=5000):

@@ -180,7 +180,7 @@ class Run:
 
     def _otherwise(self, job: int, variation: Variation, run_code: bool) -> Otherwise:
         if self.source is not None:
-            from shadowtime.result.again import otherwise_in, policy_again
+            from shadowtime.result.rerun import otherwise_in, policy_again
 
             [run] = (one for one in self.source.result.runs if one.name == self.name)
             policy = policy_again(self.source, run, run_code=run_code)

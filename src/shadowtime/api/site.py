@@ -17,8 +17,8 @@ from shadowtime.policy import make_policy
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
-from shadowtime.study.site.parts import WhatIfStudy
 from shadowtime.study.site.replay import replay_site
+from shadowtime.study.site.trial_runs import WhatIfStudy
 from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld

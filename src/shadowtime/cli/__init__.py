@@ -40,7 +40,9 @@ COMMANDS = {
     "report": Entry("See", "Turn a result folder into a web page, figures or exports."),
     "explain": Entry("See", "Explain why a job started when it did, and not earlier."),
     "tune": Entry("Study", "Tune a policy on past jobs and evaluate it on later ones."),
-    "leaderboard": Entry("See", "Show the results of a sweep as one page: policies by logs."),
+    "leaderboard": Entry(
+        "See", "Show the results of a sweep as one page: policies by logs.", "sweep"
+    ),
     "paper": Entry("Study", "Reproduce a published study and compare its numbers with ours."),
     "sweep": Entry("Study", "Run many resumable simulations: ranges, copies, on any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.comparing import run_comparison
+from shadowtime.cli.common.compared import run_comparison
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.running import load
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
-from shadowtime.study.predictors import USUAL, compare_predictors
+from shadowtime.study.accuracy import USUAL, compare_predictors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.study.predictors import Row
+    from shadowtime.study.accuracy import Row
     from shadowtime.types import FileOrFolder
 
 

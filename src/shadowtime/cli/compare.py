@@ -10,8 +10,7 @@ import click
 from shadowtime.api.inputs import as_where, as_window
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.api.results import results_of
-from shadowtime.cli.common import comparing
-from shadowtime.cli.common.compared import finish_machines, show_results
+from shadowtime.cli.common.compared import finish_machines, run_comparison, show_results
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import PAGES, check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
@@ -129,7 +128,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results
     workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
     must_score_some(asked.window, workload)
     print_policy_notes(asked.policies, machine, workload)
-    found = comparing.run_comparison(
+    found = run_comparison(
         workload,
         machine,
         list(asked.policies),

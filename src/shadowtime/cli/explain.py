@@ -11,7 +11,6 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
-from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import load, prepare, print_policy_notes, run_policies
@@ -25,14 +24,14 @@ from shadowtime.report import ReportInput
 from shadowtime.report import explain as why
 from shadowtime.report.numbers import DASH, span
 from shadowtime.report.obstacle_words import MEANING, share_line, share_rows
-from shadowtime.result.again import otherwise_in, policy_again
 from shadowtime.result.read import is_result_folder, read_folder
+from shadowtime.result.rerun import otherwise_in, policy_again
 from shadowtime.study.counterfactual.otherwise import otherwise
 from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, Reason
-from shadowtime.workload.site_requests import array_ids
+from shadowtime.workload.site_requests import array_ids, job_number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,7 +11,6 @@ from rich.text import Text
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
-from shadowtime.cli.common.job_number import job_number
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
@@ -23,6 +22,7 @@ from shadowtime.report.verdict import verdict_of
 from shadowtime.result.combine import read_folders
 from shadowtime.result.pages import write_grid_pages, write_results
 from shadowtime.result.write import file_names
+from shadowtime.workload.site_requests import job_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,7 +120,7 @@ def report(
 
 def _absences(folder: ResultFolder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
     """What would have been without each of these jobs, under every policy that can be run again."""
-    from shadowtime.result.again import absences_in, is_recorded, policy_again
+    from shadowtime.result.rerun import absences_in, is_recorded, policy_again
 
     result = folder.result
     jobs = [job_number(text, result.workload, str(folder.root)) for text in without]

@@ -24,22 +24,25 @@ from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.tables import count, plain_table
 from shadowtime.private import write_result
+from shadowtime.report.leaderboard import leaderboard_page
 from shadowtime.report.numbers import number, span
 from shadowtime.study.sweep import run_plan
 from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep.leaderboard import leaderboard as ranked
+from shadowtime.study.sweep.leaderboard import ranked_metrics
 from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.study.sweep.record import recorded_text, write_record
+from shadowtime.study.sweep.record import recorded_text, status_of, write_record
 from shadowtime.study.sweep.run import prepare as compile_for
-from shadowtime.study.sweep.script import condor_script, slurm_script
+from shadowtime.study.sweep.scale import condor_script, slurm_script
 from shadowtime.study.sweep.shards import Shards, numbered, require_metric, write_table
-from shadowtime.study.sweep.status import status_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shadowtime.study.sweep import Outcome
-    from shadowtime.study.sweep.status import Status
+    from shadowtime.study.sweep.record import Status
     from shadowtime.types import File, Folder
+
 
 COMMANDS = {"Commands": ("run", "status", "collect", "report", "script", "merge")}
 DEFAULT = "run"
@@ -188,7 +191,7 @@ def collect(
         write_table(table, Path(output))
         note(f"wrote {output}: {table.num_rows:,} rows")
     if sql is not None:
-        from shadowtime.study.sweep.sql import query
+        from shadowtime.study.sweep.shards import query
 
         answer = query(numbered(table), sql)
         if json:
@@ -250,8 +253,7 @@ def report(
     metrics : M
         Show this metric; repeatable. [default: the first four with a direction of improvement]
     """
-    from shadowtime.report.page.sweep import sweep_page
-    from shadowtime.report.sweep_figures import write_sweep_figures
+    from shadowtime.report.page.sweep import sweep_page, write_sweep_figures
     from shadowtime.result.write import versions
 
     page = output or str(Path(folder) / "report.html")
@@ -316,3 +318,34 @@ def merge(folder: Folder) -> None:
     """
     merged = Shards(Path(folder)).merge()
     click.echo(f"{count(merged, 'shard')} merged into one" if merged > 1 else "nothing to merge")
+
+
+MOST = 6
+"""Metrics on the page."""
+
+
+def leaderboard(
+    folder: Folder, *, metric: str = "bsld_mean", output: File = "leaderboard.html"
+) -> None:
+    """Rank the policies of a sweep on its logs, with intervals, digests and proofs, as one page.
+
+    The plan should set `check = true` for the proofs and `held_out = 0.2` for that column.
+
+    \b
+    shadowtime leaderboard results -o leaderboard.html
+
+    Parameters
+    ----------
+    folder : DIR
+    metric : M
+        Lead with this metric; the others of the plan follow.
+    output : OUT.html
+        Where to write the page.
+    """
+    check_file("--output", output)
+    table = Shards(Path(folder)).collect()
+    first = ranked(table, metric)
+    others = [ranked(table, name) for name in ranked_metrics(table, metric)[1:MOST]]
+    page = leaderboard_page([first, *others], plan=recorded_text(folder))
+    write_result(Path(output), page.encode("utf-8"))
+    click.echo(f"wrote {output}")

@@ -31,7 +31,7 @@ from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
-from shadowtime.study.site.parts import WhatIfStudy
+from shadowtime.study.site.trial_runs import WhatIfStudy
 from shadowtime.study.unstarted import why_never
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from shadowtime.metrics.intervals import Interval
 from shadowtime.study.compare import compare
 from shadowtime.study.comparison import Comparison, Setting
-from shadowtime.study.loads import Load
-from shadowtime.study.replicas import Replicas
+from shadowtime.study.replicas import Load, Replicas
 
 __all__ = ["Comparison", "Interval", "Load", "Replicas", "Setting", "compare"]

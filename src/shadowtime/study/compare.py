@@ -19,9 +19,8 @@ from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.comparison import Comparison, Setting
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.losers import class_rows
-from shadowtime.study.replicas import SEED, Replicas, Shared
+from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.study.loads import Load
-    from shadowtime.study.replicas import Replicas
+    from shadowtime.study.replicas import Load, Replicas
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload

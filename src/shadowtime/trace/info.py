@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.metrics.statistics import percentile, summary
-from shadowtime.trace.flurries import flurries
 from shadowtime.trace.header import names, start_moment
-from shadowtime.trace.quality import peak_use, remarks
+from shadowtime.trace.quality import flurries, peak_use, remarks
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.scale import offered_load
 

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from shadowtime.workload.demand import draw_bandwidth
     from shadowtime.workload.embedded import demo_workload
     from shadowtime.workload.lublin import LublinModel, lublin_workload
-    from shadowtime.workload.resample import resample_users
+    from shadowtime.workload.resample import leave_out, resample_users, shaken
     from shadowtime.workload.scale import offered_load, scale_load, to_load
-    from shadowtime.workload.shake import leave_out, shaken
     from shadowtime.workload.slicing import first_jobs, job_range, merge, time_window
     from shadowtime.workload.tsafrir import tsafrir_estimates
 
@@ -27,8 +26,8 @@ _LATER = {
     "offered_load": "scale",
     "scale_load": "scale",
     "to_load": "scale",
-    "leave_out": "shake",
-    "shaken": "shake",
+    "leave_out": "resample",
+    "shaken": "resample",
     "first_jobs": "slicing",
     "job_range": "slicing",
     "time_window": "slicing",

@@ -26,8 +26,15 @@ from shadowtime.study.papers.ibb.case import (
     with_memory,
 )
 from shadowtime.study.papers.ibb.condor import condor_jobs
-from shadowtime.study.papers.ibb.policies import METRICS, PAIRS, POLICIES, over
-from shadowtime.study.papers.ibb.runs import Findings, runs, shaken_loads
+from shadowtime.study.papers.ibb.runs import (
+    METRICS,
+    PAIRS,
+    POLICIES,
+    Findings,
+    over,
+    runs,
+    shaken_loads,
+)
 from shadowtime.study.papers.ibb.tables import BEST
 from shadowtime.trace import write_swf
 from shadowtime.workload import Workload

@@ -1,4 +1,4 @@
-"""A comparison in the terminal: every load, then one table of all loads or of all machines."""
+"""A comparison, run with progress and shown: every load, then one table of loads or machines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from rich.text import Text
 from shadowtime.cli.common import findings, tables
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.outputs import print_json, wrote
+from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.running import SMALL, prepare
 from shadowtime.cli.common.tables import group_table, numbers_table, plain_table
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
 from shadowtime.report.policy_rows import legend
 from shadowtime.result.comparison import copies_in_words, title_of
 from shadowtime.result.write import file_names
+from shadowtime.study import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.api.results import Results
+    from shadowtime.cluster import Cluster
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Setting
+    from shadowtime.workload import Workload
+
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
 
@@ -132,3 +138,36 @@ def _side_by_side(clusters: Sequence[str], found: Sequence[Results]) -> Table:
                 load = [str(setting.load)] if loads else []
                 table.add_row(given, *load, run.name, *cells)
     return table
+
+
+def run_comparison(
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Any],
+    *,
+    small: int = SMALL,
+    kept_in: str | None = None,
+    **options: Any,
+) -> Comparison:
+    """study.compare with progress; ``options`` are passed to it.
+
+    With ``kept_in`` the schedules are saved in that folder and reused from it.
+    """
+    loads = len(options.get("loads", (None,)))
+    inputs = loads * (1 + options.get("shake", 0) + options.get("resample", 0))
+    jobs = inputs * len(workload)
+    engine = prepare(policies, cluster, jobs=jobs, small=small, resume=kept_in)
+    if options.get("known") is not None:
+        inputs = loads
+    with (
+        working("simulating", steps=inputs * len(policies)) as advance,
+        compile_notice("the engine", "up to a minute"),
+    ):
+        return compare(
+            workload,
+            cluster,
+            policies,
+            progress=lambda name: advance("simulating"),
+            engine=advance.watched(engine),
+            **options,
+        )

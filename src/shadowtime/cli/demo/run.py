@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.results import results_of
-from shadowtime.cli.common import comparing, findings, tables
+from shadowtime.cli.common import compared, findings, tables
 from shadowtime.cli.common.compared import setting_parts
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 POLICIES = ("easy", "easy++", "conservative", "lxfw", "pv-easy", "greedy", "fcfs")
 """The first is the baseline: what most clusters run."""
 SMALL = 3000
-"""The demo is small enough to be run without compiling anything (see comparing.prepare)."""
+"""The demo is small enough to be run without compiling anything (see running.prepare)."""
 NEXT = {
     "shadowtime demo --step": "watch a scheduler decide",
     "shadowtime demo -o demo --report demo.html": "save this as a web page",
@@ -63,7 +63,7 @@ def compare_all(
     policies = [parse_policy(name) for name in POLICIES]
     if shake is None:
         shake = 0 if warm.cold(policies, cluster) else shakes
-    found = comparing.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
+    found = compared.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
     results = results_of(found, policies, title="Demo", command=command_line())
     if folder:
         results.save(folder)

@@ -15,9 +15,9 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.errors import UsageError
 from shadowtime.report.numbers import number, span
-from shadowtime.study.loads import Load
+from shadowtime.study.replicas import Load
 from shadowtime.trace import read, read_raw, write_swf
-from shadowtime.trace.flurries import flurry_mask
+from shadowtime.trace.quality import flurry_mask
 from shadowtime.workload import job_range, merge, time_window
 from shadowtime.workload.demand import Demands
 from shadowtime.workload.scale import offered_load

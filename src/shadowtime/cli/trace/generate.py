@@ -14,7 +14,7 @@ from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.trace.convert import check_out, load_warning, summary
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
-from shadowtime.study.loads import Load
+from shadowtime.study.replicas import Load
 from shadowtime.trace import write_swf
 from shadowtime.workload import demo_workload, lublin_workload, tsafrir_estimates
 from shadowtime.workload.hperf_jobs import hperf_workload
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from shadowtime.types import File, Seconds
     from shadowtime.workload import Workload
-    from shadowtime.workload.o2k_check import O2kCheck
+    from shadowtime.workload.o2k import O2kCheck
 
 COMMANDS = {"Commands": ("lublin", "demo", "o2k", "hperf")}
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -2,18 +2,21 @@
 
 Values are means over copies with their 95 % intervals where the sweep made copies, else those of
 the log as it is. One log on one machine at one load is a setting; values of different settings are
-never averaged.
+never averaged. Figures for papers show the same bars.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from shadowtime.report.figures import draw_bars, save_figure
 from shadowtime.report.metadata import describe, ordered
 from shadowtime.report.numbers import amount, number, span
 from shadowtime.report.page.chart import Frame, svg
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.metrics.added import Metric
+
 
 METRICS = 4
 """Shown by default."""
@@ -348,3 +352,31 @@ def _map(
         "columns": [_shown(one) for one in columns],
         "rows": [(_shown(one), [cell(one, other) for other in columns]) for one in rows],
     }
+
+
+MOST = 20
+"""Policies in a figure: the best by the first metric."""
+
+
+def write_sweep_figures(
+    table: Any, folder: str | Path, *, metrics: Sequence[str] = ()
+) -> list[Path]:
+    """A figure ``bars`` for each log on each machine at each load; returns the files."""
+    known = [name for name in table.column_names if describe(name).better != "neither"]
+    shown = list(metrics) or ordered(known)[:METRICS]
+    rows = table.select(["log", "machine", "load"]).to_pylist()
+    settings = list({tuple(sorted(row.items())): row for row in rows}.values())
+    settings.sort(key=lambda row: (row["log"], row["machine"] or "", row["load"]))
+    written: list[Path] = []
+    for i, where in enumerate(settings):
+        first = [name for name, *_ in bars_of(table, where, shown[0])][:MOST]
+        panels = []
+        for metric in shown:
+            found = {bar[0]: bar for bar in bars_of(table, where, metric)}
+            panels.append((metric, [found[name] for name in first if name in found]))
+        name = "bars" if len(settings) == 1 else f"bars-{i + 1}"
+        title = f"{where['log']} {where['machine'] or ''}".strip()
+        load = "" if where["load"] == "as recorded" else f", load {where['load']}"
+        drawing = partial(draw_bars, panels=panels, title=title + load)
+        written += save_figure(drawing, Path(folder), name)
+    return written

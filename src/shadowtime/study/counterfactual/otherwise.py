@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.study.counterfactual.chain import Link, chain
-from shadowtime.study.counterfactual.pair import LATE, Pair
+from shadowtime.study.counterfactual.chain import LATE, Link, Pair, chain
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster

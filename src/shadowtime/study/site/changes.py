@@ -14,7 +14,7 @@ from shadowtime.errors import ClusterError, UsageError, near
 from shadowtime.metrics.window import seconds_of
 from shadowtime.policy import make_policy
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.study.loads import Load
+from shadowtime.study.replicas import Load
 from shadowtime.study.site import keys
 from shadowtime.study.site.settings import canonical, with_setting
 from shadowtime.types import NO_LIMIT

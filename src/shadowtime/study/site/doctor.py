@@ -19,8 +19,7 @@ from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurmtext.hostlist import compress
 from shadowtime.study.site.coverage import coverage
-from shadowtime.trace.flurries import flurries
-from shadowtime.trace.quality import remarks
+from shadowtime.trace.quality import flurries, remarks
 from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
 from shadowtime.trace.site_folder import JOBS, read_site
 

@@ -17,7 +17,7 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.table import read_table
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.study.site import keys
-from shadowtime.study.site.people import with_user
+from shadowtime.study.site.world import with_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,7 +1,12 @@
-"""The runs of a what-if: every repeat of the baseline, of each change and of all together."""
+"""The runs of a what-if: every repeat of the baseline, of each change and of all together.
+
+Workers can perform them into a folder, from which the what-if reads them.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,7 +14,10 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.schedule.match import take
 from shadowtime.study.site.changes import Change, apply_all
+from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.trials import Repeats, Trial, as_measured
+from shadowtime.study.sweep.keys import of_run
+from shadowtime.study.sweep.store import Store, kept
 from shadowtime.workload.follows import as_submitted
 from shadowtime.workload.sessions import closed_loop
 
@@ -122,3 +130,51 @@ def trial_runs(
             for number in range(repeats.count)
         ]
     return TrialRuns(sets=sets, repeats=repeats, all=tuple(found))
+
+
+Loader = Callable[[Experiment], "SiteWorld"]
+"""Reads a site; a function that workers can import."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIfStudy:
+    """The runs of an experiment; its paths are absolute, as workers start elsewhere."""
+
+    experiment: Experiment
+    folder: str
+    load: Loader
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, folder: str | os.PathLike[str], load: Loader
+    ) -> WhatIfStudy:
+        """A study that can be sent: relative paths are those of this process."""
+
+        def absolute(path: str) -> str:
+            return os.path.abspath(path) if os.path.exists(path) else path
+
+        moved = replace(
+            experiment, site=absolute(experiment.site), cluster=absolute(experiment.cluster)
+        )
+        return cls(experiment=moved, folder=os.path.abspath(folder), load=load)
+
+    def parts(self) -> tuple[TrialRun, ...]:
+        """Every run, whose schedule goes to the folder."""
+        return self.runs(self.load(self.experiment))
+
+    def runs(self, world: SiteWorld) -> tuple[TrialRun, ...]:
+        """The same for a world that is read already."""
+        given = self.experiment
+        return trial_runs(
+            world, given.changes, options=given.options, repeats=given.repeats_on(world.jobs),
+            feedback=given.feedback, engine=kept(simulate, self.folder),
+        ).all  # fmt: skip
+
+    def missing(self, world: SiteWorld) -> list[int]:
+        """Runs without a schedule."""
+        return [at for at, run in enumerate(self.runs(world)) if not self._has(run)]
+
+    def _has(self, run: TrialRun) -> bool:
+        made = run.input()
+        cluster = cast("Cluster", made.site)
+        return Store.at(self.folder).has(of_run(made.jobs, cluster, run.policy))

@@ -14,8 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics.intervals import LEVEL, Interval, quantile
 from shadowtime.study.site.stretches import in_words
 from shadowtime.types import Reason
-from shadowtime.workload.resample import resample_users
-from shadowtime.workload.shake import JITTER, STRETCH, shaken
+from shadowtime.workload.resample import JITTER, STRETCH, resample_users, shaken
 from shadowtime.workload.site_requests import counted_jobs
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.study.compare import Known
-    from shadowtime.study.loads import Load
+    from shadowtime.study.replicas import Load
     from shadowtime.study.sweep.unit import Loader
     from shadowtime.workload import Workload
 
@@ -54,7 +54,7 @@ def run_copies(
     >>> from shadowtime.api.sweep import load_log
     >>> from shadowtime.cluster import Cluster
     >>> from shadowtime.metrics import Window
-    >>> from shadowtime.study.loads import AS_RECORDED
+    >>> from shadowtime.study.replicas import AS_RECORDED
     >>> from shadowtime.workload import Workload
     >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -12,8 +12,7 @@ from shadowtime.metrics import REGISTRY, Window
 from shadowtime.metrics.window import ALL
 from shadowtime.policy import make_policy, parse_policy
 from shadowtime.policy.files import with_files
-from shadowtime.study.loads import AS_RECORDED, Load
-from shadowtime.study.replicas import SEED, Replicas
+from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas
 from shadowtime.study.sweep.keys import (
     canonical,
     digest,

@@ -1,23 +1,31 @@
-"""Results of a sweep: Parquet shards, written atomically, read together, merged on request."""
+"""Results of a sweep: Parquet shards, written atomically, read together, merged on request.
+
+Which runs the shards contain is known without opening them. Every process that writes shards has a
+file of its own in the folder ``index``, so that no two write to the same one: a line per shard with
+its name, its size and its keys, each with a sign for the outcome. The index only saves time. A line
+counts while the shard has that name and size; a shard without a line is opened instead.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, MissingExtra, UsageError, near
 from shadowtime.metrics.registry import REGISTRY
-from shadowtime.private import replace_whole, result_file
-from shadowtime.study.sweep.index import Index
+from shadowtime.private import append_whole, replace_whole, result_file
 from shadowtime.study.sweep.keys import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from shadowtime.study.sweep.plan import Case
+
 
 TEXTS = ("key", "log", "trace", "machine", "policy", "template", "policy_digest", "load", "kind")
 COUNTS = ("copy", "seed")
@@ -259,3 +267,84 @@ def _read(arrow: Any, path: Path, columns: list[str] | None = None) -> Any:
             f"this shard cannot be read ({why})", path=os.fspath(path),
             hint="Delete it and run the sweep again: its runs are repeated.",
         ) from None  # fmt: skip
+
+
+FOLDER = "index"
+DONE, FAILED = "+", "-"
+WRITERS: dict[int, str] = {}
+"""The name of this process among writers, by its number: processes that were forked differ."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """The index of a folder of results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = Index(Path(folder))
+    ...     index.add("a.parquet", 100, {"1": True, "2": False})
+    ...     index.entries({"a.parquet": 100}), index.entries({"a.parquet": 99})
+    ({'a.parquet': {'1': True, '2': False}}, {})
+    """
+
+    folder: Path
+
+    def add(self, shard: str, size: int, keys: Mapping[str, bool]) -> None:
+        """Note the keys of a shard and whether each succeeded; if it fails, nothing is lost."""
+        signs = (f"{key}{DONE if ok else FAILED}" for key, ok in keys.items())
+        line = " ".join([shard, str(size), *signs]) + "\n"
+        place = self.folder / FOLDER
+        writer = WRITERS.setdefault(os.getpid(), secrets.token_hex(8))
+        with contextlib.suppress(OSError):  # a full disk, or a folder that may only be read
+            place.mkdir(exist_ok=True)
+            append_whole(place / writer, line.encode(), mode=0o644)
+
+    def entries(self, shards: Mapping[str, int]) -> dict[str, dict[str, bool]]:
+        """The keys of shards by their names, for those of the given names and sizes."""
+        found: dict[str, dict[str, bool]] = {}
+        for line in self._lines():
+            shard, _, rest = line.partition(" ")
+            size, _, keys = rest.partition(" ")
+            if str(shards.get(shard)) == size:
+                signed = keys.split(" ")
+                found[shard] = {one[:-1]: one[-1:] == DONE for one in signed}
+        return found
+
+    def clear(self) -> None:
+        """Forget everything; the shards are opened the next time."""
+        for path in self._files():
+            path.unlink(missing_ok=True)
+
+    def _files(self) -> list[Path]:
+        place = self.folder / FOLDER
+        return sorted(place.iterdir()) if place.is_dir() else []
+
+    def _lines(self) -> Iterator[str]:
+        for path in self._files():
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                # The last piece is empty, or a line that was cut off.
+                yield from path.read_bytes().decode("ascii").split("\n")[:-1]
+
+
+def query(table: Any, text: str) -> Any:
+    """The answer of DuckDB to a query over the table ``runs``, as an Arrow table.
+
+    The query can access only this table, no files and no network.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("duckdb", extra="sql", purpose="answer SQL queries") from None
+    with duckdb.connect(":memory:") as database:
+        database.register("runs", table)
+        database.execute("set enable_external_access = false")
+        try:
+            answer = database.sql(text)
+            if answer is None:
+                raise UsageError("the query returns nothing: begin it with select")
+            return answer.to_arrow_table()
+        except duckdb.Error as error:
+            raise UsageError(f"the query failed: {error}") from None

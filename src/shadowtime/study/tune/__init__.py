@@ -17,9 +17,8 @@ from shadowtime.metrics import REGISTRY, measure
 from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.loads import AS_RECORDED
 from shadowtime.study.ranking import NEVER
-from shadowtime.study.replicas import Replicas
+from shadowtime.study.replicas import AS_RECORDED, Replicas
 from shadowtime.study.sweep.keys import digest
 from shadowtime.study.sweep.store import run_key
 from shadowtime.study.tune.parts import Parts

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shadowtime.study.papers.claims import Claim
-    from shadowtime.workload.o2k_check import O2kCheck
+    from shadowtime.workload.o2k import O2kCheck
 
 
 BOUNDS = {SMALL: (0.0, 0.2), MEDIUM: (0.0, 3.0), LARGE: (50.0, float("inf"))}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shadowtime.study.papers.claims import Published
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
-    from shadowtime.workload.o2k_check import O2kCheck
+    from shadowtime.workload.o2k import O2kCheck
 
 WHOLE = "whole"
 """All jobs on the twelve hosts; dedicated jobs take a whole host."""

@@ -13,7 +13,7 @@ from shadowtime.study.papers.ibb import case as c
 from shadowtime.study.papers.ibb import runs as r
 from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE, Case
 from shadowtime.study.papers.ibb.claims import REACH, paper_claims
-from shadowtime.study.papers.ibb.policies import METRICS
+from shadowtime.study.papers.ibb.runs import METRICS
 from shadowtime.study.papers.ibb.tables import paper_figures, paper_tables
 from shadowtime.study.papers.reproduction import Paper, Runs
 from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject

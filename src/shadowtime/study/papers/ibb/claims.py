@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.ibb.case import MIXED, PURE
-from shadowtime.study.papers.ibb.policies import METRICS, POLICIES
+from shadowtime.study.papers.ibb.runs import METRICS, POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.ibb.case import MIXED, PURE
 from shadowtime.study.papers.ibb.condor import JOBS
-from shadowtime.study.papers.ibb.policies import (
+from shadowtime.study.papers.ibb.runs import (
     DRAWN,
     LEGEND,
     METRICS,
@@ -15,8 +15,8 @@ from shadowtime.study.papers.ibb.policies import (
     POLICIES,
     SHAKEN,
     over,
+    shaken_loads,
 )
-from shadowtime.study.papers.ibb.runs import shaken_loads
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
