@@ -5,22 +5,27 @@ is run and how (``subjects``, ``reproduction``), pictures of the figures (``pict
 folder has a ``PAPER`` in its ``__init__``; the published numbers are files in ``published``.
 """
 
-from shadowtime.study.papers.claims import Claim, Published, Verdict
+from shadowtime.study.papers.claims import NEAR, Claim, Published, Verdict, near
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.reproduction import (
     Paper,
     Plan,
     Reproduction,
+    Runs,
     SubjectRun,
     Task,
     carry_out,
+    of_kind,
 )
-from shadowtime.study.papers.subjects import Log, Subject, find_subjects
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
+from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject, find_subjects
+from shadowtime.study.papers.tables import Cell, Estimate, PaperTable, Row
 
 __all__ = [
+    "GENERATED_NOTE",
+    "NEAR",
     "Cell",
     "Claim",
+    "Estimate",
     "Log",
     "Panel",
     "Paper",
@@ -30,6 +35,7 @@ __all__ = [
     "Published",
     "Reproduction",
     "Row",
+    "Runs",
     "Series",
     "Subject",
     "SubjectRun",
@@ -37,4 +43,6 @@ __all__ = [
     "Verdict",
     "carry_out",
     "find_subjects",
+    "near",
+    "of_kind",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.study.papers import Cell, Paper, PaperTable, Row, Runs, Subject
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.claims import paper_claims
@@ -18,13 +19,9 @@ from shadowtime.study.papers.class_partitioning.figures import (
 )
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, WHOLE, Findings
 from shadowtime.study.papers.published import rows as _rows
-from shadowtime.study.papers.reproduction import Paper, Runs
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from shadowtime.study.papers.subjects import Subject
 
 
 SIZES = ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128")

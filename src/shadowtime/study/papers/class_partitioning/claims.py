@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers import published
+from shadowtime.study.papers import Claim, published
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, MEDIUM, SAME, SMALL, WHOLE
@@ -18,7 +18,6 @@ from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, MEDIUM, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shadowtime.study.papers.claims import Claim
     from shadowtime.workload.o2k import O2kCheck
 
 

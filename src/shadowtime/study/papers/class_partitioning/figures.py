@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from shadowtime.study.papers import Panel, PaperFigure, Series
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.workload.o2k import MARGIN_DAYS, o2k_month
 
 

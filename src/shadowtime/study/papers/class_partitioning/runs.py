@@ -18,10 +18,8 @@ from shadowtime.engine import simulate
 from shadowtime.metrics import Classes, Window, by_classes, classify, times_up_to
 from shadowtime.metrics.intervals import paired
 from shadowtime.policy import parse_policy
+from shadowtime.study.papers import Estimate, Published, Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task
-from shadowtime.study.papers.subjects import Subject
-from shadowtime.study.papers.tables import Estimate
 from shadowtime.workload.o2k import o2k_workload
 from shadowtime.workload.o2k_tables import SHARED_PROCS
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.study.papers.claims import Published
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.o2k import O2kCheck

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shadowtime.study.papers import Paper
 from shadowtime.study.papers.hperf import runs as r
 from shadowtime.study.papers.hperf import tables as t
-from shadowtime.study.papers.reproduction import Paper
 
 TITLE = (
     "Improving HPC applications scheduling with predictions based on automatically-collected "

@@ -16,8 +16,7 @@ from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics.energy import demand_of, peak_drawn
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
-from shadowtime.study.papers.subjects import Subject
+from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.workload.hperf_jobs import hperf_workload
 
 if TYPE_CHECKING:

@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.metrics.energy import demand_of, drawn_over_time
-from shadowtime.study.papers import published
-from shadowtime.study.papers.claims import near
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+from shadowtime.study.papers import (
+    Cell,
+    Claim,
+    Panel,
+    PaperFigure,
+    PaperTable,
+    Published,
+    Row,
+    Series,
+    near,
+    published,
+)
 from shadowtime.study.papers.hperf import runs as r
 from shadowtime.study.papers.hperf.runs import GRACE, MEASURES, POLICIES, TABLES, UNLIMITED
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from shadowtime.study.papers.claims import Claim, Published
 
 
 CHOICES = (

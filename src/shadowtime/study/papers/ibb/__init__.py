@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.study.papers import GENERATED_NOTE, Log, Paper, Runs, Subject
 from shadowtime.study.papers.ibb import case as c
 from shadowtime.study.papers.ibb import runs as r
 from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE, Case
 from shadowtime.study.papers.ibb.claims import REACH, paper_claims
 from shadowtime.study.papers.ibb.runs import METRICS
 from shadowtime.study.papers.ibb.tables import paper_figures, paper_tables
-from shadowtime.study.papers.reproduction import Paper, Runs
-from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from shadowtime.study.papers.subjects import Subject
+    from shadowtime.study.papers import Subject
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 

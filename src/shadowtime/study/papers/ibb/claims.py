@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.study.papers import published
+from shadowtime.study.papers import Claim, Published, published
 from shadowtime.study.papers.ibb.case import MIXED, PURE
 from shadowtime.study.papers.ibb.runs import METRICS, POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shadowtime.study.papers.claims import Claim, Published
     from shadowtime.study.papers.ibb.case import Case
     from shadowtime.study.papers.ibb.runs import Findings
 

@@ -12,8 +12,8 @@ from shadowtime.engine import simulate
 from shadowtime.metrics.jobs import Jobs, pyss_filter
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.runs import started
+from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.study.papers.ibb.condor import condor_runs
-from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
 from shadowtime.types import Reason
 from shadowtime.workload import leave_out, offered_load
 from shadowtime.workload.clean import fit
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.study.papers.ibb.case import Case
-    from shadowtime.study.papers.subjects import Subject
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+from shadowtime.study.papers import Cell, Panel, PaperFigure, PaperTable, Row, Series
 from shadowtime.study.papers.ibb.case import MIXED, PURE
 from shadowtime.study.papers.ibb.condor import JOBS
 from shadowtime.study.papers.ibb.runs import (
@@ -17,7 +17,6 @@ from shadowtime.study.papers.ibb.runs import (
     over,
     shaken_loads,
 )
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
     from shadowtime.study.papers.ibb.case import Case

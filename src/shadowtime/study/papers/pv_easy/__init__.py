@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.study.papers.claims import NEAR
+from shadowtime.study.papers import GENERATED_NOTE, NEAR, Cell, Log, Paper, PaperTable, Row
 from shadowtime.study.papers.pv_easy import policies as p
 from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.claims import paper_claims
 from shadowtime.study.papers.pv_easy.figures import paper_figures
 from shadowtime.study.papers.pv_easy.tables import VIOLATIONS, paper_tables
-from shadowtime.study.papers.reproduction import Paper
-from shadowtime.study.papers.subjects import GENERATED_NOTE, Log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shadowtime.study.papers.pv_easy.runs import Findings
-    from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 
 FAR = 0.20

@@ -11,19 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers import published
-from shadowtime.study.papers.claims import NEAR, near
+from shadowtime.study.papers import NEAR, Claim, Estimate, Published, Subject, near, published
 from shadowtime.study.papers.pv_easy import policies as p
 from shadowtime.study.papers.pv_easy.figures import METRICS
 from shadowtime.study.papers.pv_easy.runs import BIG, BORDERS, ERRORS, FAIR
-from shadowtime.study.papers.tables import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shadowtime.study.papers.claims import Claim, Published
     from shadowtime.study.papers.pv_easy.runs import Findings
-    from shadowtime.study.papers.subjects import Subject
 
 
 NO_LOGS = "on a generated workload alone:"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+from shadowtime.study.papers import Panel, PaperFigure, Series, Subject
 from shadowtime.study.papers.pv_easy import policies as p
 from shadowtime.study.papers.pv_easy.runs import ERRORS, LABELS
 
 if TYPE_CHECKING:
     from shadowtime.study.papers.pv_easy.runs import Findings
-    from shadowtime.study.papers.subjects import Subject
 
 METRICS = {"mbs": "MBS", "mwbs": "MWBS"}
 

@@ -20,8 +20,8 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check
 from shadowtime.schedule.runs import started
 from shadowtime.study.accuracy import Accuracy, accuracy_report, predictions
+from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task, of_kind
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
-    from shadowtime.study.papers.subjects import Subject
     from shadowtime.types import AnyArray
     from shadowtime.workload.clean import Overrun
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from shadowtime.study.papers import published
+from shadowtime.study.papers import Cell, PaperTable, Row, Subject, published
 from shadowtime.study.papers.pv_easy import policies as p
 from shadowtime.study.papers.pv_easy.runs import OVERRUN
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from shadowtime.study.accuracy import Accuracy
     from shadowtime.study.papers.pv_easy.runs import Findings
-    from shadowtime.study.papers.subjects import Subject
     from shadowtime.types import Ints
 
 

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
-from shadowtime.study.papers.reproduction import Paper, Runs, SubjectRun
+from shadowtime.study.papers import (
+    GENERATED_NOTE,
+    Log,
+    Panel,
+    Paper,
+    PaperFigure,
+    PaperTable,
+    Runs,
+    Series,
+    Subject,
+    SubjectRun,
+)
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.claims import paper_claims
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Findings
 from shadowtime.study.papers.rua.tables import MEASURES, paper_tables
-from shadowtime.study.papers.subjects import GENERATED_NOTE, Log, Subject
 from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.study.papers.rua.tables import Measure
-    from shadowtime.study.papers.tables import PaperTable
 
 
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:

@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers import published
-from shadowtime.study.papers.claims import near
+from shadowtime.study.papers import Claim, Published, near, published
 from shadowtime.study.papers.rua.runs import COLUMNS, HIGHS, RUA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shadowtime.study.papers.claims import Claim, Published
     from shadowtime.study.papers.rua.runs import Findings
 
 BSLD, WAIT = "bsld_finished_p95", "wait_finished_p95_s"

@@ -12,8 +12,7 @@ from shadowtime.metrics import Window
 from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.measure import scored
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.reproduction import Runs, SubjectRun, Task
-from shadowtime.study.papers.tables import Estimate
+from shadowtime.study.papers import Estimate, Runs, Subject, SubjectRun, Task
 from shadowtime.workload import job_range
 from shadowtime.workload.demand import SCENARIOS, draw_bandwidth
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.study.papers.subjects import Subject
     from shadowtime.workload import Workload
 
 COLUMNS = ("FF", "LC", "LCT=1", "LCT=1.15", "LCT=1.25", "LCT=1.5")

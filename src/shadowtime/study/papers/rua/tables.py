@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shadowtime.study.papers import published
+from shadowtime.study.papers import Cell, PaperTable, Row, published
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Key
-from shadowtime.study.papers.tables import Cell, PaperTable, Row
 from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
