@@ -36,7 +36,9 @@ COMMANDS = {
     "replay": Entry("Study", "Compare recorded with simulated starts: can a what-if be trusted?"),
     "whatif": Entry("Study", "Predict how other settings, nodes or limits change a site's waits."),
     "run": Entry("Study", "Repeat a what-if from its file.", "whatif"),
-    "rerun": Entry("Prove", "Run a result folder again: is every byte of its tables equal?"),
+    "rerun": Entry(
+        "Prove", "Run a result folder again: is every byte of its tables equal?", "report"
+    ),
     "report": Entry("See", "Turn a result folder into a web page, figures or exports."),
     "explain": Entry("See", "Explain why a job started when it did, and not earlier."),
     "tune": Entry("Study", "Tune a policy on past jobs and evaluate it on later ones."),
@@ -54,7 +56,9 @@ COMMANDS = {
     "site": Entry("Data", "Show what a site consists of: nodes by kind, partitions, limits."),
     "pull": Entry("Data", "Fetch a site's folder from a cluster: jobs, nodes, limits, outages."),
     "doctor": Entry("Data", "Check a site's folder: repairs, gaps, and how to fill them."),
-    "deploy": Entry("Live", "Print the configuration changes of a what-if, and how to undo them."),
+    "deploy": Entry(
+        "Live", "Print the configuration changes of a what-if, and how to undo them.", "site"
+    ),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whatever produced it."),
     "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless --apply is given."),
     "eta": Entry("Live", "Predict when a waiting job of the live cluster will start."),

@@ -1,26 +1,27 @@
-"""shadowtime report: result folders as a page, as figures, as files for other viewers."""
+"""shadowtime report, rerun: result folders as pages, figures and files, or made again."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
-from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs
+from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs, print_json
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
-from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.common.tables import count, plain_table
 from shadowtime.errors import UsageError
 from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
 from shadowtime.report.terminal import queue_lines
 from shadowtime.report.verdict import verdict_of
 from shadowtime.result.combine import read_folders
 from shadowtime.result.pages import write_grid_pages, write_results
+from shadowtime.result.rerun import rerun as run_again
 from shadowtime.result.write import file_names
 from shadowtime.workload.site_requests import job_number
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from shadowtime.report.inputs import Written
     from shadowtime.result.combine import Folders
     from shadowtime.result.read import Folder as ResultFolder
+    from shadowtime.result.rerun import Rerun
     from shadowtime.study.counterfactual.otherwise import Absence
     from shadowtime.types import File, FileOrFolder, Folder
+
 
 LINE = 60
 """Characters of a line that draws the queue."""
@@ -216,3 +219,47 @@ def _queue(result: ReportInput) -> Table | None:
     for run, line in zip(result.runs, lines, strict=True):
         table.add_row(Text(run.name, "cyan"), Text(line, no_wrap=True))
     return table
+
+
+def rerun(
+    source: Folder, *, run_code: bool = False, output: Folder | None = None, json: bool = False
+) -> int:
+    """Run the policies of the result folder DIR again, on its own inputs.
+
+    Prints for every table (a schedule, the metrics of a policy) whether each byte is equal, and
+    which versions, data and code differ. The exit code is 1 if a table differs.
+
+    \b
+    shadowtime compare log.swf.gz -p easy -p ideas.py:mine -o results
+    shadowtime rerun results --run-code
+
+    Parameters
+    ----------
+    source : DIR
+    run_code
+        Run the code in DIR/code with your permissions; read it first.
+    """
+    check_outputs(folder=output)
+    with working("running it again"):
+        found = run_again(source, run_code=run_code, output=output)
+    if json:
+        print_json({"folders": [one.as_dict() for one in found]})
+    else:
+        show(*(part for one in found for part in _parts(one)))
+    return 0 if all(one.equal for one in found) else 1
+
+
+def _parts(found: Rerun) -> list[RenderableType]:
+    table = plain_table("table", "bytes")
+    for one in found.tables:
+        table.add_row(one.name, "equal" if one.equal else f"differ: {one.difference}")
+    tables = count(len(found.tables), "table")
+    differing = sum(not one.equal for one in found.tables)
+    verdict = f"{found.folder}: every byte of {tables} is equal"
+    if differing:
+        verdict = f"{found.folder}: {differing} of {tables} differ"
+    lines: list[Any] = [table, Text(), Text(verdict, "bold")]
+    lines += [Text(f"not compared: {one}") for one in found.skipped]
+    same = "the same versions, data and code"
+    lines += [Text(one) for one in found.changes] or [Text(same, "dim")]
+    return lines

@@ -1,5 +1,5 @@
-"""The compiled part of counting: which jobs are scored, and how many were backfilled, killed or
-late.
+"""The compiled part of counting: which jobs are scored, how many were backfilled, killed or late,
+and fairness between users: their means, Jain's index, the Gini coefficient.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry
+from shadowtime.metrics._job_kernel import pairwise_sum
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints, SmallInts
+    from shadowtime.types import AnyArray, Floats, Ints, SmallInts
+
 
 INSIDE, SCORED, STARTED = 0, 1, 2
 """Places in ``found``: jobs in the window, those of them that have run, all that have run."""
@@ -59,3 +62,60 @@ def count_jobs(
             found[STOPPED] += kills[at] > 0
             found[STOPS] += kills[at]
         at += one
+
+
+SUM, MEANS, HEAP, TABLES = 0, 1, 2, 3
+"""Rows of ``table``: a sum for each number of a user, means of users, the same as a heap."""
+JAIN, GINI, RESULTS = 0, 1, 2
+"""Places in ``found``, and how many."""
+SPARSE = -1
+
+
+@entry
+def fairness_indexes(
+    values: Floats,
+    user: Ints,
+    table: Floats,
+    jobs: Ints,
+    found: Floats,
+    sizes: Ints,
+    firsts: Floats,
+) -> int:
+    """Indexes of the users' mean values; how many users are known, SPARSE if ``jobs`` is too short.
+
+    ``jobs`` has a place for each number of a user, and so have the rows of ``table``; ``sizes``
+    and ``firsts`` are room for sums.
+    """
+    numbers = 0
+    for at in range(len(user)):
+        numbers = max(numbers, user[at] + 1)
+    if numbers > len(jobs):
+        return SPARSE
+    sums, means, heap = table[SUM], table[MEANS], table[HEAP]
+    for number in range(numbers):
+        sums[number] = 0.0
+        jobs[number] = 0
+    for at in range(len(user)):
+        if user[at] > UNKNOWN:
+            sums[user[at]] += values[at]
+            jobs[user[at]] += 1
+    users = 0
+    for number in range(numbers):
+        if jobs[number] > 0:
+            means[users] = sums[number] / float(jobs[number])
+            users += 1
+    if users == 0:
+        return 0
+    total = pairwise_sum(means, 0, users, sizes, firsts)
+    size = 0
+    for k in range(users):
+        size = push(heap, size, means[k])
+        sums[k] = means[k] * means[k]
+    squares = pairwise_sum(sums, 0, users, sizes, firsts)
+    for k in range(users):
+        sums[k] = heap[0] * float(2 * (k + 1) - users - 1)
+        size = pop(heap, size)
+    apart = pairwise_sum(sums, 0, users, sizes, firsts)
+    found[JAIN] = total * total / (float(users) * squares)
+    found[GINI] = apart / (float(users) * total)
+    return users

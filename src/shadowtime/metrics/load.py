@@ -137,7 +137,7 @@ def idle_though_wanted(
     A sum of whole numbers, so it is exact in any order of addition.
     """
     from shadowtime.kernel.radix import DIGITS
-    from shadowtime.metrics._idle_kernel import idle_while_wanted
+    from shadowtime.metrics._load_kernel import idle_while_wanted
 
     turn = turns(schedule, all_runs)
     if len(turn) == 0:

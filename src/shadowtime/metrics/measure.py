@@ -8,7 +8,6 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics import _count_kernel as of
-from shadowtime.metrics import _user_kernel as users_of
 from shadowtime.metrics._job_kernel import AREA, BOUNDED, LASTED, PROCS, RESPONDED
 from shadowtime.metrics.added import measure_added
 from shadowtime.metrics.contention import contention_metrics
@@ -251,35 +250,28 @@ def weighted(columns: Tally) -> dict[str, float]:
     }
 
 
-def user_fairness(jobs: Jobs, user: Ints) -> dict[str, float]:
+def user_fairness_of(bounded: Floats, user: Ints) -> dict[str, float]:
     """Jain's index and the Gini coefficient of the users' mean bounded slowdowns.
 
     Jobs of unknown users are excluded; nothing if no user is known.
 
     Examples
     --------
-    >>> from shadowtime.metrics.jobs import Jobs
-    >>> j = Jobs(wait=np.array([0, 20]), run=np.array([10, 10]), procs=np.array([1, 1]))
-    >>> user_fairness(j, np.array([1, 2]))
+    >>> user_fairness_of(np.array([1.0, 3.0]), np.array([1, 2]))
     {'user_bsld_jain': 0.8, 'user_bsld_gini': 0.25}
     """
-    return user_fairness_of(jobs.bounded(), user)
-
-
-def user_fairness_of(bounded: Floats, user: Ints) -> dict[str, float]:
-    """The same from the column of bounded slowdowns."""
     values, number = np.ascontiguousarray(bounded, np.float64), as_row(user)
-    found, room = np.empty(users_of.RESULTS), room_for_sums()
+    found, room = np.empty(of.RESULTS), room_for_sums()
     places = 4 * len(number) + 1000
-    users = users_of.fairness_indexes(
+    users = of.fairness_indexes(
         values,
         number,
-        np.empty((users_of.TABLES, places)),
+        np.empty((of.TABLES, places)),
         np.empty(places, np.int64),
         found,
         *room,
     )
-    if users == users_of.SPARSE:  # numbers too sparse to count directly
+    if users == of.SPARSE:  # numbers too sparse to count directly
         known = number > UNKNOWN
         return user_fairness_of(values[known], np.unique(number[known], return_inverse=True)[1])
     if users == 0:

@@ -114,11 +114,6 @@ class Window:
         return begin, max(begin, end)
 
     @property
-    def opens_late(self) -> bool:
-        """Something is cut off at the beginning."""
-        return bool(self.warmup_s or self.warmup_jobs) or self.since is not None
-
-    @property
     def closes_early(self) -> bool:
         """Something is cut off at the end."""
         return bool(self.cooldown_s or self.cooldown_jobs) or self.until is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shadowtime.cli.common.console import note
-from shadowtime.cli.hperf.options import DEFAULT, Place
+from shadowtime.cli.hperf.store import DEFAULT, Place
 from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ KINDS = {"text": "str", "span": "Seconds", "seconds": "float", "flag": "bool"}
 """The types of what a backend's options take."""
 NAMES = {"length": "for_", "log_file": "log"}
 """Options of a loop whose fields are called otherwise."""
-CHECK = Entry("Proof", "Repeat recorded decisions and compare.")
+CHECK = Entry("Proof", "Repeat recorded decisions and compare.", "status")
 
 
 class LiveGroup(LazyGroup):

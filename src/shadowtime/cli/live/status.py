@@ -1,4 +1,4 @@
-"""shadowtime live NAME status: waiting jobs, and when each will start, on any backend."""
+"""shadowtime live NAME status: when each waiting job will start; live check: repeated decisions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import compile_notice
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.errors import UsageError
+from shadowtime.errors import InputError, UsageError
 from shadowtime.live.backend import Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
 from shadowtime.live.operation import Operation, ineligible_jobs, state_path
 from shadowtime.live.port import trust_in
+from shadowtime.live.record import read_passes
+from shadowtime.live.reports import words
 from shadowtime.live.status import status_of
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
     from shadowtime.live.status import Status
     from shadowtime.live.store import LoopState
+    from shadowtime.types import File
 
 
 def look(
@@ -112,3 +115,40 @@ def _life(found: Status) -> str:
         since = span(max(0, found.now - round(found.beat.understood)))
         life += f"; it last understood an answer {since} ago"
     return life
+
+
+def check(recording: File, *, json: bool = False) -> int:
+    """Repeat the decisions of every pass of RECORDING (written with --record) and compare.
+
+    Exits with 1 if a decision differs.
+
+    \b
+    shadowtime live slurm --policy easy --record passes.jsonl
+    shadowtime live check passes.jsonl
+    """
+    passes = decisions = 0
+    wrong = []
+    with compile_notice("the policy's pass", "half a minute"):
+        for number, found in enumerate(read_passes(Path(recording)), 1):
+            again = found.decide_again(parse_policy(found.policy))
+            passes += 1
+            decisions += len(found.decisions)
+            if again != found.decisions:
+                wrong.append(
+                    {
+                        "line": number,
+                        "recorded": [words(d) for d in found.decisions],
+                        "again": [words(d) for d in again],
+                    }
+                )
+    if passes == 0:
+        raise InputError(
+            "contains no recorded pass: was the loop run with --record?", path=recording
+        )
+    if json:
+        print_json({"passes": passes, "decisions": decisions, "different": wrong})
+    else:
+        print(f"{passes} passes with {decisions} decisions: {len(wrong)} decided differently")
+        for entry in wrong[:5]:
+            print(f"line {entry['line']}: recorded {entry['recorded']}, now {entry['again']}")
+    return 1 if wrong else 0

@@ -1,3 +1,3 @@
 """Inspect, generate, convert and download job logs."""
 
-COMMANDS = {"Commands": ("info", "generate", "convert", "fetch", "sacct")}
+COMMANDS = {"Commands": ("info", "generate", "convert", "fetch", "fetch.sacct")}

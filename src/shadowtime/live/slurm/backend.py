@@ -108,8 +108,8 @@ def predict(wanted: Wanted) -> bool:
     return True
 
 
-def _command(name: str, help: str) -> Command:
-    return Command(help, f"shadowtime.cli.live.slurm_{name}:{name}")
+def _command(name: str, help: str, module: str = "slurm_setup") -> Command:
+    return Command(help, f"shadowtime.cli.live.{module}:{name}")
 
 
 SLURM = Backend(
@@ -136,9 +136,9 @@ SLURM = Backend(
     every=0.25,
     commands={
         "setup": _command("setup", "Install the gate, print every change, or undo it."),
-        "status": _command("status", "Waiting jobs, and when each will start."),
+        "status": _command("status", "Waiting jobs, and when each will start.", "slurm_status"),
         "release": _command("release", "Return the queue to Slurm."),
-        "accuracy": _command("accuracy", "Compare predicted with real starts."),
+        "accuracy": _command("accuracy", "Compare predicted with real starts.", "slurm_status"),
     },
     predict=predict,
 )
