@@ -55,7 +55,7 @@ INSIDE = {
         "study.accuracy",
         "study.fan_out",
         "study.sweep.keys",
-        "study.sweep.parts",
+        "study.sweep.hand_out",
         "study.sweep.store",
         "workload.clean",
         "workload.demand",

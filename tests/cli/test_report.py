@@ -19,9 +19,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, write_html
 from shadowtime.report.payers import with_classes
-from shadowtime.result.pages import write_results
 from shadowtime.result.read import read_folder
-from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.result.write import as_object, versions, write_folder, write_results
 from shadowtime.study.expected_error import Expected, GroupError
 from shadowtime.study.trust import Trust, findings_of
 from shadowtime.types import NO_LIMIT

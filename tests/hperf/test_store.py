@@ -21,7 +21,7 @@ from shadowtime.hperf.database import (
     writing,
 )
 from shadowtime.hperf.files import read_records, write_records
-from shadowtime.hperf.predict import predict
+from shadowtime.hperf.store import predict
 
 DEEP = Record.measured(
     "cg.D.2",

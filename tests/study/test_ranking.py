@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shadowtime.metrics import ClassRow
+from shadowtime.study.comparison import rank, winners
 from shadowtime.study.losers import changes, losers
-from shadowtime.study.ranking import rank, winners
 
 
 def test_less_wait_and_more_goodput_win() -> None:

@@ -22,7 +22,7 @@ from shadowtime.report.verdict import judge, never_started
 from shadowtime.schedule import Schedule, read
 from shadowtime.schedule.check import check
 from shadowtime.study import tune as tuning
-from shadowtime.study.ranking import rank
+from shadowtime.study.comparison import rank
 from shadowtime.study.sweep.leaderboard import Place, Subject, _ranks
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import Reason

@@ -10,7 +10,7 @@ import pytest
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace.series import read_series, with_series
 from shadowtime.workload import Workload
-from shadowtime.workload.moved import from_zero
+from shadowtime.workload.scale import from_zero
 
 MAY = 1_714_521_600
 """2024-05-01, midnight UTC."""

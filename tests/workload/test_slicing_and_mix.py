@@ -7,7 +7,7 @@ import pytest
 
 from shadowtime.errors import UsageError
 from shadowtime.workload import Workload
-from shadowtime.workload.moved import from_zero
+from shadowtime.workload.scale import from_zero
 from shadowtime.workload.slicing import first_jobs, job_range, merge, time_window
 
 

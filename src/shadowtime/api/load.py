@@ -14,7 +14,7 @@ from shadowtime.trace import read
 from shadowtime.trace.header import extra_names
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
-from shadowtime.workload.moved import INSTANTS
+from shadowtime.workload.scale import INSTANTS
 from shadowtime.workload.speedup import PER_JOB
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError, near
 from shadowtime.study.papers import carry_out
 from shadowtime.study.papers.parts import PaperStudy, names
-from shadowtime.study.sweep.parts import run_parts
+from shadowtime.study.sweep.hand_out import run_parts
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -22,8 +22,7 @@ from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
 from shadowtime.report.verdict import verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
-from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object, write_folder
+from shadowtime.result.write import as_object, write_folder, write_results
 from shadowtime.study import Load
 from shadowtime.study import compare as run_all
 
@@ -239,7 +238,7 @@ def compare(
     known = None
     if resume is not None:
         from shadowtime.api.sweep import load_log
-        from shadowtime.study.sweep.copies import run_copies
+        from shadowtime.study.sweep.run import run_copies
         from shadowtime.study.sweep.store import kept
 
         engine = kept(simulate, resume)

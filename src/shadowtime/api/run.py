@@ -237,7 +237,7 @@ class Run:
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page of this run."""
 
-        from shadowtime.result.pages import write_results
+        from shadowtime.result.write import write_results
 
         return write_results(self.as_report(), report=Path(path))[0]
 

@@ -22,7 +22,7 @@ from shadowtime.study.site.trial_runs import WhatIfStudy
 from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.site.whatif import what_if
 from shadowtime.study.site.world import SiteWorld
-from shadowtime.study.sweep.parts import run_parts
+from shadowtime.study.sweep.hand_out import run_parts
 from shadowtime.study.sweep.store import kept
 
 if TYPE_CHECKING:

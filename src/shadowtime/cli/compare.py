@@ -150,7 +150,7 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
     if asked.where or not asked.replicas:
         return None
     from shadowtime.api.sweep import load_log
-    from shadowtime.study.sweep.copies import run_copies
+    from shadowtime.study.sweep.run import run_copies
 
     assert asked.resume is not None
     with counting() as progress, asked.placing.executor(asked.resume) as executor:

@@ -25,8 +25,7 @@ from shadowtime.report import PolicyRun, ReportInput
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.report.terminal import sparkline
-from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.result.write import as_object, versions, write_folder, write_results
 from shadowtime.study.replay import replay as replay_log
 from shadowtime.study.site.replay import SiteReplay
 from shadowtime.study.trust import shade
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
-    from shadowtime.study.agreement import WaitRow
-    from shadowtime.study.replay import Replay
+    from shadowtime.study.replay import Replay, WaitRow
     from shadowtime.types import File, FileOrFolder, Folder
 
 HEADINGS = {

@@ -20,9 +20,8 @@ from shadowtime.report import write_batsim, write_job_lines, write_paraver, writ
 from shadowtime.report.terminal import queue_lines
 from shadowtime.report.verdict import verdict_of
 from shadowtime.result.combine import read_folders
-from shadowtime.result.pages import write_grid_pages, write_results
 from shadowtime.result.rerun import rerun as run_again
-from shadowtime.result.write import file_names
+from shadowtime.result.write import file_names, write_grid_pages, write_results
 from shadowtime.workload.site_requests import job_number
 
 if TYPE_CHECKING:

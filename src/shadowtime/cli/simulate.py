@@ -94,8 +94,7 @@ def simulate(
         run.write(schedule)
     pages = 0
     if output or report or figures or json:  # a table alone needs no writer
-        from shadowtime.result.pages import write_results
-        from shadowtime.result.write import as_object, write_folder
+        from shadowtime.result.write import as_object, write_folder, write_results
 
         result = run.as_report(command=command_line())
         content = as_object(result, scored, **({"groups": rows} if by else {}))

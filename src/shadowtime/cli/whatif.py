@@ -26,8 +26,7 @@ from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
 from shadowtime.report.numbers import number, span
-from shadowtime.result.pages import write_results
-from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.result.write import as_object, versions, write_folder, write_results
 from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices

@@ -1,4 +1,7 @@
-"""Opening a store: which database a URL means, how it is accessed, what its errors mean."""
+"""The tables of a store, and opening it: which database a URL means, what its errors mean.
+
+The tables are the same on SQLite, MariaDB and PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,87 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 from shadowtime import private
 from shadowtime.errors import MissingExtra, StoreError, UsageError
-from shadowtime.hperf import tables
+from shadowtime.hperf.record import LONGEST_KEY, LONGEST_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def exact(length: int) -> sa.types.TypeEngine[str]:
+    """Text compared byte by byte: MariaDB's own collations take A for a."""
+    plain = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.String(length).with_variant(plain, "mysql", "mariadb")
+
+
+number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+"""Keys that count up: SQLite does so for INTEGER alone."""
+metadata = sa.MetaData()
+
+
+def owner(table: str, **options: bool) -> sa.Column[int]:
+    """The row of another table that a row belongs to, and with which it is deleted."""
+    key = sa.ForeignKey(f"hperf_{table}.id", ondelete="CASCADE")
+    return sa.Column(f"{table}_id", number, key, **options)  # type: ignore[arg-type]
+
+
+version = sa.Table(
+    "hperf_schema",
+    metadata,
+    sa.Column("one", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+
+tag = sa.Table(
+    "hperf_tag",
+    metadata,
+    sa.Column("id", number, primary_key=True),
+    sa.Column("name", exact(LONGEST_TAG), nullable=False, unique=True),
+    sa.Column("records", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.Double, nullable=False),
+)
+
+job = sa.Table(
+    "hperf_job",
+    metadata,
+    sa.Column("id", number, primary_key=True),
+    sa.Column("tag_id", number, sa.ForeignKey("hperf_tag.id"), nullable=False, index=True),
+    sa.Column("job_key", exact(LONGEST_KEY), unique=True),
+    sa.Column("bandwidth", sa.Double, nullable=False),
+    sa.Column("elapsed", sa.Double, nullable=False),
+    sa.Column("width", sa.Integer, nullable=False),
+    sa.Column("finished", sa.BigInteger, nullable=False),
+    sa.Column("source", exact(64), nullable=False),
+)
+
+process = sa.Table(
+    "hperf_process",
+    metadata,
+    sa.Column("id", number, primary_key=True),
+    owner("job", nullable=False, index=True),
+    sa.Column("rank", sa.Integer, nullable=False),
+    sa.Column("node", exact(255), nullable=False),
+    sa.Column("elapsed", sa.Double, nullable=False),
+)
+
+thread = sa.Table(
+    "hperf_thread",
+    metadata,
+    sa.Column("id", number, primary_key=True),
+    owner("process", nullable=False, index=True),
+    sa.Column("number", sa.Integer, nullable=False),
+)
+
+counter = sa.Table(
+    "hperf_counter",
+    metadata,
+    owner("thread", primary_key=True),
+    sa.Column("name", exact(64), primary_key=True),
+    sa.Column("value", sa.BigInteger, nullable=False),
+)
 
 
 try:
@@ -180,12 +257,12 @@ LOCK = 0x48506572
 
 def jobs_by_tag(connection: sa.Connection) -> None:
     """Version 1: tags and the jobs recorded under them."""
-    tables.metadata.create_all(connection, [tables.version, tables.tag, tables.job])
+    metadata.create_all(connection, [version, tag, job])
 
 
 def counters_of_threads(connection: sa.Connection) -> None:
     """Version 2: where a job's figure came from, down to the counters of each thread."""
-    tables.metadata.create_all(connection, [tables.process, tables.thread, tables.counter])
+    metadata.create_all(connection, [process, thread, counter])
 
 
 STEPS: tuple[Callable[[sa.Connection], None], ...] = (jobs_by_tag, counters_of_threads)
@@ -194,9 +271,9 @@ VERSION = len(STEPS)
 
 def version_of(connection: sa.Connection) -> int:
     """The version of the schema in a database, 0 if there is none."""
-    if not sa.inspect(connection).has_table(tables.version.name):
+    if not sa.inspect(connection).has_table(version.name):
         return 0
-    found = connection.scalar(sa.select(tables.version.c.version))
+    found = connection.scalar(sa.select(version.c.version))
     return 0 if found is None else int(found)
 
 
@@ -207,8 +284,8 @@ def bring_up_to_date(connection: sa.Connection, where: str, *, to: int = VERSION
     refuse_newer(have, where)
     for number, step in enumerate(STEPS[have:to], have + 1):
         step(connection)
-        connection.execute(sa.delete(tables.version))
-        connection.execute(sa.insert(tables.version).values(one=1, version=number))
+        connection.execute(sa.delete(version))
+        connection.execute(sa.insert(version).values(one=1, version=number))
 
 
 def refuse_newer(have: int, where: str) -> None:

@@ -1,4 +1,4 @@
-"""The performance store: records by tag, and their average."""
+"""The performance store: records by tag, their average, and what a scheduler asks of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from shadowtime.errors import StoreError
-from shadowtime.hperf import tables
+from shadowtime.errors import ShadowtimeError, StoreError
+from shadowtime.hperf import database as db
 from shadowtime.hperf.database import (
     VERSION,
     bring_up_to_date,
@@ -27,7 +27,7 @@ from shadowtime.hperf.location import default_store
 from shadowtime.hperf.record import LONGEST_TAG, Process, Record, Thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 TRIES = 20
@@ -71,14 +71,14 @@ class Store:
         tag = tag.strip()
         if len(tag) > LONGEST_TAG:
             return None
-        wanted = sa.select(tables.tag.c.total, tables.tag.c.records).where(tables.tag.c.name == tag)
+        wanted = sa.select(db.tag.c.total, db.tag.c.records).where(db.tag.c.name == tag)
         with understood(self.where), self._engine.connect() as connection:
             row = connection.execute(wanted).one_or_none()
         return Average(row.total / row.records, row.records) if row and row.records else None
 
     def averages(self) -> dict[str, Average]:
         """Every tag with its average, by name."""
-        c = tables.tag.c
+        c = db.tag.c
         wanted = sa.select(c.name, c.total, c.records).where(c.records > 0)
         with understood(self.where), self._engine.connect() as connection:
             rows = connection.execute(wanted).all()
@@ -125,7 +125,7 @@ class Store:
         """Create rows for tags that have none; another writer may be quicker."""
         rows = [{"name": name, "records": 0, "total": 0.0} for name in names]
         with writing(self._engine) as connection:
-            connection.execute(sa.insert(tables.tag), rows)
+            connection.execute(sa.insert(db.tag), rows)
 
 
 def _places(
@@ -133,7 +133,7 @@ def _places(
 ) -> dict[str, int]:
     found: dict[str, int] = {}
     for at in range(0, len(names), CHUNK):
-        c = tables.tag.c
+        c = db.tag.c
         wanted = sa.select(c.name, c.id).where(c.name.in_(names[at : at + CHUNK])).order_by(c.name)
         rows = connection.execute(wanted.with_for_update() if lock else wanted).all()
         found.update((row.name, row.id) for row in rows)
@@ -157,15 +157,15 @@ def _add(connection: sa.Connection, wanted: list[Record], places: dict[str, int]
     by_tag: dict[int, list[float]] = defaultdict(list)
     for record in fresh:
         by_tag[places[record.tag]].append(record.bandwidth)
-    c = tables.tag.c
+    c = db.tag.c
     for place, some in sorted(by_tag.items()):
         grown = {"total": c.total + math.fsum(some), "records": c.records + len(some)}
-        connection.execute(sa.update(tables.tag).where(c.id == place).values(grown))
+        connection.execute(sa.update(db.tag).where(c.id == place).values(grown))
     return Added(len(fresh), len(wanted) - len(fresh))
 
 
 def _known(connection: sa.Connection, keys: list[str]) -> set[str]:
-    c = tables.job.c
+    c = db.job.c
     found: set[str] = set()
     for at in range(0, len(keys), CHUNK):
         some = sa.select(c.job_key).where(c.job_key.in_(keys[at : at + CHUNK]))
@@ -174,13 +174,13 @@ def _known(connection: sa.Connection, keys: list[str]) -> set[str]:
 
 
 def _forget(connection: sa.Connection, place: int, before: int | None) -> int:
-    job = tables.job.c
+    job = db.job.c
     mine = job.tag_id == place
     old = mine if before is None else sa.and_(mine, job.finished < before)
-    gone = connection.execute(sa.delete(tables.job).where(old)).rowcount
+    gone = connection.execute(sa.delete(db.job).where(old)).rowcount
     left = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(job.bandwidth), 0.0)).where(mine)
     records, total = connection.execute(left).one()
-    row = sa.update(tables.tag).where(tables.tag.c.id == place)
+    row = sa.update(db.tag).where(db.tag.c.id == place)
     connection.execute(row.values(records=records, total=total))
     return int(gone)
 
@@ -202,17 +202,17 @@ def insert_records(
     """Insert jobs, then their processes, threads and counters."""
     plain = [_job_row(r, places[r.tag]) for r in records if not r.processes]
     if plain:
-        connection.execute(sa.insert(tables.job), plain)
+        connection.execute(sa.insert(db.job), plain)
     deep = [r for r in records if r.processes]
     if not deep:
         return
-    jobs = _inserted(connection, tables.job, [_job_row(r, places[r.tag]) for r in deep])
+    jobs = _inserted(connection, db.job, [_job_row(r, places[r.tag]) for r in deep])
     processes = [
         (job, process) for job, r in zip(jobs, deep, strict=True) for process in r.processes
     ]
     ids = _inserted(
         connection,
-        tables.process,
+        db.process,
         [
             {"job_id": job, "rank": p.rank, "node": p.node, "elapsed": p.elapsed}
             for job, p in processes
@@ -224,7 +224,7 @@ def insert_records(
     if not threads:
         return
     ids = _inserted(
-        connection, tables.thread, [{"process_id": at, "number": t.number} for at, t in threads]
+        connection, db.thread, [{"process_id": at, "number": t.number} for at, t in threads]
     )
     counters = [
         {"thread_id": at, "name": name, "value": value}
@@ -232,7 +232,7 @@ def insert_records(
         for name, value in thread.counters.items()
     ]
     if counters:
-        connection.execute(sa.insert(tables.counter), counters)
+        connection.execute(sa.insert(db.counter), counters)
 
 
 def _job_row(record: Record, place: int) -> dict[str, Any]:
@@ -257,10 +257,10 @@ def _inserted(
 
 def read_records(connection: sa.Connection, tag: str | None) -> Iterator[Record]:
     """Records in the order of their ids, a block at a time."""
-    job, name = tables.job.c, tables.tag.c.name
+    job, name = db.job.c, db.tag.c.name
     after = 0
     while True:
-        wanted = sa.select(*job, name).join(tables.tag).where(job.id > after)
+        wanted = sa.select(*job, name).join(db.tag).where(job.id > after)
         if tag is not None:
             wanted = wanted.where(name == tag.strip())
         rows = connection.execute(wanted.order_by(job.id).limit(BLOCK)).all()
@@ -283,10 +283,10 @@ def read_records(connection: sa.Connection, tag: str | None) -> Iterator[Record]
 
 def _below(connection: sa.Connection, jobs: Sequence[int]) -> dict[int, list[Process]]:
     """The processes of jobs, with their threads and counters."""
-    p, t, c = tables.process.c, tables.thread.c, tables.counter.c
+    p, t, c = db.process.c, db.thread.c, db.counter.c
     rows = connection.execute(
         sa.select(*p, t.id.label("thread"), t.number, c.name, c.value)
-        .select_from(tables.process.outerjoin(tables.thread).outerjoin(tables.counter))
+        .select_from(db.process.outerjoin(db.thread).outerjoin(db.counter))
         .where(p.job_id.in_(jobs))
         .order_by(p.id, t.id, c.name)
     ).all()
@@ -344,3 +344,34 @@ def open_store(
             with writing(engine) as connection:
                 bring_up_to_date(connection, name)
     return Store(engine, name)
+
+
+class Prediction(NamedTuple):
+    """MB/s per process by earlier records; exclusive nodes where there is none."""
+
+    bandwidth: float
+    exclusive: bool
+    why: str
+
+
+def predict(tag: str, opened: Callable[[], Store]) -> Prediction:
+    """The demand of a job by its tag; never fails.
+
+    Examples
+    --------
+    >>> from shadowtime.hperf import Record, open_store
+    >>> store = open_store("sqlite://")
+    >>> predict("cg", lambda: store)
+    Prediction(bandwidth=0.0, exclusive=True, why='no record of cg yet')
+    >>> _ = store.add([Record(tag="cg", bandwidth=240.0)])
+    >>> predict("cg", lambda: store)
+    Prediction(bandwidth=240.0, exclusive=False, why='mean of 1 record')
+    """
+    try:
+        found = opened().average(tag)
+    except ShadowtimeError as wrong:
+        return Prediction(0.0, True, str(wrong))
+    if found is None:
+        return Prediction(0.0, True, f"no record of {tag[:40]} yet")
+    plural = "" if found.records == 1 else "s"
+    return Prediction(found.mean, False, f"mean of {found.records} record{plural}")

@@ -2,7 +2,7 @@
 
 They are no part of means and percentiles, which are over the jobs that started: a wait that has not
 ended has no value, only a lower bound. So two policies are compared by those only if they start
-equally many jobs (report/verdict.py, study/ranking.py).
+equally many jobs (report/verdict.py, study/comparison.py).
 """
 
 from __future__ import annotations

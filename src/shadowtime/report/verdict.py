@@ -17,7 +17,7 @@ from shadowtime.report.numbers import number, short, with_unit
 from shadowtime.report.page.whatif import headline as effect_headline
 from shadowtime.report.payers import payers
 from shadowtime.report.tradeoff import balance, equal_sentence, lower, rival_sentence
-from shadowtime.study.ranking import NEVER
+from shadowtime.study.comparison import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.private import write_result
 from shadowtime.report import ReportInput
-from shadowtime.result.pages import Step, quiet, write_results
-from shadowtime.result.write import as_object, to_json, versions, write_folder
+from shadowtime.result.write import (
+    Step,
+    as_object,
+    quiet,
+    to_json,
+    versions,
+    write_folder,
+    write_results,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -79,7 +79,7 @@ def compare(
     is an object with ``decide`` is copied for every run, so runs share no memory. ``where`` selects
     the jobs that count; all are simulated. ``engine`` performs a run; another one must give the
     same schedules. ``known`` has the numbers of the copies if those were run before
-    (``study.sweep.copies``): then only the unmodified log is simulated here.
+    (``study.sweep.run``): then only the unmodified log is simulated here.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""replay(): what the machine did, compared with a simulation of the same jobs."""
+"""replay(): how close the waits of a simulation are to what the machine did, by group of jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shadowtime.metrics import Window, classify, measure
 from shadowtime.metrics.groups import groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
-from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
+from shadowtime.study.expected_error import off_by
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
 
@@ -25,7 +25,77 @@ if TYPE_CHECKING:
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
     from shadowtime.study.trust import Trust
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitRow:
+    """One group of jobs, recorded and simulated; times in seconds."""
+
+    kind: str
+    label: str
+    jobs: int
+    run_mean_s: float
+    recorded_mean_s: float
+    simulated_mean_s: float
+    recorded_median_s: float
+    simulated_median_s: float
+
+    @property
+    def difference(self) -> float:
+        """Simulated minus recorded mean wait, over the recorded one."""
+        return off_by(self.simulated_mean_s, self.recorded_mean_s, self.run_mean_s)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A flat row."""
+        row = dict(vars(self))
+        head = {"kind": row.pop("kind"), "class": row.pop("label")}
+        return {**head, **row, "difference": self.difference}
+
+
+def wait_row(
+    kind: str, label: str, recorded: AnyArray, simulated: AnyArray, run: AnyArray
+) -> WaitRow:
+    """The row of a group from the waits and run times of its jobs.
+
+    Examples
+    --------
+    >>> row = wait_row("all", "all jobs", np.array([0, 40]), np.array([0, 80]), np.array([60, 100]))
+    >>> row.recorded_mean_s, row.simulated_mean_s, row.difference
+    (20.0, 40.0, 1.0)
+    """
+    return WaitRow(
+        kind=kind,
+        label=label,
+        jobs=len(recorded),
+        run_mean_s=float(run.mean()),
+        recorded_mean_s=float(recorded.mean()),
+        simulated_mean_s=float(simulated.mean()),
+        recorded_median_s=float(np.median(recorded)),
+        simulated_median_s=float(np.median(simulated)),
+    )
+
+
+def wait_rows(
+    groups: Mapping[str, Classes],
+    recorded: AnyArray,
+    simulated: AnyArray,
+    run: AnyArray,
+    *,
+    which: AnyArray,
+) -> tuple[WaitRow, ...]:
+    """A row for every group that has jobs among ``which``, in the order of the groups."""
+    found = []
+    for kind, classes in groups.items():
+        for number, label in enumerate(classes.labels):
+            members = which & (classes.of == number)
+            if bool(members.any()):
+                found.append(
+                    wait_row(kind, label, recorded[members], simulated[members], run[members])
+                )
+    return tuple(found)
+
 
 KINDS = ("size", "runtime", "hour")
 NAMED = ("user", "group", "queue", "partition")

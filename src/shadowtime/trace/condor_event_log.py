@@ -14,9 +14,8 @@ from zoneinfo import ZoneInfo
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.slurmtext.times import parse_stamp
-from shadowtime.trace.condor_ads import long_value, split_ads
 from shadowtime.trace.condor_history import HINT, resources_of, time_limit, whole
-from shadowtime.trace.condor_jobs import CondorJob, CondorJobs
+from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, long_value, split_ads
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.printable import shown
-from shadowtime.trace.condor_ads import Expression, split_ads
-from shadowtime.trace.condor_jobs import CondorJob, CondorJobs
+from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, Expression, split_ads
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import MAX_AMOUNT, STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, similar
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.moved import INSTANTS
+from shadowtime.workload.scale import INSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

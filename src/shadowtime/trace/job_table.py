@@ -17,9 +17,9 @@ from shadowtime.slurmtext.sacct_columns import Table
 from shadowtime.slurmtext.sbatch import dependencies_of
 from shadowtime.trace.further_columns import refuse_misspelt, typed
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.moved import INSTANTS
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
+from shadowtime.workload.scale import INSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.workload.moved import resubmitted
 from shadowtime.workload.o2k_draw import (
     PEAKS,
     bin_of,
@@ -33,6 +32,7 @@ from shadowtime.workload.o2k_tables import (
     SHARED_GB,
     SHARED_PROCS,
 )
+from shadowtime.workload.scale import resubmitted
 from shadowtime.workload.seeds import generator
 from shadowtime.workload.slicing import time_window
 from shadowtime.workload.workload import Workload

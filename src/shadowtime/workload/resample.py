@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.moved import resubmitted
+from shadowtime.workload.scale import resubmitted
 from shadowtime.workload.seeds import generator
 
 if TYPE_CHECKING:

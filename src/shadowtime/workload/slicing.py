@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.moved import from_zero
+from shadowtime.workload.scale import from_zero
 from shadowtime.workload.workload import COLUMNS, Workload
 
 if TYPE_CHECKING:

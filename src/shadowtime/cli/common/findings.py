@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shadowtime.report import ReportInput
     from shadowtime.study import Setting
-    from shadowtime.study.ranking import Ranking
+    from shadowtime.study.comparison import Ranking
     from shadowtime.study.site.coverage import NotModelled
     from shadowtime.study.trust import Trust
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Executor
 
-    from shadowtime.study.sweep.parts import Study
-    from shadowtime.study.sweep.run import Progress
+    from shadowtime.study.sweep.hand_out import Progress, Study
 Spot = Literal["here", "slurm", "condor"]
 
 
@@ -70,7 +69,7 @@ class Placing:
         """Let workers perform the missing runs of a study, if there are workers."""
         if not self.elsewhere or not missing:
             return
-        from shadowtime.study.sweep.parts import run_parts
+        from shadowtime.study.sweep.hand_out import run_parts
 
         with counting() as progress, self.executor(folder) as executor:
             run_parts(study, missing, workers=self.count(), executor=executor, progress=progress)

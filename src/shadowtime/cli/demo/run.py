@@ -20,7 +20,7 @@ from shadowtime.engine import warm
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
 from shadowtime.report.numbers import span
-from shadowtime.result.pages import write_results
+from shadowtime.result.write import write_results
 from shadowtime.workload.embedded import demo_workload
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import BY, groups_of
 from shadowtime.schedule import Schedule
-from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
 from shadowtime.study.expected_error import LEAST, expected_error, off_by
-from shadowtime.study.replay import shown_groups
+from shadowtime.study.replay import WaitRow, shown_groups, wait_row, wait_rows
 from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
 from shadowtime.study.trust import unknown_share

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY
 from shadowtime.metrics.intervals import Interval, interval, paired
-from shadowtime.study.ranking import NEVER
+from shadowtime.study.comparison import NEVER
 from shadowtime.study.sweep.shards import require_metric
 
 if TYPE_CHECKING:

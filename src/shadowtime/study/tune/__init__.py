@@ -16,8 +16,8 @@ from shadowtime.errors import PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, measure
 from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
+from shadowtime.study.comparison import NEVER
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.ranking import NEVER
 from shadowtime.study.replicas import AS_RECORDED, Replicas
 from shadowtime.study.sweep.keys import digest
 from shadowtime.study.sweep.store import run_key
@@ -32,8 +32,7 @@ from shadowtime.study.tune.rivals import (
     same_kind,
     verdict,
 )
-from shadowtime.study.tune.search import Method, Values, search
-from shadowtime.study.tune.space import Space, front, order
+from shadowtime.study.tune.space import Method, Space, Values, front, order, search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
