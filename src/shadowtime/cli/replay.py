@@ -22,7 +22,7 @@ from shadowtime.metrics.groups import parse_by
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.report import PolicyRun, ReportInput
-from shadowtime.report.numbers import number, percent, span
+from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.report.terminal import sparkline
 from shadowtime.result.write import as_object, versions, write_folder, write_results
@@ -170,13 +170,13 @@ def _as_report(found: Replay | SiteReplay, machine: Cluster, causes: Any) -> Rep
 
 def _show(found: Replay | SiteReplay, machine: Cluster, causes: Any, where: str) -> None:
     site = isinstance(found, SiteReplay)
-    jobs = tables.count(len(found.workload), "job")
+    jobs = count(len(found.workload), "job")
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on {tables.machine(machine)}\n")
     head.append(f"recorded {'waits' if site else 'starts'} beside those of {found.policy}")
     head.append(f": {found.repeats}" if isinstance(found, SiteReplay) else "")
     head.append(f"; scored: {found.window}{f', {where}' if where and not site else ''}")
     if found.never_started:
-        never = tables.count(found.never_started, "job")
+        never = count(found.never_started, "job")
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
         head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
     if isinstance(found, SiteReplay):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from rich.text import Text
 
 from shadowtime.api.site import repeats_of
-from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare, print_policy_notes
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics.groups import BY, parse_by
-from shadowtime.report.numbers import number, percent, span
+from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.study.expected_error import within
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.trust import shade
@@ -91,7 +90,7 @@ def show_site(found: SiteReplay, head: Text) -> None:
     gone = found.cancelled
     if gone is not None and gone.started:
         head.append(
-            f"\n{tables.count(gone.jobs, 'job')} were cancelled while they waited: "
+            f"\n{count(gone.jobs, 'job')} were cancelled while they waited: "
             f"{gone.started:.0f} of them start before, for drawn times ({gone.core_share:.1%} of "
             f"the core-hours); to their limits, waits would change by {gone.sensitivity:+.0%}"
         )

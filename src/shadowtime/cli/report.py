@@ -14,9 +14,10 @@ from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs, print_json
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
-from shadowtime.cli.common.tables import count, plain_table
+from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
+from shadowtime.report.numbers import count
 from shadowtime.report.terminal import queue_lines
 from shadowtime.report.verdict import verdict_of
 from shadowtime.result.combine import read_folders

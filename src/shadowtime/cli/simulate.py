@@ -16,6 +16,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import load, must_score_some, print_policy_notes, run_policies
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
+from shadowtime.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
     slice_words = f", {run.where}" if run.where else ""
     head = Words(
         (run.name, "bold cyan"),
-        f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
+        f" on {jobs.name}: {count(len(jobs), 'job')}"
         f" on {tables.machine(run.cluster)}; scored: {run.window}{slice_words}\n",
     )
     cleaned = tables.cleaning(jobs)

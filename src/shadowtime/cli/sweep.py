@@ -22,10 +22,10 @@ from shadowtime.cli.common.hints import options_in
 from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.tables import count, plain_table
+from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.leaderboard import leaderboard_page
-from shadowtime.report.numbers import number, span
+from shadowtime.report.numbers import count, number, span
 from shadowtime.study.sweep import run_plan
 from shadowtime.study.sweep.curves import curve
 from shadowtime.study.sweep.leaderboard import leaderboard as ranked

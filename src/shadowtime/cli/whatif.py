@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shadowtime.api.site import UNCHANGED, Changes, read_world, run_experiment, world_of
-from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.findings import left_out, trust_sentences
@@ -16,7 +15,7 @@ from shadowtime.cli.common.outputs import check_file, check_outputs, print_json,
 from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import prepare
-from shadowtime.cli.common.tables import count, numbers_table
+from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
@@ -25,7 +24,7 @@ from shadowtime.metrics.groups import parse_by
 from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
-from shadowtime.report.numbers import number, span
+from shadowtime.report.numbers import count, number, span
 from shadowtime.result.write import as_object, versions, write_folder, write_results
 from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
@@ -266,7 +265,7 @@ def write_what_if(
 
 def show_what_if(found: WhatIf) -> None:
     """The verdict, each change alone, all groups, which gain and which pay."""
-    jobs = tables.count(len(found.world.jobs), "job")
+    jobs = count(len(found.world.jobs), "job")
     head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}")
     if not found.side_by_side:
         head.append(f"\nchanged: {found.together.label}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.runs import runs
+from shadowtime.schedule.timeline import instants, totals
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.site_requests import column_of
 
@@ -46,10 +47,8 @@ def drawn_over_time(schedule: Schedule, each: AnyArray) -> tuple[Ints, AnyArray]
     spans = runs(schedule)
     lasted = spans.until > spans.since
     since, until, drawn = spans.since[lasted], spans.until[lasted], spans.drawn(each)[lasted]
-    instants, place = np.unique(np.concatenate([since, until]), return_inverse=True)
-    change = np.zeros(len(instants), drawn.dtype)
-    np.add.at(change, place, np.concatenate([drawn, -drawn]))
-    return instants, np.cumsum(change)
+    at = instants(since, until)
+    return at, totals(at, since, until, drawn)
 
 
 def peak_drawn(schedule: Schedule, each: AnyArray) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
-from shadowtime.schedule.runs import lost_runs, row_of, running_at, runs, started
+from shadowtime.schedule.runs import lost_runs, running_at, runs, started, stopped
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
@@ -139,11 +139,9 @@ def _undisturbed(schedule: Schedule, workload: Workload) -> tuple[Ints, AnyArray
     whole = lost.since + workload.effective_run[lost.row]
     attempts = schedule.attempts
     if attempts.kept is not None and attempts.overhead is not None:
-        row = row_of(schedule, attempts.job_id)
-        stopped = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
         restart = int(attempts.overhead.max(initial=0))  # a stop may cut it short
         again = np.isin(np.arange(len(attempts)), _first_of(attempts.job_id), invert=True)
-        whole += np.where(again, restart, 0)[stopped] - attempts.before[stopped]
+        whole += (np.where(again, restart, 0) - attempts.before)[stopped(schedule)[1]]
     ends = np.concatenate([schedule.end[final], whole])
     by_backfilling = schedule.reason[final] == Reason.BACKFILLED
     return ends, np.concatenate([by_backfilling, np.ones(len(lost), bool)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shadowtime.report.numbers import number, span
+from shadowtime.report.numbers import count, number, span
 from shadowtime.study.counterfactual.chain import Via
 from shadowtime.study.counterfactual.variation import is_condition
 from shadowtime.types import UNKNOWN
@@ -79,21 +79,20 @@ def _others(found: Otherwise, called: Callable[[int], str]) -> str:
     if not found.affected:
         return "No other job would start at another time."
     parts = []
-    for count, total, which, way in (
+    for moved, total, which, way in (
         (found.earlier, found.earlier_s, found.largest_earlier, "earlier"),
         (found.later, found.later_s, found.largest_later, "later"),
     ):
         names = ", ".join(f"job {called(one.job)} by {_shift(one)}" for one in which[:ENDS])
-        if count > 1:
+        if moved > 1:
             names = f"{span(total)} in total, most of all {names}"
-        if count:
-            parts.append(f"{number(count)} {way} ({names})")
+        if moved:
+            parts.append(f"{number(moved)} {way} ({names})")
     if found.start_now:
         parts.append(f"{number(found.start_now)} that never started")
     if found.start_no_more:
         parts.append(f"{number(found.start_no_more)} would never start")
-    jobs = f"{number(found.affected)} other job{'s' * (found.affected != 1)}"
-    return f"{jobs} would start at another time: {'; '.join(parts)}."
+    return f"{count(found.affected, 'other job')} would start at another time: {'; '.join(parts)}."
 
 
 def _shift(one: Moved) -> str:
@@ -115,7 +114,7 @@ def _link(cause: Link, one: Link, at: Callable[[int], str], called: Callable[[in
     who = f"job {called(cause.job)}"
     old = one.in_old_run
     if one.via is Via.HELD:
-        procs = f"{number(one.procs)} processor{'s' * (one.procs != 1)}"
+        procs = count(one.procs, "processor")
         why = f"{who} {'held' if old else 'would hold'} {procs} until {at(one.until)}"
     elif one.via is Via.AHEAD:
         why = f"{who} {'was' if old else 'would be'} promised {at(one.promised)}"

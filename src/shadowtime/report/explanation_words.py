@@ -14,7 +14,7 @@ from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
-from shadowtime.report.numbers import number, span
+from shadowtime.report.numbers import count, number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.schedule.runs import runs
 from shadowtime.types import UNKNOWN, Reason
@@ -77,7 +77,7 @@ class Words:
         jobs, row = self.workload, self.row
         user = jobs.name_of("user", int(jobs.user[row]))
         whose = f" of user {user}" if user else ""
-        asked = _procs(int(jobs.procs[row]))
+        asked = count(int(jobs.procs[row]), "processor")
         if jobs.requests is not None:
             belongs = [
                 f"{called(jobs, kind)} {jobs.name_of(kind, number)}"
@@ -132,13 +132,14 @@ class Words:
 
     def _arrival(self, facts: Explanation) -> str:
         used = self._used(facts.submit)
-        running = f"{_jobs(len(facts.running_on_arrival))} ran on {_procs(used)}"
+        running = f"{count(len(facts.running_on_arrival), 'job')} ran on {count(used, 'processor')}"
         if not facts.ahead_on_arrival:
             return f"On arrival no job was ahead of it; {running}."
         asked = self._width(facts.ahead_on_arrival)
         return (
-            f"On arrival {_jobs(len(facts.ahead_on_arrival))} waited ahead of it "
-            f"({self._named(facts.ahead_on_arrival)}), asking for {_procs(asked)}; {running}."
+            f"On arrival {count(len(facts.ahead_on_arrival), 'job')} waited ahead of it "
+            f"({self._named(facts.ahead_on_arrival)}), asking for "
+            f"{count(asked, 'processor')}; {running}."
         )
 
     def _held_up(self, facts: Explanation) -> str:
@@ -156,7 +157,7 @@ class Words:
         shown = facts.promises[-NAMED:]
         left = len(facts.promises) - len(shown)
         before = [
-            f"While it waited {_jobs(left)} more were blocked at the head of the queue "
+            f"While it waited {count(left, 'job')} more were blocked at the head of the queue "
             "before these."
         ]
         return (before if left else []) + [self._promise(promise) for promise in shown]
@@ -190,8 +191,8 @@ class Words:
         if facts.ended_at_start and waited:
             freed = self._width(facts.ended_at_start)
             text += (
-                f" At that time {_jobs(len(facts.ended_at_start))} ended "
-                f"({self._named(facts.ended_at_start)}) and released {_procs(freed)}."
+                f" At that time {count(len(facts.ended_at_start), 'job')} ended "
+                f"({self._named(facts.ended_at_start)}) and released {count(freed, 'processor')}."
             )
         if facts.promised != UNKNOWN:
             slip = facts.start - facts.promised
@@ -219,7 +220,7 @@ class Words:
         if not facts.still_ahead:
             return ""
         text = (
-            f"{_jobs(len(facts.still_ahead)).capitalize()} submitted before it still waited then "
+            f"{count(len(facts.still_ahead), 'job')} submitted before it still waited then "
             f"({self._named(facts.still_ahead)})."
         )
         held = [p for p in facts.promises if p.blocked_at <= facts.start < p.start]
@@ -241,7 +242,7 @@ class Words:
         if not facts.overtaken_by:
             return ""
         return (
-            f"{_jobs(len(facts.overtaken_by)).capitalize()} submitted after it started before it "
+            f"{count(len(facts.overtaken_by), 'job')} submitted after it started before it "
             f"({self._named(facts.overtaken_by)})."
         )
 
@@ -259,10 +260,11 @@ class Words:
         for k in mine.tolist():
             at, now = int(a.start[k]), (int(a.procs[k]), int(a.speed[k]))
             size = "grew" if now[0] > before[0] else "shrank"
-            did = [f"{size} to {_procs(now[0])}"] if now[0] != before[0] else []
+            did = [f"{size} to {count(now[0], 'processor')}"] if now[0] != before[0] else []
             did += [f"went to {now[1] / 10:g} % of full speed"] if now[1] != before[1] else []
             if k == mine[0] or a.killed[before_k]:
-                did = [f"{'went on' if said else 'began'} on {_procs(now[0])} at {now[1] / 10:g} %"]
+                verb = "went on" if said else "began"
+                did = [f"{verb} on {count(now[0], 'processor')} at {now[1] / 10:g} %"]
             said.append(f"{self._at(at)} it {' and '.join(did)}{self._when(at)}")
             if a.killed[k]:
                 said.append(f"{self._at(int(a.end[k]))} it was stopped{self._when(int(a.end[k]))}")
@@ -277,7 +279,8 @@ class Words:
         for column, word in ((s.end, "ended"), (s.start, "started"), (s.submit, "came")):
             rows = np.flatnonzero((column == moment) & own)
             if len(rows):
-                return f", as {_jobs(len(rows))} {word} ({self._named(s.job_id[rows].tolist())})"
+                named = self._named(s.job_id[rows].tolist())
+                return f", as {count(len(rows), 'job')} {word} ({named})"
         return ""
 
     def _end(self) -> str:
@@ -323,14 +326,6 @@ class Words:
         return sum(width for job, width in procs if job in wanted)
 
 
-def _jobs(count: int) -> str:
-    return f"{number(count)} job{'' if count == 1 else 's'}"
-
-
-def _procs(count: int) -> str:
-    return f"{number(count)} processor{'' if count == 1 else 's'}"
-
-
 def _named(ids: Sequence[object]) -> str:
     """The first few by id, the rest counted.
 
@@ -358,13 +353,13 @@ def asked_words(request: Request, *, partition: str = "") -> str:
     >>> asked_words(Request(memory=0, exclusive=True, wanted=("n1",)))
     '1 cpu on 1 node alone with all memory of its nodes on n1'
     """
-    parts = [_count(request.cpus, "cpu"), f"on {_nodes(request)}"]
+    parts = [count(request.cpus, "cpu"), f"on {_nodes(request)}"]
     if request.exclusive:
         parts.append("alone")
     holds = [*_memory(request), *(f"{one.count} {one.name} per {one.per}" for one in request.gres)]
-    for name, count in request.amounts:
+    for name, amount in request.amounts:
         kind = kind_of(name)
-        holds.append(f"{kind.title(name)} ({kind.count(str(count))})")
+        holds.append(f"{kind.title(name)} ({kind.count(str(amount))})")
     if holds:
         parts.append(f"with {' and '.join(holds)}")
     if request.features:
@@ -383,8 +378,8 @@ def asked_words(request: Request, *, partition: str = "") -> str:
 
 def _nodes(request: Request) -> str:
     if request.max_nodes is None or request.max_nodes == request.nodes:
-        return _count(request.nodes, "node")
-    return f"{number(request.nodes)} to {_count(request.max_nodes, 'node')}"
+        return count(request.nodes, "node")
+    return f"{number(request.nodes)} to {count(request.max_nodes, 'node')}"
 
 
 def _memory(request: Request) -> list[str]:
@@ -393,7 +388,3 @@ def _memory(request: Request) -> list[str]:
     if request.memory == 0:
         return ["all memory of its nodes"]
     return [f"{memory(request.memory)} memory per {request.memory_per}"]
-
-
-def _count(count: int, what: str) -> str:
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shadowtime.report.numbers import number
+from shadowtime.report.numbers import count, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,11 +68,10 @@ def machine(cluster: Cluster) -> str:
     has = amounts(cluster.total)
     if cluster.shape == "pool":
         return f"a pool of {has}"
-    count = len(cluster.hosts)
+    hosts = len(cluster.hosts)
     if cluster.shape != "site":
-        return f"{number(count)} {cluster.shape} with {has}"
-    text = f"{number(count)} node{'' if count == 1 else 's'} with {has}"
-    return f"{text} ({kinds_of_nodes(cluster)})"
+        return f"{number(hosts)} {cluster.shape} with {has}"
+    return f"{count(hosts, 'node')} with {has} ({kinds_of_nodes(cluster)})"
 
 
 def kinds_of_nodes(cluster: Cluster) -> str:

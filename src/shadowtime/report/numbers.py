@@ -117,3 +117,14 @@ def amount(value: float | None, unit: str) -> str:
     ('5 h 38 min', '25.0 %', '3')
     """
     return span(value) if unit == "s" else cell(value, unit)
+
+
+def count(amount: int, noun: str) -> str:
+    """An amount and its noun.
+
+    Examples
+    --------
+    >>> count(1, "job"), count(28476, "job")
+    ('1 job', '28,476 jobs')
+    """
+    return f"{number(amount)} {noun}{'' if amount == 1 else 's'}"

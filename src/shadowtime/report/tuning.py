@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.report.numbers import number
+from shadowtime.report.numbers import count, number
 from shadowtime.report.page.html import whole_page
 from shadowtime.report.page.templates import fill
 
@@ -42,7 +42,7 @@ def rivals_table(found: Tuned) -> TextTable:
     )
     legend += "its 95 % interval over the periods"
     return TextTable(
-        (f"mean over {_count(len(found.periods), 'period')}", "", *columns), tuple(rows),
+        (f"mean over {count(len(found.periods), 'period')}", "", *columns), tuple(rows),
         f"{legend}; ? may be chance",
     )  # fmt: skip
 
@@ -93,7 +93,3 @@ def _share(inside: Interval | None) -> str:
         return ""
     doubt = "" if inside.excludes_zero else " ?"
     return f"{100 * inside.mean:.1f} % ± {100 * inside.half:.1f} %{doubt}"
-
-
-def _count(many: int, what: str) -> str:
-    return f"{many} {what}{'' if many == 1 else 's'}"

@@ -83,9 +83,14 @@ def lost_runs(schedule: Schedule) -> Spans:
     if len(attempts) == 0:
         none = np.empty(0, np.int64)
         return Spans(row=none, since=none, until=none)
+    return _stretches(attempts, *stopped(schedule))
+
+
+def stopped(schedule: Schedule) -> tuple[Ints, AnyArray]:
+    """The row of every attempt, and which of them were preempted."""
+    attempts = schedule.attempts
     row = row_of(schedule, attempts.job_id)
-    lost = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
-    return _stretches(attempts, row, lost)
+    return row, (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
 
 
 def _stretches(attempts: Attempts, row: Ints, which: AnyArray) -> Spans:
@@ -126,9 +131,7 @@ def lost_parts(schedule: Schedule) -> Spans:
     lost, attempts = lost_runs(schedule), schedule.attempts
     if attempts.kept is None or attempts.overhead is None:
         return lost
-    row = row_of(schedule, attempts.job_id)
-    which = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
-    spent = (attempts.kept + attempts.overhead)[which]
+    spent = (attempts.kept + attempts.overhead)[stopped(schedule)[1]]
     parts = replace(lost, since=lost.since + spent)
     return parts.at(parts.until > parts.since)
 

@@ -76,7 +76,7 @@ def totals(at: Ints, since: Ints, until: Ints, weight: Ints) -> Ints:
 
 def totals_between(count: int, first: Ints, last: Ints, weight: Ints) -> Ints:
     """The same for intervals that are given by the numbers of their instants, of ``count``."""
-    change = np.zeros((count + 1, *weight.shape[1:]), np.int64)
+    change = np.zeros((count + 1, *weight.shape[1:]), np.result_type(weight, np.int64))
     np.add.at(change, first, weight)
     np.subtract.at(change, last, weight)
     level: Ints = np.cumsum(change[:-1], axis=0)

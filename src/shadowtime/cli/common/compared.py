@@ -14,7 +14,7 @@ from shadowtime.cli.common.progress import compile_notice, working
 from shadowtime.cli.common.running import SMALL, prepare
 from shadowtime.cli.common.tables import group_table, numbers_table, plain_table
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import amount
+from shadowtime.report.numbers import amount, count
 from shadowtime.report.policy_rows import legend
 from shadowtime.result.comparison import copies_in_words, title_of
 from shadowtime.result.write import file_names
@@ -60,7 +60,7 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
 
 
 def _heading(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
-    jobs = tables.count(len(setting.workload), "job")
+    jobs = count(len(setting.workload), "job")
     machine = tables.machine(found.cluster)
     head = Text.assemble((title_of(setting), "bold"), f": {jobs} on {machine}")
     head.append(f"\noffered load {setting.offered_load:.2f}; scored: {result.scored}")

@@ -28,6 +28,7 @@ from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.kernel.sources import source_digest
 from shadowtime.policy import Policy
 from shadowtime.private import user_cache
+from shadowtime.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -251,7 +252,7 @@ def show_phases(runs: Sequence[Run], workload: Workload, as_json: bool) -> None:
         table.add_row(name, *(f"{one[which]:,.4g}" for which in ("mean", "low", "high")))
     head = Text.assemble(
         (first.name, "bold cyan"),
-        f" on {workload.name}: {tables.count(len(workload), 'job')}, "
+        f" on {workload.name}: {count(len(workload), 'job')}, "
         f"{len(runs)} runs with the passes at other offsets\n",
     )
     show(head, table)

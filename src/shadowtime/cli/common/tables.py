@@ -191,17 +191,6 @@ def _worth_a_column(runs: Sequence[PolicyRun], name: str) -> bool:
     return any(name in run.metrics for run in runs)
 
 
-def count(amount: int, noun: str) -> str:
-    """An amount and its noun.
-
-    Examples
-    --------
-    >>> count(1, "job"), count(28476, "job")
-    ('1 job', '28,476 jobs')
-    """
-    return f"{number(amount)} {noun}{'' if amount == 1 else 's'}"
-
-
 def group_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Mean waits by group, a column per policy."""
     from rich.text import Text

@@ -85,7 +85,7 @@ def install(
 
 def _fill(plan: Installation) -> None:
     """The table from the store; if that fails, the plug-in works without it."""
-    from shadowtime.cli.common.tables import count
+    from shadowtime.report.numbers import count
 
     try:
         click.echo(f"{plan.table}: {count(plan.fill_table(), 'tag')}")
@@ -105,8 +105,8 @@ def publish(table: File, *, place: Place = DEFAULT) -> None:
     \b
     shadowtime hperf publish /etc/slurm/hperf.tsv
     """
-    from shadowtime.cli.common.tables import count
     from shadowtime.hperf.epilog import publish as write_table
+    from shadowtime.report.numbers import count
 
     with place.opened(must_exist=True) as found:
         published = write_table(found.averages(), table)

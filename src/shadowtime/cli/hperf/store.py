@@ -17,8 +17,8 @@ from rich.text import Text
 from shadowtime import private
 from shadowtime.cli.common import console
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.tables import count
 from shadowtime.errors import InputError, UsageError
+from shadowtime.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

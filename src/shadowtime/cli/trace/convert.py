@@ -10,11 +10,10 @@ from shadowtime.api.load import READ, Reading
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_file, print_json
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.tables import count
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.errors import UsageError
-from shadowtime.report.numbers import number, span
+from shadowtime.report.numbers import count, number, span
 from shadowtime.study.replicas import Load
 from shadowtime.trace import read, read_raw, write_swf
 from shadowtime.trace.quality import flurry_mask

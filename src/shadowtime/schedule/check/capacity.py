@@ -304,17 +304,14 @@ def within_bounds(case: Case) -> Proof | None:
         if column is None:
             continue
         held = np.maximum(column[ran.row], 0)
-        instants = np.unique(np.concatenate([ran.since, ran.until, bound.time]))
-        change = np.zeros(len(instants), np.int64)
-        np.add.at(change, np.searchsorted(instants, ran.since), held)
-        np.add.at(change, np.searchsorted(instants, ran.until), -held)
-        level = np.cumsum(change)
-        over = np.flatnonzero(level > bound.at(instants))
+        at = instants(ran.since, ran.until, bound.time)
+        level = totals(at, ran.since, ran.until, held)
+        over = np.flatnonzero(level > bound.at(at))
         if len(over):
-            at, kind = int(over[0]), kind_of(name)
-            used, most = (kind.count(f"{n:,.0f}") for n in (level[at], bound.at(instants[at])))
+            k, kind = int(over[0]), kind_of(name)
+            used, most = (kind.count(f"{n:,.0f}") for n in (level[k], bound.at(at[k])))
             return violated(
-                NAME, f"at {instants[at]} s {used} of {kind.title(name)} are in use, and the "
+                NAME, f"at {at[k]} s {used} of {kind.title(name)} are in use, and the "
                 f"series allows {most}"
             )  # fmt: skip
     return proved(NAME, f"{', '.join(bounds)}: never more in use than the series allows")

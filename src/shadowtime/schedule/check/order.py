@@ -17,6 +17,7 @@ from shadowtime.schedule.check.report import (
     violated,
 )
 from shadowtime.schedule.runs import started
+from shadowtime.schedule.timeline import totals_between
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import cancelled_at
 
@@ -185,12 +186,8 @@ def sunny(case: Case) -> Ints:
     since = np.searchsorted(head, runs.row, side="right")
     first = np.maximum(np.searchsorted(case.at, runs.since), since)
     last = np.searchsorted(case.at, runs.until)
-    change = np.zeros((len(case.at) + 1, case.demand.shape[1]), np.int64)
     lit = first < last
-    np.add.at(change, first[lit], case.demand[runs.row[lit]])
-    np.subtract.at(change, last[lit], case.demand[runs.row[lit]])
-    held: Ints = np.cumsum(change[:-1], axis=0)
-    return held
+    return totals_between(len(case.at), first[lit], last[lit], case.demand[runs.row[lit]])
 
 
 def _such_as(case: Case, now: int, head: int) -> str:
