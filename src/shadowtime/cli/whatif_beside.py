@@ -10,6 +10,7 @@ from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.report.numbers import number, span
 from shadowtime.report.page.whatif import more_of, name_of, share_of
+from shadowtime.study.site.keys import bounds_a_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
 UNCLEAR = "unclear"
-OF_A_REQUEST = ("MaxTime", "MaxWall", "MaxNodes", "MaxTRESPJ", "MaxCPUsPerNode", "max-limit")
-"""Bounds of what one job may ask for."""
 
 
 def unaffected(changes: Sequence[Change]) -> str:
@@ -39,12 +38,10 @@ def unaffected(changes: Sequence[Change]) -> str:
     >>> unaffected([Change("add-nodes", "gpu=1")])
     'no job of this log is affected'
     """
-    names = [change.key.rpartition(".")[2] for change in changes]
-    if all(name.startswith(OF_A_REQUEST) for name in names):
-        return "no request exceeds it"
-    if all(name.startswith((*OF_A_REQUEST, "Max", "Grp")) for name in names):
-        return "the limit is never reached"
-    return "no job of this log is affected"
+    bounds = {bounds_a_request(change.key) for change in changes}
+    if None in bounds:
+        return "no job of this log is affected"
+    return "the limit is never reached" if False in bounds else "no request exceeds it"
 
 
 def beside(found: WhatIf) -> list[Any]:

@@ -126,3 +126,21 @@ you mean bf_max_job_test or bf_max_job_start?
     raise UsageError(
         f"--set: {what} has no key {key!r} that is modelled{near(key, names.values())}"
     )
+
+
+BOUNDS = {**PARTITION, **{name: (of,) for name, of in (QOS_LIMITS | ASSOCIATION_LIMITS).items()}}
+_OF_A_REQUEST = ("job_", "max_time", "max_nodes", "max_cpus_per_node")
+
+
+def bounds_a_request(key: str) -> bool | None:
+    """Whether a key bounds what one job asks for, or what several hold; None if it is no bound.
+
+    Examples
+    --------
+    >>> [bounds_a_request(f"qos.normal.{key}") for key in ("MaxWall", "GrpTRES", "Priority")]
+    [True, False, None]
+    """
+    name = key.rpartition(".")[2]
+    if name == "max-limit" or BOUNDS.get(name, ("",))[0].startswith(_OF_A_REQUEST):
+        return True
+    return False if name in QOS_LIMITS | ASSOCIATION_LIMITS else None
