@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from benchmarks.digest_sites import draw_site, recordings
 from benchmarks.site_passes import passes
-from shadowtime.study.papers.class_partitioning.worlds import draw_month
-from shadowtime.study.papers.hperf.machine import WORKLOADS, jobs_of, thesis_cluster
-from shadowtime.study.papers.hperf.policies import POLICIES as THESIS
-from shadowtime.study.papers.hperf.policies import RULES, text_of
-from shadowtime.study.papers.rua.policies import BEYOND, LIMIT
-from shadowtime.study.papers.rua.policies import POLICIES as RUA
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
@@ -34,8 +28,13 @@ from shadowtime.study.papers.class_partitioning.policies import (
     PARTITIONED,
     with_depth,
 )
+from shadowtime.study.papers.class_partitioning.runs import draw_month
+from shadowtime.study.papers.hperf.runs import POLICIES as THESIS
+from shadowtime.study.papers.hperf.runs import RULES, WORKLOADS, jobs_of, text_of, thesis_cluster
 from shadowtime.study.papers.ibb.runs import POLICIES as IBB
 from shadowtime.study.papers.pv_easy.policies import ABLATIONS, PREDICTORS, READINGS, easy
+from shadowtime.study.papers.rua.runs import BEYOND, LIMIT
+from shadowtime.study.papers.rua.runs import POLICIES as RUA
 from shadowtime.trace import read
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import demo_workload
