@@ -1,4 +1,4 @@
-"""Sites: real machines with mixed nodes, partitions, limits; and what-ifs on the real one."""
+"""Sites: real machines with mixed nodes, partitions, limits, outages."""
 
 from __future__ import annotations
 
