@@ -79,7 +79,7 @@ class Priority:
     def faded(self, now: int, run: Any) -> float:
         """Seconds of a run since the last tick, faded by as many seconds."""
         seconds = max(0.0, now - max(self.last, run.start))
-        return seconds * self.left() ** seconds
+        return float(seconds * self.left() ** seconds)
 
     def billing(self, run: Any) -> float:
         held = dict.fromkeys(self.site.resources, 0)
