@@ -98,6 +98,7 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
 ]
 
 
+_STARTS = ("main", "backfill")
 _NAMED = re.compile(r"(.*?)\bJobId=(\d[\d_]*)")
 _DETAIL = (
     "debug", "priority/", "select/", "sched/backfill: ", "PRIO: ", "GRES: ", "BACKFILL: ",
@@ -150,6 +151,7 @@ def read_log(path: Path) -> Log:
                 log.events.append(event)
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
+    log.events = submitted_first(log.events)
     kinds = Counter(event.kind for event in log.events)
     if not kinds.keys() & {"begin", "main", "submit"}:
         raise InputError(f"{path}: no scheduler's line in this log; {RECORD}")
@@ -160,6 +162,52 @@ def read_log(path: Path) -> Log:
             f"it; {RECORD}"
         )
     return log
+
+
+def submitted_first(events: list[Event]) -> list[Event]:
+    """The events with each submission before the pass that starts the job.
+
+    slurmctld prints a submission when it has released its locks: a pass may have started the job by
+    then.
+
+    Examples
+    --------
+    >>> late = [Event(5.0, "main", ("7",)), Event(5.1, "main", ("8",))]
+    >>> late.append(Event(5.2, "submit", ("8",)))
+    >>> [(one.time, one.kind, *one.fields) for one in submitted_first(late)]
+    [(5.0, 'submit', '8'), (5.0, 'main', '7'), (5.1, 'main', '8')]
+    """
+    started: dict[int, int] = {}
+    late: dict[int, list[Event]] = {}
+    behind: set[int] = set()
+    known: set[int] = set()
+    for at, event in enumerate(events):
+        if event.kind in _STARTS:
+            raw, array, _ = job_number(event.fields[0])
+            started.setdefault(array or raw, at)
+        elif event.kind == "submit":
+            raw, array, _ = job_number(event.fields[0])
+            number = array or raw
+            first = started.get(number)
+            if first is not None and number not in known and event.time - events[first].time < 1:
+                late.setdefault(_pass_of(events, first), []).append(event)
+                behind.add(at)
+            known.add(number)
+    made: list[Event] = []
+    for at, event in enumerate(events):
+        made += [replace(one, time=event.time) for one in late.get(at, ())]
+        if at not in behind:
+            made.append(event)
+    return made
+
+
+def _pass_of(events: list[Event], at: int) -> int:
+    """The first event of the pass in which a job starts."""
+    if events[at].kind == "main":
+        while at > 0 and events[at - 1].kind in ("main", "preempted"):
+            at -= 1
+        return at
+    return next((k for k in range(at, -1, -1) if events[k].kind == "begin"), at)
 
 
 def events_of(lines: Iterator[str], unread: dict[str, set[str]]) -> Iterator[Event]:
