@@ -30,6 +30,11 @@ UNKNOWN = -1
 """SWF's mark for a missing value, kept everywhere."""
 SINCE_END, SINCE_SUBMISSION = 0, 1
 """From which instant of another job the seconds count after which a job follows it."""
+MILLION = 1_000_000
+"""Rates, work and power of jobs that change are counted in millionths (spec: changing 2)."""
+FULL_SPEED = 1000
+AMDAHL, DOWNEY, TABULATED = 0, 1, 2
+"""Kinds of speed-up (spec: changing 1.2)."""
 
 NO_LIMIT = (1 << 40) - 1
 """The kill limit of a job that is never killed; also 'never' on the time axis."""

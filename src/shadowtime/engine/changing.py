@@ -23,7 +23,8 @@ from shadowtime.kernel.profile import make_profile
 from shadowtime.kernel.slots import SLOT_SHIFT
 from shadowtime.policy.functions import where
 from shadowtime.schedule import Attempts, Schedule
-from shadowtime.workload.speedup import MILLION, Changing, changing_of
+from shadowtime.types import FULL_SPEED, MILLION
+from shadowtime.workload.speedup import Changing, changing_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -181,7 +182,7 @@ def _pieces(workload: Workload, policy: Policy, changing: Changing, tables: g.Ta
     share = np.array([power for _, power in part.speeds], np.int64)[level]
     speed = tables.speed[level]
     own = changing.own[row]
-    plain = (size == own) & (speed == 1000) & (share == MILLION) & (made[g.P_STOPPED] == 0)
+    plain = (size == own) & (speed == FULL_SPEED) & (share == MILLION) & (made[g.P_STOPPED] == 0)
     changed = np.zeros(len(workload), bool)
     changed[row[~plain]] = True
     kept = np.flatnonzero(changed[row])

@@ -10,8 +10,7 @@ from math import floor
 from typing import Any, NamedTuple
 
 from shadowtime.kernel.jit import routine
-
-MILLION = 1_000_000
+from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION
 
 SEEN = (
     "held", "size", "speed", "least", "most", "left", "pause", "cost", "stops", "kind",
@@ -61,9 +60,9 @@ class Tables(NamedTuple):
 def speedup_at(kind: int, a: float, b: float, knot: Any, procs: int) -> float:
     """S(p) (spec: changing 1.2)."""
     p = float(procs)
-    if kind == 0:
+    if kind == AMDAHL:
         return 1.0 / (a + (1.0 - a) / p)
-    if kind == 1:
+    if kind == DOWNEY:
         if b <= 1.0:
             if p <= a:
                 return a * p / (a + b * (p - 1.0) / 2.0)
@@ -92,7 +91,7 @@ def rate_at(
     """Millionths of the progress at its own size and full speed (spec: changing 2.2)."""
     gain = speedup_at(kind, a, b, knot, procs) / speedup_at(kind, a, b, knot, own)
     r = floor(MILLION * gain + 1e-6)
-    d = floor(MILLION / (beta * (1000.0 / speed - 1.0) + 1.0) + 1e-6)
+    d = floor(MILLION / (beta * (FULL_SPEED / speed - 1.0) + 1.0) + 1e-6)
     return max(1, r * d // MILLION)
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 from shadowtime.errors import PolicyError
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.functions import RESIZE, SPEED, Slot, takes_series, where
+from shadowtime.types import FULL_SPEED, MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from shadowtime.policy.policy import Policy
 
-MILLION = 1_000_000
-FULL = ((1000, MILLION),)
+FULL = ((FULL_SPEED, MILLION),)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from shadowtime.report.machine import memory
 from shadowtime.report.numbers import count, number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.schedule.runs import runs
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import FULL_SPEED, UNKNOWN, Reason
 from shadowtime.workload.site_requests import array_ids
-from shadowtime.workload.speedup import FULL_SPEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

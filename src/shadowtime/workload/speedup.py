@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.errors import InputError
+from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION, TABULATED
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload.workload import Workload
 
-MILLION = 1_000_000
-FULL_SPEED = 1000
-AMDAHL, DOWNEY, TABLE = 0, 1, 2
 COLUMNS = ("speedup", "parallelism", "serial", "min_procs", "max_procs")
 """A job that has one of these may have another size than its own."""
-
-
 PER_JOB = (*COLUMNS, "sigma", "resize_cost", "checkpoint", "beta")
 """All columns of jobs that change: no amounts that a machine could have."""
+PERMITTED = {
+    "serial": (0, 1), "parallelism": (1, np.inf), "min_procs": (1, np.inf),
+    "max_procs": (1, np.inf), "beta": (0, 1),
+}  # fmt: skip
+"""Least and greatest known value of a column; below 0 it is unknown."""
 
 
 class Changing(NamedTuple):
@@ -66,7 +67,7 @@ class Changing(NamedTuple):
         calm = np.where(p <= a, low, np.where(p <= 2.0 * a - 1.0, middle, a))
         varied = np.where(p <= a + a * b - b, high, a)
         found: Floats = np.where(kind == AMDAHL, amdahl, np.where(b <= 1.0, calm, varied))
-        for at in np.flatnonzero(kind == TABLE).tolist():
+        for at in np.flatnonzero(kind == TABULATED).tolist():
             points = self.knot[int(a[at]) : int(a[at]) + 2 * int(b[at])].reshape(-1, 2)
             inside = np.interp(p[at], points[:, 0], points[:, 1])
             found[at] = points[0, 1] * p[at] / points[0, 0] if p[at] < points[0, 0] else inside
@@ -86,8 +87,8 @@ def changing_of(workload: Workload, machine: int) -> Changing:
     n, own = len(workload), np.maximum(workload.procs, 1)
     share, degree = _known(workload, "serial"), _known(workload, "parallelism")
     table = _known(workload, "speedup")
-    kind = np.where(table >= 0, TABLE, np.where(degree >= 1, DOWNEY, AMDAHL))
-    a = np.where(degree >= 1, degree, np.where((share >= 0) & (share <= 1), share, 0.0))
+    kind = np.where(table >= 0, TABULATED, np.where(degree >= 1, DOWNEY, AMDAHL))
+    a = np.where(degree >= 1, degree, np.where(share >= 0, share, 0.0))
     b = np.maximum(_known(workload, "sigma"), 0.0)
     knot: list[float] = [0.0]
     names = workload.names.get("speedup", ())
@@ -95,7 +96,7 @@ def changing_of(workload: Workload, machine: int) -> Changing:
         points = _points(names[number] if number < len(names) else str(number))
         a[table == number], b[table == number] = len(knot), len(points)
         knot += [value for point in points for value in point]
-    curved = (table >= 0) | (degree >= 1) | ((share >= 0) & (share <= 1))
+    curved = (table >= 0) | (degree >= 1) | (share >= 0)
     least, most = _known(workload, "min_procs"), _known(workload, "max_procs")
     curved |= (least >= 1) | (most >= 1)
     low = np.where(least >= 1, least, np.where(curved, 1, own)).astype(np.int64)
@@ -111,7 +112,7 @@ def changing_of(workload: Workload, machine: int) -> Changing:
     beta = _known(workload, "beta")
     return Changing(
         own=own, least=low, most=np.minimum(high, np.maximum(machine, own)), kind=kind, a=a, b=b,
-        beta=np.where((beta >= 0) & (beta <= 1), beta, 1.0),
+        beta=np.where(beta >= 0, beta, 1.0),
         cost=np.maximum(_known(workload, "resize_cost"), 0).astype(np.int64),
         checkpoint=np.maximum(_known(workload, "checkpoint"), 0).astype(np.int64),
         knot=np.array(knot if n else [0.0]),
@@ -122,7 +123,16 @@ def _known(workload: Workload, name: str) -> Floats:
     given: AnyArray = np.asarray(workload.extra.get(name, np.full(len(workload), -1.0)))
     if given.dtype.kind in "OU":  # texts that were not numbered
         raise InputError(f"the column {name} of {workload.name} holds texts", hint="Give numbers.")
-    found: Floats = np.nan_to_num(given.astype(np.float64), nan=-1.0, posinf=-1.0, neginf=-1.0)
+    found: Floats = np.nan_to_num(given.astype(np.float64), nan=-1.0)
+    least, most = PERMITTED.get(name, (0, np.inf))
+    wrong = (found >= 0) & ((found < least) | (found > most) | np.isinf(found))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        upto = f" up to {most}" if most < np.inf else ""
+        raise InputError(
+            f"job {workload.job_id[row]} of {workload.name} has {name} {found[row]:g}",
+            hint=f"Give a number from {least}{upto}, or -1 where it is unknown.",
+        )
     return found
 
 
