@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).resolve().parent.parent / "docs/ideas/malleable.md"
 JOBS, PROCS = 100_000, 256
 BAR = 10.0
+DAY = np.arange(24) * 3600
 
 
 def changing(folder: Path) -> Iterator[Row]:
@@ -37,27 +38,34 @@ def changing(folder: Path) -> Iterator[Row]:
     jobs = malleable()
     for name, bar in (("equipartition", BAR), ("shrink_to_start", None)):
         yield _row(jobs, parse_policy(f"{file}:{name}"), bar)
-    yield _capped()
+    yield from _capped()
 
 
-def _capped() -> Row:
-    """EASY with and without a cap that never changes: what the machine draws when it is full."""
+def _capped() -> Iterator[Row]:
+    """EASY with and without a cap: what the machine draws when it is full, and less by night."""
     jobs = to_load(lublin_workload(JOBS, seed=1, procs=PROCS), PROCS, 0.8)
     watts = jobs.procs * np.random.default_rng(1).integers(100, 250, len(jobs))
     cap = 175.0 * PROCS
-    jobs = jobs.replace(extra={"power": watts}).take(np.flatnonzero(watts <= cap))
-    power = Series(name="power", time=np.array([0]), value=np.array([cap]))
+    jobs = jobs.replace(extra={"power": watts}).take(np.flatnonzero(watts <= 0.9 * cap))
+    by_day = [
+        Series(name="power", time=DAY, value=np.asarray(cap * share, np.float64), period=86_400)
+        for share in (1.0 + 0 * DAY, 1 - 0.1 * (DAY >= 43_200), 0.95 + 0.05 * np.cos(DAY / 13_751))
+    ]
     machine, easy = st.Cluster.pool(PROCS), parse_policy("easy")
-    runs = [partial(simulate, each, machine, easy)
-            for each in (jobs, jobs.replace(series={"power": power}))]  # fmt: skip
+    capped = [jobs.replace(series={"power": power}) for power in by_day]
+    runs = [partial(simulate, each, machine, easy) for each in (jobs, *capped)]
     for run in runs:
         run()  # compiled
     spent = best_cpu(*((lambda run=run: run) for run in runs))
-    return Row(
-        what=f"easy under a power cap, over easy without: {len(jobs):,} jobs",
-        value=spent[1] / spent[0], unit="x", goal=1.5,
-        note=f"{spent[1]:.3f} s and {spent[0]:.3f} s; under the cap jobs wait longer",
-    )  # fmt: skip
+    for seconds, what, goal in zip(
+        spent[1:], ("power cap", "cap by day and night", "cap by the hour"), (1.5, None, None),
+        strict=True,
+    ):  # fmt: skip
+        yield Row(
+            what=f"easy under a {what}, over easy without: {len(jobs):,} jobs",
+            value=seconds / spent[0], unit="x", goal=goal,
+            note=f"{seconds:.3f} s and {spent[0]:.3f} s; under the cap jobs wait longer",
+        )  # fmt: skip
 
 
 def malleable() -> Workload:

@@ -55,6 +55,8 @@ PASS_DUE = 1
 ROOM_NEEDED = 2
 BROKEN = 3
 """A function of the user's own failed for the job in the register FAILED (fillers.py)."""
+NEVER_FITS = 4
+"""Bounds that change never let the first waiting job start, which a pool has no answer to."""
 
 
 @kernel

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
     from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.ahead import Ahead
     from shadowtime.kernel.shortest import Shortest
     from shadowtime.policy import Policy, backfill, order
 
@@ -37,22 +38,33 @@ class Prepared(NamedTuple):
 
 
 def loop_of(
-    policy: Policy, cluster: Cluster, n: int, own: Own | None = None
+    policy: Policy,
+    cluster: Cluster,
+    n: int,
+    own: Own | None = None,
+    ahead: Ahead | None = None,
 ) -> tuple[Loop, tuple[Any, ...]]:
     """The event loop with the right pass for this policy on this machine, and its arguments.
 
     Passes are imported here, when they are needed: each costs seconds to compile the first time.
     """
-    made = prepare(policy, cluster, n, own)
+    made = prepare(policy, cluster, n, own, ahead)
     run: Loop = import_module(f"shadowtime.engine.passes.{made.name}").run
     return run, made.arguments
 
 
-def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Prepared:
+def prepare(
+    policy: Policy,
+    cluster: Cluster,
+    n: int,
+    own: Own | None = None,
+    ahead: Ahead | None = None,
+) -> Prepared:
     """The right pass for this policy on this machine, with room for ``n`` jobs.
 
     ``own`` is what the policy's own functions work with (custom.own_of); without it they get
-    nothing but what the state's table holds of a job.
+    nothing but what the state's table holds of a job. ``ahead``: bounds that change, with which the
+    pass for K resources alone plans.
     """
     policy.refuse_nonsense(cluster.shape)
     plain = is_plain_easy(policy, cluster)
@@ -65,7 +77,7 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
     if plain:
         return plan_easy(policy, cluster, n)
     if is_pool_of_resources(policy, cluster):
-        return plan_pool(policy, cluster, n)
+        return plan_pool(policy, cluster, n, ahead)
     if is_priority_order(policy, cluster):
         return plan_priority(policy, cluster, n)
     if is_venture(policy, cluster):
@@ -166,7 +178,7 @@ def _no_index() -> Shortest:
     return make_shortest(n=0, procs=1, used=False)
 
 
-def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:
+def plan_pool(policy: Policy, cluster: Cluster, n: int, ahead: Ahead | None = None) -> Prepared:
     """One reservation, or none, on a pool of K resources."""
     from shadowtime.engine.passes import pool
     from shadowtime.kernel.balance import common_scale
@@ -179,6 +191,7 @@ def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:
         reserves=policy.reserve.first != 0,
         at_most=phases[0].at_most if phases else 0,
         scale=common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None,
+        ahead=ahead,
     )
     return Prepared("pool", (made,))
 

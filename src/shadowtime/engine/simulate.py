@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.plan import is_pool_of_resources, loop_of, refuse_functions_on_nodes
+from shadowtime.engine.plan import (
+    in_one_sweep,
+    is_pool_of_resources,
+    loop_of,
+    refuse_functions_on_nodes,
+)
 from shadowtime.engine.run_tables import (
     as_schedule,
     leaves_the_queue,
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
+    from shadowtime.workload.pool_site import Counted
 
 
 def simulate(
@@ -100,8 +106,11 @@ def simulate(
 
         if bounded and not by_usage and not leaves_the_queue(workload) and not policy.written:
             counted = pool_with_bounds(workload, cluster)
-            if counted is not None and is_pool_of_resources(policy, counted[1]):
-                return simulate(*counted, policy, watch=watch)
+            if counted is not None and keeps_bounds(policy, counted):
+                made = _compiled(*counted[:2], policy, watch=watch, counted=counted)
+                if made is not None:
+                    return made
+                watch = None  # what was saved of this run is of no use for the other one
         asked, site = pool_as_site(workload, cluster)
         return simulate_site(asked, site, policy, watch=watch).replace(place=None)
     refuse_unfit(workload, cluster)
@@ -113,6 +122,27 @@ def simulate(
         from shadowtime.engine.python_policy import simulate_object
 
         return simulate_object(workload, cluster, policy, watch=watch)
+    made = _compiled(workload, cluster, policy, watch=watch)
+    assert made is not None
+    return made
+
+
+def keeps_bounds(policy: Policy, counted: Counted) -> bool:
+    """True where the pass for K resources plans with these bounds as those of a site do."""
+    changes = len(counted.time) > 0
+    simple = not (policy.backfill.weighs or policy.order.by_event) and in_one_sweep(policy)
+    return is_pool_of_resources(policy, counted.pool) and (simple or not changes)
+
+
+def _compiled(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Policy,
+    *,
+    watch: Watch | None,
+    counted: Counted | None = None,
+) -> Schedule | None:
+    """Run a compiled pass on a pool or hosts; None if bounds that change never let a job start."""
     known = known_at_submission(policy.estimate, workload)
     state, world = build(
         workload, cluster, estimate=known.estimate, learner=known.learner, compiled=True
@@ -127,8 +157,13 @@ def simulate(
         from shadowtime.engine.custom import own_of
 
         own = own_of(policy, workload)
-    run, arguments = loop_of(policy, cluster, len(workload), own)
-    from shadowtime.engine.events import DONE, ROOM_NEEDED
+    ahead = None
+    if counted is not None and len(counted.time):
+        from shadowtime.kernel.ahead import make_ahead
+
+        ahead = make_ahead(time=counted.time, drop=counted.missing, room=len(state.running))
+    run, arguments = loop_of(policy, cluster, len(workload), own, ahead)
+    from shadowtime.engine.events import DONE, NEVER_FITS, ROOM_NEEDED
 
     saves = not policy.backfill.selects  # its tables hold addresses
     with reading(watch, workload, state.reg, saves=saves) as pauses:
@@ -136,6 +171,8 @@ def simulate(
         while (code := int(run(state, world, *arguments))) == ROOM_NEEDED:
             if not pauses.paused((state, world, arguments)):
                 state = with_more_room(state)
+    if code == NEVER_FITS:
+        return None
     if code != DONE:
         from shadowtime.engine.failures import raise_failure
 

@@ -88,3 +88,34 @@ def not_worse(state: Any, scale: Any, job: int, fullest: int, total: int) -> boo
         )
         <= 0
     )
+
+
+@kernel
+def best_balance(state: Any, scale: Any, found: Any, count: int) -> int:
+    """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie.
+
+    spec: algorithms 5.2.
+    """
+    whole = scale[scale.shape[0] - 1] * state.host.shape[2]
+    best = 0
+    most = fullest_with(state, scale, found[0])
+    total = sum_with(state, scale, found[0])
+    for i in range(1, count):
+        other = fullest_with(state, scale, found[i])
+        together = sum_with(state, scale, found[i])
+        if other == most and together == total:
+            continue  # alike, as many are: no need to multiply out
+        if compare_products(other, whole - together, total, most, whole - total, together) < 0:
+            best, most, total = i, other, together
+    return best
+
+
+@kernel
+def largest_request(state: Any, scale: Any, found: Any, count: int) -> int:
+    """BL: the candidate with the largest request for the least used resource."""
+    k = NEED + least_used(state, scale)
+    best = 0
+    for i in range(1, count):
+        if state.job[found[i], k] > state.job[found[best], k]:
+            best = i
+    return best

@@ -48,6 +48,29 @@ def any_fits(wait: Any, block: int, free: int, extra: int, left: int) -> bool:
 
 
 @kernel
+def any_fits_both(
+    wait: Any, more: Any, block: int, free: int, extra: int, free_more: int, spare_more: int,
+    left: int,
+) -> bool:  # fmt: skip
+    """The same with a second need of each job, in ``more``: within what is free and left of both.
+
+    A need beyond 31 bits counts as the largest that they hold: the caller looks again.
+    """
+    narrow, spare, short = np.int32(free), np.int32(extra), np.int32(max(-1, min(left, BIG - 1)))
+    low, rest = np.int32(min(free_more, BIG - 1)), np.int32(min(spare_more, BIG - 1))
+    procs, length = np.uint64(PROCS), np.uint64(LENGTH)
+    at = np.uint64(block) * WHOLE
+    end = at + WHOLE
+    hit = False
+    while at < end:
+        width, second = wait[procs, at], more[at]
+        stays = (width <= spare) & (second <= rest)
+        hit |= (width <= narrow) & (second <= low) & ((wait[length, at] <= short) | stays)
+        at += ONE
+    return hit
+
+
+@kernel
 def least_of_width(wait: Any, block: int, narrowest: int, widest: int) -> Any:
     """The smallest estimate among a block's jobs of a class of width."""
     low, high = np.int32(narrowest), np.int32(widest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from shadowtime.workload.site_requests import by_kind, column_of
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
+    from shadowtime.workload.series import Series
     from shadowtime.workload.workload import Workload
 
 
@@ -56,34 +57,62 @@ def pool_as_site(workload: Workload, pool: Cluster) -> tuple[Workload, Site]:
     return workload.replace(requests=by_kind(distinct, index.reshape(-1))), site
 
 
-def pool_with_bounds(workload: Workload, pool: Cluster) -> tuple[Workload, Cluster] | None:
-    """The same with bounds that never change as further resources of the pool, which is faster.
+class Counted(NamedTuple):
+    """A pool that counts bounded amounts as resources, its jobs, and how the bounds change."""
 
-    None where a bound changes, or is too low for a job: it then waits for ever.
+    workload: Workload
+    pool: Cluster
+    time: Ints
+    """When a bound changes; the first step holds before it, too. Empty: none ever changes."""
+    missing: Ints
+    """How much of each resource is missing from then on."""
+
+
+def pool_with_bounds(workload: Workload, pool: Cluster) -> Counted | None:
+    """The same with bounded amounts as further resources of the pool, which is faster.
+
+    None where a bound is too low for a job, which then waits for ever.
 
     Examples
     --------
     >>> from shadowtime.workload import Workload
     >>> from shadowtime.workload.series import Series
-    >>> cap = Series(name="power", time=np.array([0]), value=np.array([900.5]))
+    >>> cap = Series(name="power", time=np.array([0, 60]), value=np.array([900.5, 400]))
     >>> jobs = Workload.build(submit=[0], run=[9], procs=[1], extra={"power": np.array([300])})
-    >>> asked, counted = pool_with_bounds(jobs.replace(series={"power": cap}), Cluster.pool(4))
-    >>> counted, asked.demand.tolist()
-    (Cluster(pool:4,power=900), [[1, 300]])
+    >>> made = pool_with_bounds(jobs.replace(series={"power": cap}), Cluster.pool(4))
+    >>> made.pool, made.workload.demand.tolist(), made.time.tolist(), made.missing.tolist()
+    (Cluster(pool:4,power=900), [[1, 300]], [0, 60], [[0, 0], [0, 500]])
     """
     whole = dict(zip(pool.resources, pool.hosts[0].capacity, strict=True))
     columns: dict[str, Ints] = dict(zip(workload.resources, workload.demand.T, strict=True))
     bounded = bounded_amounts(workload)
+    level = {name: np.floor(workload.series[name].value) for name in bounded}
+    moves = [name for name in bounded if (level[name] != level[name][0]).any()]
+    changing: dict[str, Series] = {}
+    if moves or any(value[0] < 0 for value in level.values()):  # which is refused there
+        bounds = bounds_of(workload, whole)
+        changing = {name: bounds[name] for name in moves}
     for name in bounded:
-        value, column = np.floor(workload.series[name].value), column_of(workload, name)
-        if column is None or column.dtype.kind not in "iu" or bool((value != value[0]).any()):
+        highest = changing[name].value.max() if name in changing else level[name][0]
+        whole[name] = int(min(highest, whole.get(name, highest)))
+        column = column_of(workload, name)
+        if column is None or column.dtype.kind not in "iu":
             return None
-        whole[name] = int(min(value[0], whole.get(name, value[0])))
-        columns[name] = np.maximum(column, 0)
-        if columns[name].max(initial=0) > whole[name] or whole[name] < 0:
+        if int(column.max(initial=0)) > whole[name]:
             return None
-    demand = np.ascontiguousarray(np.column_stack(list(columns.values())))
+        columns[name] = column if int(column.min(initial=0)) >= 0 else np.maximum(column, 0)
+    demand = np.empty((len(workload), len(columns)), np.int64)
+    for k, column in enumerate(columns.values()):
+        demand[:, k] = column
     series = {name: one for name, one in workload.series.items() if name not in bounded}
-    made = workload.replace(resources=tuple(columns), demand=demand, series=series)
+    counts = workload.replace(resources=tuple(columns), demand=demand, series=series)
     host = Host(pool.hosts[0].name, tuple(whole.values()))
-    return made, pool.replace(resources=tuple(whole), hosts=(host,))
+    time = np.unique(np.concatenate([np.zeros(0), *(one.time for one in changing.values())]))
+    missing = np.zeros((len(time), len(whole)), np.int64)
+    for name, one in changing.items():
+        at = np.maximum(np.searchsorted(one.time, time, side="right") - 1, 0)
+        missing[:, list(whole).index(name)] = whole[name] - one.value[at]
+    kept = np.ones(len(time), bool)
+    kept[1:] = (missing[1:] != missing[:-1]).any(axis=1)
+    counted = pool.replace(resources=tuple(whole), hosts=(host,))
+    return Counted(counts, counted, time[kept].astype(np.int64), missing[kept])

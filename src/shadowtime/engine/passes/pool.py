@@ -5,7 +5,8 @@ equal in the tests. The plan of a single head needs no profile: what is free gro
 time, and beyond it a job that stays must leave the head its share. So two vectors decide, what is
 free now and what will be left over at the shadow time. Blocks of the queue are skipped by their
 minima, and where nothing ended since the last pass only newcomers are looked at, unless a start has
-moved the balance that others were refused for.
+moved the balance that others were refused for. Where bounds change over time, such as a power cap
+by the hour, kernel/ahead.py says what fits and when.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from shadowtime.engine.events import (
     DONE,
+    NEVER_FITS,
     PASS_DUE,
     ROOM_NEEDED,
     advance,
@@ -24,8 +26,26 @@ from shadowtime.engine.events import (
 )
 from shadowtime.kernel import fields
 from shadowtime.kernel import registers as r
-from shadowtime.kernel.balance import fullest_with, least_used, sum_with
-from shadowtime.kernel.exact import compare_products
+from shadowtime.kernel.ahead import (
+    COVERED,
+    SPARE,
+    Ahead,
+    changes,
+    earliest,
+    fits_ahead,
+    free_now,
+    make_ahead,
+    reserve,
+    to_now,
+    wake_at_change,
+)
+from shadowtime.kernel.balance import (
+    best_balance,
+    fullest_with,
+    largest_request,
+    not_worse,
+    sum_with,
+)
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import first_waiting
@@ -38,7 +58,7 @@ from shadowtime.kernel.running import (
     forget_overdue,
     job_at,
 )
-from shadowtime.kernel.vector import any_fits
+from shadowtime.kernel.vector import any_fits_both
 
 NONE_OVERTAKES = 0
 """Rule: no job overtakes (FCFS)."""
@@ -63,28 +83,46 @@ AT_MOST = 2
 """Starts in a pass by BALANCE and LEAST_USED, 0: no bound."""
 SETTLED = 3
 """1 if every waiting job was refused as things stand: only newcomers are of interest."""
+SEEN = 4
+"""The jobs whose need of the second resource is in ``more``."""
+LOST = 5
+"""1 if bounds that change never let the head start."""
 
 
 class Pool(NamedTuple):
     """The pass's parameters and scratch."""
 
-    par: Any  # int64[4]
+    par: Any  # int64[6]
     scale: Any  # int64[K + 1]: balance.py
     extra: Any  # int64[K]: left over at the shadow time beside the head
     mark: Any  # int64[2]: fullest share and sum of shares that IBB compares with
     found: Any  # int64[n]: candidates
+    more: Any  # int32[n in whole blocks]: what a job needs of the second resource, or 31 bits of it
+    ahead: Ahead
 
 
 def make_pool(
-    *, n: int, resources: int, rule: int, reserves: bool, at_most: int = 0, scale: Any = None
+    *,
+    n: int,
+    resources: int,
+    rule: int,
+    reserves: bool,
+    at_most: int = 0,
+    scale: Any = None,
+    ahead: Ahead | None = None,
 ) -> Pool:
-    """Parameters and room for a run of ``n`` jobs."""
+    """Parameters and room for a run of ``n`` jobs; ``ahead`` has bounds that change."""
+    if ahead is None:
+        none = np.zeros(0, np.int64)
+        ahead = make_ahead(time=none, drop=none.reshape(0, resources), room=0)
     return Pool(
-        par=np.array([rule, reserves, at_most, 0], np.int64),
+        par=np.array([rule, reserves, at_most, 0, 0, 0], np.int64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
         extra=np.zeros(resources, np.int64),
         mark=np.zeros(2, np.int64),
         found=np.empty(n + 1, np.int64),
+        more=np.zeros((n // r.BLOCK + 1) * r.BLOCK, np.int32),
+        ahead=ahead,
     )
 
 
@@ -95,6 +133,8 @@ def run(state: Any, world: Any, f: Any) -> int:
         if advance(state, world) != PASS_DUE:
             return DONE
         decide(state, f)
+        if f.par[LOST] != 0:
+            return NEVER_FITS
         carry_out_decisions(state, world)
     return ROOM_NEEDED
 
@@ -103,25 +143,54 @@ def run(state: Any, world: Any, f: Any) -> int:
 def decide(state: Any, f: Any) -> None:
     """One pass."""
     reg = state.reg
-    if reg[r.CHANGED] == 0 and reg[r.HEAD] >= 0 and reg[r.VOLATILE] == 0:
+    see_newcomers(state, f)
+    moved = changes(f.ahead) and to_now(state, f.ahead)
+    if reg[r.CHANGED] == 0 and reg[r.HEAD] >= 0 and reg[r.VOLATILE] == 0 and not moved:
         # Nothing ended: the head stays blocked, and a job that did not fit before does not fit now.
         first = reg[r.FRESH] if f.par[SETTLED] != 0 else reg[r.HEAD] + 1
         f.par[SETTLED] = 1
         backfill(state, f, first)
-        return
+    else:
+        begin_in_order(state, f)
+    if changes(f.ahead):
+        wake_at_change(state, f.ahead)
+
+
+@kernel
+def see_newcomers(state: Any, f: Any) -> None:
+    """Note what they need of the second resource, in one line for whole blocks of the queue."""
+    if f.extra.shape[0] > 1:
+        for job in range(f.par[SEEN], state.reg[r.ARRIVED]):
+            f.more[job] = min(state.job[job, fields.NEED + 1], r.BIG - 1)
+        f.par[SEEN] = state.reg[r.ARRIVED]
+
+
+@kernel
+def begin_in_order(state: Any, f: Any) -> None:
+    """Start jobs while the first one fits; the one that does not is blocked, others overtake it."""
+    reg = state.reg
     if reg[r.VOLATILE] != 0:
         forget_overdue(state)
+    if changes(f.ahead):
+        reserve(state, f.ahead, -1, 0)
     head = first_waiting(state)
-    while head >= 0 and fits(state, head, 0):
+    while head >= 0 and fits_now(state, f, head):
         begin_first(state, head, 0)
+        f.ahead.mark[COVERED] = -1
         head = first_waiting(state)
     reg[r.HEAD] = head
     if head < 0:
         return
-    if f.par[RESERVES] != 0:
-        find_shadow(state, f, head)
-    else:
+    if f.par[RESERVES] == 0:
         reg[r.SHADOW] = r.NEVER
+    elif changes(f.ahead):
+        reg[r.SHADOW] = earliest(state, f.ahead, head)
+        reserve(state, f.ahead, head, reg[r.SHADOW])
+        f.par[LOST] = reg[r.SHADOW] >= r.NEVER
+        f.extra[:] = r.NEVER
+        f.extra[0] = f.ahead.mark[SPARE]  # of what bounds leave, kernel/ahead.py knows
+    else:
+        find_shadow(state, f, head)
     if state.job[head, fields.BLOCKED_AT] < 0:
         state.job[head, fields.BLOCKED_AT] = reg[r.NOW]
         if f.par[RESERVES] != 0:
@@ -129,6 +198,12 @@ def decide(state: Any, f: Any) -> None:
     f.par[SETTLED] = 1
     if reg[r.WAITING] > 1:
         backfill(state, f, head + 1)
+
+
+@kernel
+def fits_now(state: Any, f: Any, job: int) -> bool:
+    """True if the job that is first in order may start."""
+    return fits_ahead(state, f.ahead, job) if changes(f.ahead) else fits(state, job, 0)
 
 
 @kernel
@@ -165,12 +240,34 @@ def lacking(f: Any) -> bool:
 @kernel
 def may_start(state: Any, f: Any, job: int, left: int) -> bool:
     """Fits now, and is gone by the shadow time or content with what is left over then."""
-    short = state.job[job, fields.ESTIMATE] <= left
+    short = state.wait[fields.LENGTH, job] <= left
+    if changes(f.ahead):
+        enough = short or state.wait[fields.PROCS, job] <= f.extra[0]
+        return enough and fits_ahead(state, f.ahead, job)
     for k in range(f.extra.shape[0]):
         need = state.job[job, fields.NEED + k]
         if need > state.host[fields.FREE, 0, k] or (not short and need > f.extra[k]):
             return False
     return True
+
+
+@kernel
+def might_start(state: Any, f: Any, job: int) -> bool:
+    """The same by what lies in lines, which costs next to nothing: False is certain."""
+    return bool(
+        state.wait[fields.PROCS, job] <= state.host[fields.FREE, 0, 0]
+        and f.more[job] <= free_of_second(state, f)
+    )
+
+
+@kernel
+def free_of_second(state: Any, f: Any) -> int:
+    """What is free now of the second resource, if there is one."""
+    if f.extra.shape[0] == 1:
+        return 0
+    if changes(f.ahead):
+        return free_now(state, f.ahead, 1)
+    return int(state.host[fields.FREE, 0, 1])
 
 
 @kernel
@@ -180,16 +277,19 @@ def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
         for k in range(f.extra.shape[0]):
             f.extra[k] -= state.job[job, fields.NEED + k]
     begin(state, job, 0, BACKFILLED)
+    f.ahead.mark[COVERED] = -1
 
 
 @kernel
 def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
-    """False if no job of the block can start, by its processors: minima first, then all 64."""
+    """False if no job of the block can start by its first needs: minima first, then all 64."""
     free, extra = state.host[fields.FREE, 0, 0], f.extra[0]
     least = state.least[fields.PROCS, block]
     if least > free or (state.least[fields.LENGTH, block] > left and least > extra):
         return False
-    return any_fits(state.wait, block, free, extra, left)
+    rest = f.extra[1] if f.extra.shape[0] > 1 else 0
+    second = free_of_second(state, f)
+    return any_fits_both(state.wait, f.more, block, free, extra, second, rest, left)
 
 
 @kernel
@@ -222,9 +322,7 @@ def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
         if not block_may_hold(state, f, block, left):
             continue
         for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
-            if state.wait[fields.PROCS, job] > state.host[fields.FREE, 0, 0] or not may_start(
-                state, f, job, left
-            ):
+            if not (might_start(state, f, job) and may_start(state, f, job, left)):
                 continue
             if rule >= NOT_WORSE and not keeps_balance(state, f, job, rule):
                 continue
@@ -245,12 +343,9 @@ def note_balance(state: Any, f: Any) -> None:
 @kernel
 def keeps_balance(state: Any, f: Any, job: int, rule: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= max(S) / avg(S) (eq. 2), or the paper's Algorithm 1."""
-    total = sum_with(state, f.scale, job)
     if rule == LITERAL:
-        return total <= f.mark[1]
-    return (
-        compare_products(fullest_with(state, f.scale, job), f.mark[1], 1, f.mark[0], total, 1) <= 0
-    )
+        return sum_with(state, f.scale, job) <= f.mark[1]
+    return not_worse(state, f.scale, job, f.mark[0], f.mark[1])
 
 
 @kernel
@@ -263,9 +358,7 @@ def collect(state: Any, f: Any, first: int, left: int) -> int:
     for block in range(first >> r.SHIFT, ((arrived - 1) >> r.SHIFT) + 1):
         if block_may_hold(state, f, block, left):
             for job in range(max(first, block * r.BLOCK), min(arrived, block * r.BLOCK + r.BLOCK)):
-                if state.wait[fields.PROCS, job] <= state.host[fields.FREE, 0, 0] and may_start(
-                    state, f, job, left
-                ):
+                if might_start(state, f, job) and may_start(state, f, job, left):
                     f.found[count] = job
                     count += 1
     return count
@@ -289,9 +382,10 @@ def best_first(state: Any, f: Any, count: int, left: int, rule: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
     remaining = f.par[AT_MOST]
     while count > 0:
-        best = (
-            best_balance(state, f, count) if rule == BALANCE else largest_request(state, f, count)
-        )
+        if rule == BALANCE:
+            best = best_balance(state, f.scale, f.found, count)
+        else:
+            best = largest_request(state, f.scale, f.found, count)
         start_backfilled(state, f, f.found[best], left)
         remaining -= 1
         if remaining == 0:
@@ -304,34 +398,3 @@ def best_first(state: Any, f: Any, count: int, left: int, rule: int) -> None:
                 f.found[kept] = job
                 kept += 1
         count = kept
-
-
-@kernel
-def best_balance(state: Any, f: Any, count: int) -> int:
-    """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie.
-
-    spec: algorithms 5.2.
-    """
-    whole = f.scale[f.scale.shape[0] - 1] * f.extra.shape[0]
-    best = 0
-    most = fullest_with(state, f.scale, f.found[0])
-    total = sum_with(state, f.scale, f.found[0])
-    for i in range(1, count):
-        other = fullest_with(state, f.scale, f.found[i])
-        together = sum_with(state, f.scale, f.found[i])
-        if other == most and together == total:
-            continue  # alike, as many are: no need to multiply out
-        if compare_products(other, whole - together, total, most, whole - total, together) < 0:
-            best, most, total = i, other, together
-    return best
-
-
-@kernel
-def largest_request(state: Any, f: Any, count: int) -> int:
-    """BL: the candidate with the largest request for the least used resource."""
-    k = fields.NEED + least_used(state, f.scale)
-    best = 0
-    for i in range(1, count):
-        if state.job[f.found[i], k] > state.job[f.found[best], k]:
-            best = i
-    return best
