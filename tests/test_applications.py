@@ -89,7 +89,6 @@ INSIDE = {
     "learning": [
         "api.inputs",
         "engine.episodes",
-        "engine.lanes",
         "engine.session",
         "policy.parse",
     ],

@@ -43,6 +43,24 @@ def test_gymnasium_accepts_it(mode):
     assert total <= -1
 
 
+def test_a_pool_of_several_resources():
+    """A job has a share of each of them, and each is free in part."""
+    pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+    log = a_log()
+    memory = np.column_stack([log.procs, 3 * log.procs])
+    log = log.replace(resources=("procs", "memory"), demand=memory)
+    env = st.environment(log, "pool:32,memory=64", mode="order", window=40, slots=16)
+    seen, info = env.reset(seed=4)
+    assert seen.shape == (16, 8) and env.observation_space.contains(seen)
+    one = seen[0]
+    assert one[2] * 32 * 3 == pytest.approx(one[3] * 64), "three units of memory a processor"
+    assert one[5:7].tolist() == [1.0, 1.0], "all is free at the first decision"
+    over = False
+    while not over:
+        seen, reward, over, _, info = env.step(int(info["action_mask"].argmax()))
+        assert seen[:, 6].max() <= 1 and reward <= 0
+
+
 def test_many_lanes_at_once():
     """In a vector environment a finished lane starts a new episode at the next step."""
     gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not installed")
@@ -92,7 +110,6 @@ def test_what_a_vector_environment_returns_stays(mode):
         ({"mode": "sideways"}, "must be order or backfill"),
         ({"window": 500}, "window of 500 jobs is longer than the log of 120"),
         ({"slots": 0}, "slots=0 must be at least 1"),
-        ({"cluster": "pool:32,memory=4GB"}, "processors alone"),
     ],
 )
 def test_what_has_no_meaning_is_refused(options, message):

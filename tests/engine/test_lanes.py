@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conftest import examples
 from engine.worlds import as_cluster, as_workload, worlds
@@ -102,12 +103,13 @@ def played(jobs: Workload, cluster: Cluster, mode: str, agent: Agent) -> tuple[E
     return made, earned
 
 
+@pytest.mark.parametrize("resources", [1, 3])
 @pytest.mark.parametrize("mode", MODES)
 @EXAMPLES
-@given(world=worlds())
-def test_an_agents_schedule(mode, world):
+@given(data=st.data())
+def test_an_agents_schedule(mode, resources, data):
     """Every start, whatever the agent does; the rewards add up to minus the mean slowdown."""
-    jobs, capacity = world
+    jobs, capacity = data.draw(worlds(resources=resources))
     slow = slow_order if mode == "order" else slow_backfill
     log = as_workload(jobs)
     first = int(log.submit[0])

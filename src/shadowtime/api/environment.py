@@ -68,8 +68,9 @@ def environment(
     ``mode`` "order": the agent chooses which waiting job is next, others overtake as under EASY.
     "backfill": the queue is in order of arrival, and the agent chooses which job overtakes; the
     last action is "none". An episode is a window of ``window`` jobs; ``windows`` of them are drawn
-    at random by ``seed``. An observation has (slots, 6) numbers: wait and estimate in seconds,
-    share of the processors, 1 if it fits now, share that is free, seconds until the reservation.
+    at random by ``seed``. An observation has (slots, 4 + 2 K) numbers for a pool of K resources:
+    wait and estimate in seconds, the share of each resource, 1 if the job fits now, the share of
+    each resource that is free, seconds until the reservation.
     ``info`` has ``action_mask``; other actions are rejected. In a lane that has ended every action
     is possible, and ignored: the next window begins. The rewards of an episode add up to minus the
     mean slowdown, bounded by ``bound`` seconds. With ``copy=False`` a vector environment returns
@@ -92,8 +93,6 @@ def environment(
             raise UsageError(f"{name}={value} must be at least 1")
     if window > len(workload):
         raise UsageError(f"a window of {window} jobs is longer than the log of {len(workload)}")
-    if len(machine.resources) > 1:
-        raise UsageError("environments run on a pool of processors alone: give --cluster pool:N")
     try:
         from shadowtime.api import gymnasium_env
     except ModuleNotFoundError as error:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from shadowtime.engine.lanes import FEATURES
-
 if TYPE_CHECKING:
     from shadowtime.engine.episodes import Episodes
     from shadowtime.types import AnyArray
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 def spaces_of(episodes: Episodes) -> tuple[Any, Any]:
     """The spaces of observations and actions of one lane."""
-    shape = (episodes.slots, FEATURES)
+    shape = episodes.seen.shape[1:]
     seen = gymnasium.spaces.Box(0.0, np.inf, shape, np.float32)
     return seen, gymnasium.spaces.Discrete(episodes.mask.shape[1])
 

@@ -128,7 +128,7 @@ class Episodes:
 
     @property
     def seen(self) -> AnyArray:
-        """What is shown, float32[lanes, slots, FEATURES]: overwritten by the next step."""
+        """What is shown, float32[lanes, slots, numbers of a job]: overwritten by the next step."""
         shown: AnyArray = self._tables.seen
         return shown
 

@@ -1,7 +1,7 @@
 """Many simulations side by side that stop for decisions: one compiled call moves all of them.
 
-A *lane* runs windows of a log one after the other on a pool of processors, by the event loop and
-with the verbs of all other passes. It stops where an agent has to decide:
+A *lane* runs windows of a log one after the other on a pool, by the event loop and with the verbs
+of all other passes. It stops where an agent has to decide:
 
 - mode ORDER: whenever jobs wait, which of them is next. If it fits it starts; otherwise it holds a
   reservation, others overtake in order of arrival as under EASY, and the next question comes when
@@ -20,7 +20,7 @@ import numpy as np
 
 from shadowtime.engine.events import DONE, advance, carry_out_decisions
 from shadowtime.engine.following import refuse_following
-from shadowtime.engine.passes.easy import find_shadow, may_start
+from shadowtime.engine.passes.pool import IN_ORDER, find_shadow, make_pool, may_start
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 ORDER, BACKFILL = 0, 1
-FEATURES = 6
-"""Of a job: wait and estimate in seconds, share of the processors, 1 if it fits now; share of the
-processors that is free, and seconds until the reservation (0 without one)."""
-
 WINDOW, CHOSEN, OVER, EPISODES, DECISIONS_MADE = range(5)
 """A lane's numbers: its window, the blocked job that was chosen, 1 once the window is over, windows
 and decisions so far."""
@@ -54,11 +50,26 @@ class Lanes(NamedTuple):
     fresh_world: Any
     lane: Any  # int64[lanes, 5]
     offered: Any  # int64[lanes, slots]: the jobs of the actions, -1 where there is none
-    seen: Any  # float32[lanes, slots, FEATURES]
+    seen: Any  # float32[lanes, slots, features_of(resources)]
     mask: Any  # int8[lanes, slots + 1]: 1 for actions that are possible
     reward: Any  # float64[lanes]
     start: Any  # int64[lanes, n]: of the window that was over last
     par: Any  # int64[2]: mode; seconds that bound a slowdown
+    plan: Any  # Pool: EASY's tests, for one lane at a time
+
+
+def features_of(resources: int) -> int:
+    """How many numbers describe a job.
+
+    Wait and estimate in seconds, its share of each resource, 1 if it fits now; the share of each
+    resource that is free, and seconds until the reservation (0 without one).
+
+    Examples
+    --------
+    >>> features_of(1), features_of(3)
+    (6, 10)
+    """
+    return 4 + 2 * resources
 
 
 def make_lanes(
@@ -68,7 +79,7 @@ def make_lanes(
     built = [build(jobs, cluster, estimate=jobs.request) for jobs in windows]
     fresh_state = stacked(State, [state for state, _ in built])
     fresh_world = stacked(World, [world for _, world in built])
-    first = np.arange(lanes) % len(windows)
+    first, resources = np.arange(lanes) % len(windows), len(cluster.resources)
     made = Lanes(
         state=State(*(column[first].copy() for column in fresh_state)),
         world=World(*(column[first].copy() for column in fresh_world)),
@@ -76,11 +87,12 @@ def make_lanes(
         fresh_world=fresh_world,
         lane=np.zeros((lanes, 5), np.int64),
         offered=np.full((lanes, slots), -1, np.int64),
-        seen=np.zeros((lanes, slots, FEATURES), np.float32),
+        seen=np.zeros((lanes, slots, features_of(resources)), np.float32),
         mask=np.zeros((lanes, slots + 1), np.int8),
         reward=np.zeros(lanes),
         start=np.full((lanes, len(windows[0])), -1, np.int64),
         par=np.array([mode, bound], np.int64),
+        plan=make_pool(n=0, resources=resources, rule=IN_ORDER, reserves=True),
     )
     made.lane[:, WINDOW] = first
     made.lane[:, CHOSEN] = -1
@@ -232,39 +244,37 @@ def start_chosen(lanes: Any, i: int, state: Any, world: Any) -> bool:
         start(lanes, i, state, world, chosen, 0)
         lanes.lane[i, CHOSEN] = -1
         return True
-    block(state, chosen)
+    block(lanes, state, chosen)
     job = first_waiting(state)
     while job >= 0:
         following = next_waiting(state, job + 1)
-        if job != chosen and may_overtake(state, job):
+        if job != chosen and may_overtake(lanes, state, job):
             overtake(lanes, i, state, world, job)
         job = following
     return False
 
 
 @kernel
-def block(state: Any, head: int) -> None:
+def block(lanes: Any, state: Any, head: int) -> None:
     """The job at the head does not fit: find its reservation."""
     state.reg[HEAD] = head
-    find_shadow(state, head)
+    find_shadow(state, lanes.plan, head)
     if state.job[head, f.BLOCKED_AT] < 0:
         state.job[head, f.BLOCKED_AT] = state.reg[NOW]
         state.job[head, f.PROMISED] = state.reg[SHADOW]
 
 
 @kernel
-def may_overtake(state: Any, job: int) -> bool:
+def may_overtake(lanes: Any, state: Any, job: int) -> bool:
     """EASY's tests."""
-    return fits(state, job, 0) and may_start(
-        state, state.job[job, f.NEED], state.job[job, f.ESTIMATE]
-    )
+    return may_start(state, lanes.plan, job, state.reg[SHADOW] - state.reg[NOW])
 
 
 @kernel
 def overtake(lanes: Any, i: int, state: Any, world: Any, job: int) -> None:
     """Start a job ahead of the head; the extra processors are computed again."""
     start(lanes, i, state, world, job, BACKFILLED)
-    find_shadow(state, state.reg[HEAD])
+    find_shadow(state, lanes.plan, state.reg[HEAD])
 
 
 @kernel
@@ -277,7 +287,7 @@ def start_head(lanes: Any, i: int, state: Any, world: Any) -> int:
     state.reg[HEAD] = head
     if head < 0:
         return 0
-    block(state, head)
+    block(lanes, state, head)
     return offer(lanes, i, state, head)
 
 
@@ -287,7 +297,7 @@ def clear(lanes: Any, i: int) -> None:
     for slot in range(lanes.offered.shape[1]):
         lanes.offered[i, slot] = -1
         lanes.mask[i, slot] = 0
-        for k in range(FEATURES):
+        for k in range(lanes.seen.shape[2]):
             lanes.seen[i, slot, k] = 0.0
     lanes.mask[i, lanes.offered.shape[1]] = 0
 
@@ -297,22 +307,24 @@ def offer(lanes: Any, i: int, state: Any, head: int) -> int:
     """List the jobs to choose from, in order of arrival; returns how many are possible."""
     clear(lanes, i)
     slots = lanes.offered.shape[1]
-    total = float(state.host[f.CAPACITY, 0, 0])
-    free = state.host[f.FREE, 0, 0] / total
+    resources = state.host.shape[2]
     left = float(state.reg[SHADOW] - state.reg[NOW]) if head >= 0 else 0.0
     slot = 0
     possible = 0
     job = first_waiting(state)
     while job >= 0 and slot < slots:
-        if lanes.par[0] == ORDER or (job != head and may_overtake(state, job)):
+        if lanes.par[0] == ORDER or (job != head and may_overtake(lanes, state, job)):
             lanes.offered[i, slot] = job
             lanes.mask[i, slot] = 1
-            lanes.seen[i, slot, 0] = state.reg[NOW] - state.job[job, f.SUBMIT]
-            lanes.seen[i, slot, 1] = state.job[job, f.ESTIMATE]
-            lanes.seen[i, slot, 2] = state.job[job, f.NEED] / total
-            lanes.seen[i, slot, 3] = 1.0 if fits(state, job, 0) else 0.0
-            lanes.seen[i, slot, 4] = free
-            lanes.seen[i, slot, 5] = left
+            seen = lanes.seen[i, slot]
+            seen[0] = state.reg[NOW] - state.job[job, f.SUBMIT]
+            seen[1] = state.job[job, f.ESTIMATE]
+            for k in range(resources):
+                total = float(max(1, state.host[f.CAPACITY, 0, k]))
+                seen[2 + k] = state.job[job, f.NEED + k] / total
+                seen[3 + resources + k] = state.host[f.FREE, 0, k] / total
+            seen[2 + resources] = 1.0 if fits(state, job, 0) else 0.0
+            seen[3 + 2 * resources] = left
             slot += 1
             possible += 1
         job = next_waiting(state, job + 1)
