@@ -13,13 +13,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conftest import examples
+from conftest import examples, written_on
 from engine.node_worlds import as_cluster as node_machine
 from engine.node_worlds import as_workload as node_workload
 from engine.node_worlds import node_worlds
 from engine.site_worlds import sites, workloads
+from engine.test_changing import PROCS, workload_of
+from engine.test_changing import logs as changing_logs
 from engine.test_site_multifactor import weighed
 from engine.worlds import as_cluster, as_workload, worlds
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate, watch
 from shadowtime.engine.watch import Watch
@@ -189,5 +192,24 @@ def test_jobs_that_follow_others(name: str) -> None:
         ids = jobs.job_id.tolist()
         chain = [(two, one, pause, ENDED) for one, two in pairwise(ids[::2])]
         assert_continues(jobs.replace(follows=follow_table(chain)), as_cluster(world[1]), name)
+
+    holds()
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "name"),
+    [
+        ("malleable.md", "malleable.py", "shrink_to_start"),
+        ("speed-scaling.md", "pace.py", "harmless"),
+    ],
+)
+def test_jobs_that_change(page: str, file: str, name: str, tmp_path: Path) -> None:
+    """Sizes, speeds and pieces so far, and the work that is left."""
+    policy = f"{written_on(page, file, tmp_path)}:{name}"
+
+    @FEW
+    @given(changing_logs())
+    def holds(jobs: list[dict[str, Any]]) -> None:
+        assert_continues(workload_of(jobs), Cluster.pool(PROCS), policy)
 
     holds()

@@ -80,8 +80,12 @@ def simulate_changing(
     choice.column[COLUMNS + g.KNOT_, : len(changing.knot)] = changing.knot.view(np.int64)
     pointer = chooser.attach(choice, profile)
     fact = add_columns(facts_of(workload), more, known)
-    with reading(watch, workload, tables.reg):
+    with reading(watch, workload, tables.reg, saves=True) as pauses:
+        # The function finds its columns by their addresses; of these only its plans are kept.
+        (tables, _), _ = pauses.continued((tables, choice.due))
         while (code := run(tables, profile, choice, fact, pointer)) == ROOM_NEEDED:
+            if pauses.paused((tables, choice.due)):
+                continue
             larger = np.zeros((g.P_ROWS, 2 * tables.piece.shape[1]), np.int64)
             larger[:, : tables.piece.shape[1]] = tables.piece
             tables = tables._replace(piece=larger)

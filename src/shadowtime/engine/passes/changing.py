@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED
+from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED, to_be_saved
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
@@ -37,6 +37,8 @@ def run(t: Any, f: Any, c: Any, fact: Any, choose: Any) -> int:
     """The event loop; ``f`` is the profile that functions plan in, ``choose`` the function."""
     reg = t.reg
     while reg[ATTEMPTS] + 2 * (reg[WAITING] + reg[RUNNING]) <= t.piece.shape[1]:
+        if to_be_saved(reg):
+            break
         now = next_instant(t)
         if now >= NEVER:
             return DONE
