@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,24 @@ def test_quantile_backfilling(tmp_path: Path) -> None:
             lambda now, job: 0,
             safe=lambda now, job, shadow: now + likely[job["id"] - 1] <= shadow,
         )
+
+    equal()
+
+
+def test_inspector(tmp_path: Path) -> None:
+    """What is wide, or stays long beyond the reservation, does not overtake."""
+    path = written_on("inspector.md", "inspector.py", tmp_path)
+    weights = "width=0.5, late=1800.0, bound=1.5"
+    policy = parse_policy(f"easy(backfill={path}:inspected({weights}))")
+
+    def safe(now: int, job: Job, shadow: int) -> bool:
+        return 0.5 * log2(job["procs"]) + max(0, now + job["request"] - shadow) / 2 <= 1.5
+
+    @given(logs())
+    @settings(max_examples=examples(60), deadline=None)
+    def equal(jobs: list[Job]) -> None:
+        made = simulate(plain(jobs), Cluster.pool(PROCS), policy)
+        assert made.start.tolist() == easy(jobs, lambda now, job: 0, safe=safe)
 
     equal()
 
