@@ -12,7 +12,7 @@ from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED, to_be_saved
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
-from shadowtime.kernel.changing import MILLION, rate_at
+from shadowtime.kernel.changing import rate_at
 from shadowtime.kernel.choice import SELECT_BROKE, WHERE
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import (
@@ -30,6 +30,7 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.slots import SLOT_SHIFT
+from shadowtime.types import MILLION
 
 
 @entry

@@ -8,8 +8,8 @@ import numpy as np
 
 from shadowtime.schedule.check.report import Proof, proved, such, violated
 from shadowtime.schedule.runs import row_of
-from shadowtime.types import UNKNOWN
-from shadowtime.workload.speedup import MILLION, changing_of
+from shadowtime.types import MILLION, UNKNOWN
+from shadowtime.workload.speedup import changing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
