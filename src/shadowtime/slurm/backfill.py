@@ -88,11 +88,10 @@ class BackfillPass:
         queue = self.board.write_queue(state, self.records)
         shortcuts = state.chooser.shortcuts and not state.preemption.gang
         enforced, moves = state.accounts.enforced, bool(mark[b.MOVES])
-        # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
-        simple = not state.preemption.on and shortcuts
-        gpus = simple and state.machine.has_gpus and any(one.ask.gpus for one in state.waiting)
-        starts_only = not self.plans and simple and not gpus
-        reuse = simple and not (enforced or state.windows or (gpus and moves))
+        # Tests of GPU jobs leave weights behind for later passes.
+        gpus = shortcuts and moves and any(one.ask.gpus for one in state.waiting)
+        starts_only = not self.plans and shortcuts and not gpus
+        reuse = shortcuts and not (state.preemption.on or enforced or state.windows or gpus)
         reuse = reuse and self.clock is None
         later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
         judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
@@ -370,7 +369,8 @@ class BackfillPass:
                 state.usage.give(victim.holding)
                 state.completing |= victim.nodes
                 state.stop(victim)
-            self.mark[b.ENDS] = -1
+            self.mark[b.ENDS] = self.mark[b.SEEN] = -1
+            self.mark[b.LAST] = len(self.records) - 1  # the limits of others have room again
             self.gone.add(job.id)
             return "busy"
         self.begin(job, section, found, limit)

@@ -112,7 +112,7 @@ class PassBoard:
         mark[b.KEEPS_RUNNING] = parameters.bf_running_job_reserve
         mark[b.BUSY_NODES] = parameters.bf_busy_nodes
         mark[b.GANG], mark[b.GPUS] = preemption.gang, machine.has_gpus
-        mark[b.SHARES] = preemption.on
+        mark[b.SHARES] = mark[b.PREEMPTS] = preemption.on
         mark[b.ONE_THREAD] = machine.one_thread
         mark[b.MOVES] = not machine.steady_weights(parameters.rules)
         for at, rule in enumerate(RULES):
@@ -159,6 +159,8 @@ class PassBoard:
         """What is free, and what counts against limits; what was noted before is void."""
         here, mark = self.board.mask, self.board.mark
         self.limits.write(self.board, state.running, state.accounts)
+        if self.preemption.on:
+            self._write_preys(state)
         mark[b.STAMP] += 1
         mark[b.FREE_CPUS] = state.usage.total
         here[b.IDLE] = packed(state.usage.idle, self.words)
@@ -169,8 +171,15 @@ class PassBoard:
         if mark[b.BUSY_NODES]:
             self.chooser.asks.desk.mask[d.IDLE_NOW] = here[b.IDLE]
 
-    def write_preys(self, running: set[str]) -> None:
-        """Which ranks may preempt some of these."""
+    def _write_preys(self, state: SlurmState) -> None:
+        """Which ranks may preempt some job that runs."""
+        if self.preemption.kind == "qos":
+            sums = state.running.sums(state.accounts)
+            running = {
+                name for name in self.ranks if (held := sums.get(("qos", name))) and held.jobs
+            }
+        else:
+            running = {one.partition for one in state.running}
         if running != self.preys:
             self.preys = running
             ranks = [rank for name, rank in self.ranks.items() if name in running]
@@ -237,6 +246,10 @@ class PassBoard:
         """A running job keeps its nodes in the map until then, from the next step on."""
         self.board.mask[b.KEEP] = packed(nodes, self.words)
         self.board.mark[b.KEEP_UNTIL] = end
+
+    def notes(self, state: SlurmState) -> int:
+        """How often a job got another reason to wait."""
+        return int(self.board.mark[b.NOTES]) + state.accounts.met.changes
 
     @property
     def chosen(self) -> int:
@@ -354,7 +367,9 @@ class PassBoard:
             board.mark[b.SHARES] = 1
             self.running.clear()
         while len(board.memo) < len(asks.desk.ask) * max(1, len(self.sections)):
-            board = self.board = board._replace(memo=_longer(board.memo))
+            board = self.board = board._replace(
+                memo=_longer(board.memo), alone=_longer(board.alone)
+            )
         while len(board.when) <= asks.desk.ask[row, d.FLOOR]:
             board = self.board = board._replace(able=_longer(board.able), when=_longer(board.when))
         return row

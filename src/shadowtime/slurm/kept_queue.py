@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,19 +18,18 @@ if TYPE_CHECKING:
     from shadowtime.types import Ints
 
 
-_kept = attrgetter("rank")
+COLUMNS = 7
+ROW, SLOT, QOS, RESERVED, TIER, SUBMIT, ID = range(COLUMNS)
+"""What is kept beside each record: its row and slot in the arrays of compiled passes (-1: none
+yet), the number of its QOS, and what it is ranked by beside the priority."""
 
 
 class KeptQueue(list[Record]):
-    """Records by rank, and beside them their rows and slots in the arrays of compiled passes.
-
-    Beside these (-1: none yet) the number of the QOS.
-    Changed by these methods alone.
-    """
+    """Records by rank, and columns beside them. Changed by these methods alone."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: Ints = np.full((64, 3), -1, np.int64)
+        self.rows: Ints = np.full((64, COLUMNS), -1, np.int64)
         self.in_order: list[Record] | None = None
         """The records as passes see them, where they were asked for since the last change."""
         self.version = 0
@@ -52,13 +50,13 @@ class KeptQueue(list[Record]):
         for record in found:
             count = len(self)
             if count == len(self.rows):
-                self.rows = np.concatenate([self.rows, np.full((count, 3), -1, np.int64)])
-            record.rank = rank(record)
-            at = bisect_right(self, record.rank, key=_kept)
+                self.rows = np.concatenate([self.rows, np.full((count, COLUMNS), -1, np.int64)])
+            at = bisect_right(self, rank(record), key=rank)
             self.insert(at, record)
             self.rows[at + 1 : count + 1] = self.rows[at:count]
             qos = self.qos.setdefault(job.qos, len(self.qos))
-            self.rows[at] = record.row, record.slot, qos
+            apart, tier = not job.reservation, -record.section.tier
+            self.rows[at] = record.row, record.slot, qos, apart, tier, job.submit, job.id
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
@@ -68,7 +66,7 @@ class KeptQueue(list[Record]):
             section = state.machine.sections.get(name)
             if section is None:
                 continue
-            at = bisect_left(self, rank(Record(job, section)), key=_kept)
+            at = bisect_left(self, rank(Record(job, section)), key=rank)
             while at < len(self) and self[at].job.id == job.id:
                 count = len(self)
                 del self[at]
@@ -77,16 +75,17 @@ class KeptQueue(list[Record]):
     def sort_again(self) -> None:
         """Priorities have changed."""
         self.in_order = None
-        ranks = [rank(record) for record in self]
-        for record, one in zip(self, ranks, strict=True):
-            record.rank, record.place = one, None
-        order = sorted(range(len(self)), key=ranks.__getitem__)
-        self[:] = [self[at] for at in order]
+        priorities = np.fromiter((one.job.priority for one in self), np.int64, len(self))
+        apart, tier, submit, number = self.rows[: len(self), RESERVED:].T
+        order = np.lexsort((number, submit, -priorities, tier, apart))
+        for record in self:
+            record.place = None
+        self[:] = [self[at] for at in order.tolist()]
         self.rows[: len(self)] = self.rows[order]
 
     def some_outrank(self, over: Mapping[str, Iterable[str]]) -> bool:
         """True where a job may preempt one of the QOS that this tells, and comes after it."""
-        qos = self.rows[: len(self), 2]
+        qos = self.rows[: len(self), QOS]
         for name, others in over.items():
             behind = np.flatnonzero(qos == self.qos.get(name, -1))
             for other in others if len(behind) else ():
@@ -97,5 +96,5 @@ class KeptQueue(list[Record]):
 
     def unmet(self, met: Met) -> list[Job]:
         """The jobs that were never passed over for anything."""
-        none = np.flatnonzero(met.numbers[self.rows[: len(self), 1]] < 0)
+        none = np.flatnonzero(met.numbers[self.rows[: len(self), SLOT]] < 0)
         return [*(self[at].job for at in none.tolist()), *self.nowhere]

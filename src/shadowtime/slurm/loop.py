@@ -282,9 +282,13 @@ class Loop:
         self.out.passes += 1
         tests = kind == "backfill" or self.builtin
         self.priorities.before_pass(self.waiting, now, tests=tests)
+        notes = state.board.notes(state)
         made: Outcome
         if kind == "main":
             made = main_pass(state, now, full=full)
+            # A backfill pass would pass over other jobs, or for other reasons.
+            if state.board.notes(state) != notes or (made.starts and state.accounts.enforced):
+                self.times.changed = True
             nothing = not made.starts and not made.victims
             self.times.fresh = not (nothing and (full or self._shallow()))
         else:

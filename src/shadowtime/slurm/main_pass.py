@@ -47,20 +47,7 @@ class MainPass:
         mark[b.ANSWERS] = shortcuts and not wish.assoc_limit_stop and not yields
         board.part[:, b.FAILED :] = 0
         self._set_left(state.up)
-        self._look_for_prey()
-
-    def _look_for_prey(self) -> None:
-        """By rank: whether a job runs that jobs of it may preempt."""
-        board, state = self.board, self.state
-        if not state.preemption.on or not self.mark[b.ANSWERS]:
-            return
-        running, policy = state.running, state.preemption
-        if policy.kind == "qos":
-            sums = running.sums(state.accounts)
-            here = {name for name in board.ranks if (held := sums.get(("qos", name))) and held.jobs}
-        else:
-            here = {one.partition for one in running}
-        board.write_preys(here)
+        mark[b.ALL_LEFT] = mark[b.LEFTS]
 
     def run(self) -> Outcome:
         """Try the records in order, but those whose answer is certain."""
@@ -90,7 +77,7 @@ class MainPass:
         answer = _try(state, job, section, left, self.now, out)
         if len(out.victims) > evicted:
             board.leave(self.records, job)  # it preempts in this partition and is tried in no other
-            self._free_changed()
+            self.board.write_free(self.state)
         if answer == "started":
             return self._started(job)
         if answer == "busy":
@@ -103,17 +90,13 @@ class MainPass:
 
     def _started(self, job: Job) -> Job | None:
         """A job has started; what is left of an array."""
-        self._free_changed()
+        self.board.write_free(self.state)
         left = None
         if job.is_array:
             left = next((one for one in self.state.waiting if one.id == job.id), None)
         if left is None:
             self.board.leave(self.records, job)
         return left
-
-    def _free_changed(self) -> None:
-        self.board.write_free(self.state)
-        self._look_for_prey()
 
     def _fail(self, section: Section, left: int) -> None:
         """Nothing more is started in a partition, nor on its nodes."""

@@ -29,6 +29,8 @@ class Met:
         self._slots: dict[int, int] = {}
         self._words: list[str] = []
         self._codes: dict[str, int] = {}
+        self.changes = 0
+        """How often :meth:`__setitem__` gave a job another reason."""
 
     def slot(self, job: int) -> int:
         """The place of a job in ``numbers``."""
@@ -55,7 +57,10 @@ class Met:
         return "" if slot is None else self.word(int(self.numbers[slot]))
 
     def __setitem__(self, job: int, reason: str) -> None:
-        self.numbers[self.slot(job)] = self.number(reason)
+        slot, number = self.slot(job), self.number(reason)
+        if self.numbers[slot] != number:
+            self.numbers[slot] = number
+            self.changes += 1
 
     def __contains__(self, job: int) -> bool:
         slot = self._slots.get(job)

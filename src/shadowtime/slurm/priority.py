@@ -20,16 +20,20 @@ from shadowtime.engine.priority.weights import Weights
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.from_site import setting
 from shadowtime.slurm.rules import Rules
+from shadowtime.slurm.running import running_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.limits import Accounts
+    from shadowtime.types import Floats, Ints
 
 
+FORGET = 1000
+"""So many jobs that wait no longer are kept among those that do."""
 READS_STATE = 1
 """Seconds that slurmctld takes to read its state, where it does so before priorities tick."""
 ZONES = 14 * 3600
@@ -73,6 +77,11 @@ class Multifactor:
         self.factors = Factors(site, self.weights)
         self._terms: dict[tuple[int, str, str, bool], tuple[Ask, tuple[float, ...]]] = {}
         """By the ask itself, partition and QOS: logs hold many jobs and few requests."""
+        self._rows: dict[int, int] = {}
+        """Rows of these, by job:"""
+        self._rests_on: Ints = np.zeros((0, 3), np.int64)
+        """The place of its association, since when it ages, and its nice."""
+        self._terms_by_row: Floats = np.zeros((0, 0))
 
     def __getstate__(self) -> dict[str, object]:
         """For checkpoints: requests are other objects in another process."""
@@ -92,29 +101,43 @@ class Multifactor:
 
         spec: slurm 5.4.
         """
-        place = self.shares.place
-        self.shares.tick(
-            now,
-            [place(one.account, one.user) for one in running],
-            [one.billing for one in running],
-            [one.start for one in running],
-        )
+        place, billing, start = running_of(running).charged(self.shares.place)
+        self.shares.tick(now, place.astype(np.int64), billing, start)
         self.shares.rank()
 
-    def of_all(self, jobs: list[Job], now: float, tested: Container[int]) -> None:
-        """Give many jobs their priorities, as :meth:`of` tells them."""
+    def note(self, job: Job, *, tested: bool) -> None:
+        """Write down what the priority of a waiting job rests on, for :meth:`of_all`."""
+        terms = self._terms_of(job, tested=tested)
+        row = self._rows.setdefault(job.id, len(self._rows))
+        if row >= len(self._terms_by_row):
+            self._make_room(len(terms))
+        since = job.eligible if job.ages_from is None else job.ages_from
+        self._rests_on[row] = self.shares.place(job.account, job.user), since, job.nice
+        self._terms_by_row[row] = terms
+
+    def _make_room(self, terms: int) -> None:
+        count = len(self._terms_by_row)
+        more = np.zeros((count + 64, terms))
+        self._terms_by_row = np.concatenate([self._terms_by_row.reshape(-1, terms), more])
+        self._rests_on = np.concatenate([self._rests_on, np.zeros((count + 64, 3), np.int64)])
+
+    def of_all(self, jobs: Collection[Job], now: float) -> None:
+        """Give many jobs their priorities, as :meth:`of` tells them; all were noted."""
         if not jobs:
             return
-        shares = self.shares
-        rows = np.array([shares.place(one.account, one.user) for one in jobs])
-        since = [one.eligible if one.ages_from is None else one.ages_from for one in jobs]
+        rows = np.fromiter((self._rows[one.id] for one in jobs), np.int64, len(jobs))
+        if len(self._rows) > 2 * len(jobs) + FORGET:
+            self._rests_on, self._terms_by_row = self._rests_on[rows], self._terms_by_row[rows]
+            self._rows = {job.id: row for row, job in enumerate(jobs)}
+            rows = np.arange(len(jobs))
+        place, since, nice = self._rests_on[rows].T
         found = priorities_of(
             self.weights,
-            age=now - np.array(since),
-            factor=shares.factor[rows],
-            standing=shares.standing[rows],
-            terms=np.array([self._terms_of(one, tested=one.id in tested) for one in jobs]),
-            nice=np.array([one.nice for one in jobs]),
+            age=now - since,
+            factor=self.shares.factor[place],
+            standing=self.shares.standing[place],
+            terms=self._terms_by_row[rows],
+            nice=nice,
         )
         for job, priority in zip(jobs, found.astype(np.int64).tolist(), strict=True):
             job.priority = priority
@@ -166,6 +189,8 @@ class RunPriorities:
         self.factors = Multifactor(site) if multifactor else None
         self.tested: set[int] = set()
         """Jobs for which a pass has found which cpus they would get."""
+        self.entered: list[int] = []
+        """Jobs that have entered the queue since the last such pass."""
 
     def first_tick(self, *, epoch: int | None, opening: int, offset: float) -> float | None:
         """The first tick from ``opening`` on; None without any.
@@ -183,7 +208,7 @@ class RunPriorities:
         factors.shares.last = first - period
         return first
 
-    def tick(self, time: float, running: list[Job], waiting: Iterable[Job]) -> float:
+    def tick(self, time: float, running: list[Job], waiting: Collection[Job]) -> float:
         """PriorityCalcPeriod: recompute usage and all priorities; returns the next tick.
 
         spec: slurm 5.2.
@@ -196,7 +221,10 @@ class RunPriorities:
                 accounts.charge(job, factors.shares.unpaid(now, job.start))
         factors.tick(now, running)
         accounts.counted_to = now
-        factors.of_all(list(waiting), now, self.tested)
+        if accounts.enforced and accounts.bounds_ageing:
+            for job in waiting:
+                factors.note(job, tested=job.id in self.tested)
+        factors.of_all(waiting, now)
         return time + factors.weights.period
 
     def enter(self, job: Job, now: int) -> None:
@@ -205,13 +233,19 @@ class RunPriorities:
             job.eligible = now
             hold_age(self.accounts, job)
             job.priority = self.factors.of(job, now, tested=False)
+            self.factors.note(job, tested=job.id in self.tested)
+            self.entered.append(job.id)
 
     def before_pass(self, waiting: Mapping[int, Job], now: int, *, tests: bool) -> None:
         """A pass begins; ``tests``: it finds which cpus jobs would get."""
         if self.factors is None:
             return
-        if tests:
-            self.tested.update(waiting)
+        if tests and self.entered:
+            for number in self.entered:
+                if number in waiting:
+                    self.tested.add(number)
+                    self.factors.note(waiting[number], tested=True)
+            self.entered.clear()
         if self.accounts.enforced and self.accounts.bounds_ageing:
             let_age(self.accounts, waiting.values(), now)
 

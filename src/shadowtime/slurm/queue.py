@@ -26,8 +26,6 @@ class Record:
     """Its row in the arrays of compiled passes, where it has one."""
     slot: int = -1
     """The place of its job in what jobs were passed over for (met.py)."""
-    rank: tuple[bool, int, int, int, int] | None = None
-    """As :func:`rank`, in a queue that is kept."""
     place: _Place | None = None
     """By which it is compared with others, where some preempt others."""
 
@@ -99,7 +97,7 @@ class _Place:
     __slots__ = ("over", "qos", "rank")
 
     def __init__(self, over: Mapping[str, Container[str]], record: Record) -> None:
-        self.qos, self.rank = record.job.qos, record.rank or rank(record)
+        self.qos, self.rank = record.job.qos, rank(record)
         self.over = over.get(self.qos, ())
 
     def __lt__(self, other: _Place) -> bool:

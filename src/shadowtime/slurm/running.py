@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.limits import Accounts
+    from shadowtime.types import Floats
 
 _record = attrgetter("record")
 Group = tuple[str, ...]
@@ -86,6 +89,9 @@ class Running(list["Job"]):
         """Starts (True) and ends since this list was last emptied; None: nobody follows them."""
         self.changed: list[Held] = []
         """Those with a place that have changed since this list was last emptied."""
+        self._charged: Floats | None = None
+        """The columns of :meth:`charged`, and room for more."""
+        self._rows = 0
 
     def find(self, number: int) -> Job:
         """The job of this id."""
@@ -97,8 +103,11 @@ class Running(list["Job"]):
         """A job starts."""
         if len(self._by_id) == len(self):
             self._by_id[job.id] = job
-        self.insert(bisect_right(self, job.record, key=_record), job)
+        at = bisect_right(self, job.record, key=_record)
+        self.insert(at, job)
         self._moved(job, starts=True)
+        if self._charged is not None:
+            self._follow(at, job)
         if self._sums is not None:
             self._count(job)
 
@@ -112,6 +121,8 @@ class Running(list["Job"]):
             at = next(place for place, one in enumerate(self) if one is job)
         del self[at]
         self._moved(job, starts=False)
+        if self._charged is not None:
+            self._follow(at, None)
         if self._sums is not None and id(job) in self._groups:
             _, groups, held = self._groups.pop(id(job))
             self._counted -= 1
@@ -120,6 +131,30 @@ class Running(list["Job"]):
                 found.add(job, held, -1)
                 if found.place >= 0:
                     self.changed.append(found)
+
+    def charged(self, place: Callable[[str, str], int]) -> Floats:
+        """What ticks charge: the place of each job's association, its billing and its start."""
+        count = len(self)
+        if self._charged is None or self._rows != count:
+            self._charged, self._rows = np.zeros((3, 2 * count + 64)), count
+            self._place = place
+            for at, one in enumerate(self):
+                self._charged[:, at] = place(one.account, one.user), one.billing, one.start
+        return self._charged[:, :count]
+
+    def _follow(self, at: int, job: Job | None) -> None:
+        """Put a job into the columns of :meth:`charged`; None: take one out."""
+        table, count = self._charged, self._rows
+        assert table is not None
+        if job is None:
+            table[:, at : count - 1] = table[:, at + 1 : count]
+            self._rows -= 1
+        elif count < table.shape[1]:
+            table[:, at + 1 : count + 1] = table[:, at:count]
+            table[:, at] = self._place(job.account, job.user), job.billing, job.start
+            self._rows += 1
+        else:
+            self._charged = None
 
     def _moved(self, job: Job, *, starts: bool) -> None:
         if self.moves is not None:

@@ -126,13 +126,28 @@ class Shares:
         total = self._sums(shares)
         self._norm: Floats = np.divide(shares, total, out=np.zeros(len(shares)), where=total != 0)
         self.standing: Floats = np.array([*(one.standing for one in by_place), 0.0])
-        self._accounts = set(self._kids[self._is_account].tolist())
+        self._accounts = int(self._is_account.sum())
+        self._write_paths(by_place)
+
+    def _write_paths(self, by_place: list[Branch]) -> None:
+        """Where each user is found from the root down: its chain without the root, turned round."""
+        counts = np.diff(np.append(self._first, len(self._kids)))
+        self._firsts: Ints = np.array(self._first, np.int64)[counts > 0]
+        """Places of first siblings."""
+        users = [one for one in by_place if one.name[1] and one.parent is not None]
+        self._paths: Ints = np.zeros((max(1, self.chains.shape[1] - 1), len(users)), np.int64)
+        for column, one in enumerate(users):
+            path, above = [], one
+            while above.parent is not None:
+                path.append(above.at)
+                above = above.parent
+            self._paths[: len(path), column] = path[::-1]
+        self._user_rows: Ints = np.array([one.at for one in users], np.int64)
 
     def _sums(self, values: Floats) -> Floats:
         """For each of the siblings: the sum over all of them, added in their order."""
-        found = np.zeros(len(self.usage))
-        np.add.at(found, self._above, values)
-        return found[self._above]
+        found = np.bincount(self._above, weights=values, minlength=len(self.usage))
+        return np.asarray(found, np.float64)[self._above]
 
     def find(self, account: str, user: str) -> Branch | None:
         """A user's association; where no account is named, the first that the user has."""
@@ -157,7 +172,11 @@ class Shares:
         return float(self.weights.decay ** (now - (now if self.last is None else self.last)))
 
     def tick(
-        self, now: float, whose: Sequence[int], billing: Sequence[float], start: Sequence[float]
+        self,
+        now: float,
+        whose: Sequence[int] | Ints,
+        billing: Sequence[float] | Floats,
+        start: Sequence[float] | Floats,
     ) -> None:
         """Decay; charge jobs since the last tick or their start (spec: slurm 5.4).
 
@@ -167,10 +186,10 @@ class Shares:
         last = now if self.last is None else self.last
         self.usage *= self.fade_to(now)
         self._note_accounts()
-        if whose:
-            chains = self.chains[np.array(whose)]
-            seconds = np.maximum(0.0, now - np.maximum(last, np.array(start, np.float64)))
-            amount = np.array(billing, np.float64) * self.weights.charged(seconds)
+        if len(whose):
+            chains = self.chains[np.asarray(whose)]
+            seconds = np.maximum(0.0, now - np.maximum(last, np.asarray(start, np.float64)))
+            amount = np.asarray(billing, np.float64) * self.weights.charged(seconds)
             # One after the other, as Slurm adds them: sums of fractions depend on it.
             np.add.at(self.usage, chains.ravel(), np.repeat(amount, chains.shape[1]))
         self.last = now
@@ -191,28 +210,30 @@ class Shares:
         level = np.divide(self._norm, part, out=np.full(size, np.inf), where=part != 0)
         level[self._norm == 0] = 0.0
         order = np.lexsort((self._is_account, -level, self._above))
-        self._order, self._levels = self._kids[order].tolist(), level[order].tolist()
-        self._users = self._rank = self._shared = max(1, size - len(self._accounts))
-        factor = self.factor.tolist()
-        self._climb(0, factor, tied=False)
-        self.factor[:] = factor
+        self._climb(order, level[order])
 
-    def _climb(self, above: int, factor: list[float], *, tied: bool) -> None:
+    def _climb(self, order: Ints, levels: Floats) -> None:
         """Depth first by level_fs; equal ones share a rank, also across tied accounts.
 
         spec: slurm 5.6.
+
+        ``order`` are the siblings of each account, best first.
         """
-        first, order, levels = self._first[above], self._order, self._levels
-        for at in range(first, self._first[above + 1]):
-            same = tied if at == first else levels[at] == levels[at - 1]
-            one = order[at]
-            if one in self._accounts:
-                self._climb(one, factor, tied=same)
-                continue
-            if not same:
-                self._shared = self._rank
-            factor[one] = self._shared / self._users
-            self._rank -= 1
+        found = np.zeros(len(self.usage), np.int64)
+        """Places in this order, by branch."""
+        found[self._kids[order]] = np.arange(len(order))
+        same = np.zeros(len(order), np.bool_)
+        same[1:] = levels[1:] == levels[:-1]
+        same[self._firsts] = False
+        parents = self._above[self._firsts]
+        for _ in range(len(self._paths)):  # a first sibling is tied with others as its account is
+            same[self._firsts] = np.where(parents == 0, False, same[found[parents]])
+        one = np.lexsort(found[self._paths][::-1])
+        rows = self._user_rows[one]
+        place = np.arange(len(rows))
+        first = np.maximum.accumulate(np.where(same[found[rows]], 0, place))
+        users = max(1, len(order) - self._accounts)
+        self.factor[rows] = (users - first) / users
 
     def _note_accounts(self) -> None:
         """Each account's part of all usage: its own, and its share of what its parent used."""

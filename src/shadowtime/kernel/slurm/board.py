@@ -64,10 +64,12 @@ say; how often nodes went down or came up."""
 ANSWERS, MOVES, BOUND_DEPTH, DEPTH, PART_DEPTH, FAILURES = range(69, 75)
 """Records are answered without a try where that is certain; tests leave weights behind; how many
 records are looked at (-1: all), so far, and of each partition (0: all); partitions that failed."""
-CHECKS_LIMITS, PLANS_WANTED, LEFTS, ONE_THREAD = range(75, 79)
+CHECKS_LIMITS, PLANS_WANTED, LEFTS, ONE_THREAD, NOTES, PREEMPTS = range(75, 81)
+ALL_LEFT, MOVED = range(81, 83)
 """Limits are checked here, not by Python; all plans of a pass are wanted; how often LEFT changed in
-all passes; every core has one thread."""
-MARKS = 79
+all passes; every core has one thread; how often a job got another reason to wait; some jobs may
+preempt others; LEFTS while all nodes that are up are left; weights may have moved."""
+MARKS = 83
 
 # ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
 NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
@@ -111,7 +113,12 @@ partition's nodes, empty, serve it; ``SERVED_LEFT``: LEFTS, and the nodes that a
 MOST_TALLY = TALLY + SUM_JOBS
 OWN_TALLY = MOST_TALLY + SUM_JOBS
 """Scratch: what it counts with on the nodes that were chosen."""
-MEMOS = OWN_TALLY + SUM_JOBS
+ALONE_UPS = OWN_TALLY + SUM_JOBS
+ALONE_FITS = ALONE_UPS + 1
+ALONE_TALLY = ALONE_FITS + 1
+"""What it counted with on nodes of its own, when it was last offered those in ``alone``; whether
+it fitted there; UPS then, and one more."""
+MEMOS = ALONE_TALLY + SUM_JOBS
 # Columns of ``when``, by floor.
 ABLE_STAMP, WHEN_STAMP, BY_NODE = range(3)
 # Columns of ``node``.
@@ -127,7 +134,7 @@ it so far."""
 # Rows of ``mask``.
 IDLE, USABLE, COMPLETING = range(3)
 """Nodes without jobs; neither down nor completing; completing."""
-BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED, LEFT = range(3, 13)
+BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED, LEFT, OFFERED = range(3, 14)
 """The nodes that are searched, those that a try found, those that are tested, ..."""
 # Columns of ``span`` and of ``window``.
 BEGIN, END, FREE_NODES, IDLE_NODES = range(4)
@@ -148,6 +155,8 @@ class Board(NamedTuple):
     """By job: the number of what it was last passed over for, -1: nothing."""
     record: Ints
     memo: Ints
+    alone: AnyArray
+    """By row of ``memo``: the nodes that such a job was last offered for itself (alone.py)."""
     able: AnyArray
     """By floor: nodes that have that free now."""
     when: Ints
@@ -229,6 +238,7 @@ def empty_board(
         met=ints(1),
         record=ints(1, RECORD),
         memo=ints(8 * sections, MEMOS),
+        alone=masks(8 * sections),
         able=masks(8),
         when=ints(8, BY_NODE + size),
         narrow=ints(1, 2),
@@ -257,6 +267,6 @@ def empty_board(
         window_nodes=masks(1),
         plan=ints(1, 3),
         planned=masks(1),
-        mask=masks(13),
+        mask=masks(14),
         cores=masks(4 * size if width else 1, width),
     )

@@ -71,13 +71,16 @@ def too_much_there(board: Any, desk: Any, who: int, about: int) -> int:
         memo[about, b.OWN_TALLY + column] = memo[about, b.TALLY + column]
     memo[about, b.OWN_TALLY + b.SUM_CPU] = cpus
     memo[about, b.OWN_TALLY + b.SUM_NODE] = count
-    return broken_by(board, who, memo[about, b.OWN_TALLY : b.MEMOS])
+    return broken_by(board, who, memo[about, b.OWN_TALLY : b.ALONE_UPS])
 
 
 @kernel
 def note(board: Any, at: int, reason: int) -> None:
     """The record was passed over for this reason."""
-    board.met[board.queue[at, b.SLOT]] = reason
+    slot = board.queue[at, b.SLOT]
+    if board.met[slot] != reason:
+        board.met[slot] = reason
+        board.mark[b.NOTES] += 1
 
 
 @kernel
@@ -96,19 +99,47 @@ def is_checked(board: Any, row: int) -> bool:
 
 
 @kernel
-def is_over_a_limit(board: Any, at: int, row: int) -> bool:
-    """A limit keeps the record from a plan, before its nodes are known or on whichever.
+def leaves_weights(board: Any, desk: Any, ask: int) -> bool:
+    """A test of this request leaves weights behind: it asks for GPUs (spec: slurm 11.4)."""
+    return board.mark[b.FRESH] == 0 and desk.ask[ask, d.ASK_GPUS] > 0
 
-    The second is certain only where it was the reason before: else other things may be. Then no
-    nodes are looked for; only the count of tested jobs would differ.
+
+@routine
+def a_try_sets_weights(board: Any, desk: Any, row: int) -> bool:
+    """A try to start the record may change weights: its own, or those that others have left."""
+    if board.mark[b.MOVES] == 0:
+        return False
+    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
+    if leaves_weights(board, desk, ask):
+        return True
+    for at in range(board.weight.shape[0]):
+        if board.weight[at] != board.node[at, b.PLAIN_WEIGHT]:
+            if has(board.section, section, at) and has(desk.suits, ask, at):
+                return True
+    return False
+
+
+@routine
+def is_still_over(board: Any, desk: Any, at: int, row: int) -> bool:
+    """A limit on resources keeps the record from starting, as it did before on whichever nodes.
+
+    A look at it would change nothing but the count of tested jobs. Where the limit was not the
+    reason before, other things may be.
     """
+    reason = too_much(board, board.record[row, b.WHO], about(board, row))
+    if reason < 0 or reason != board.met[board.queue[at, b.SLOT]]:
+        return False
+    return not a_try_sets_weights(board, desk, row)
+
+
+@routine
+def is_over_a_limit(board: Any, desk: Any, at: int, row: int) -> bool:
+    """A limit keeps the record from a plan, and nothing else depends on a look at it."""
     mark = board.mark
-    who = board.record[row, b.WHO]
-    reason = too_many(board, who)
+    reason = too_many(board, board.record[row, b.WHO])
     if reason != WITHIN:
         note(board, at, reason)
         return True
-    if mark[b.PLANS_WANTED] != 0 or mark[b.MAY_RUN_OUT] != 0 or mark[b.MOVES] != 0:
-        return False  # a try to start may set weights
-    reason = too_much(board, who, about(board, row))
-    return reason >= 0 and reason == board.met[board.queue[at, b.SLOT]]
+    if mark[b.PLANS_WANTED] != 0 or mark[b.MAY_RUN_OUT] != 0:
+        return False
+    return is_still_over(board, desk, at, row)

@@ -12,11 +12,13 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.alone import is_alone, known_reason, note_offer, offer
 from shadowtime.kernel.slurm.choose import choose, once
 from shadowtime.kernel.slurm.ends import note_able
+from shadowtime.kernel.slurm.last import has_prey
 from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much, too_much_there
 from shadowtime.kernel.slurm.offers import could_do
-from shadowtime.kernel.slurm.refusal import overfills, plain_weights, set_weights
+from shadowtime.kernel.slurm.refusal import overfills, plain_weights, set_weights, weights_moved
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
 OVER, TRY, FITS = range(3)
@@ -96,6 +98,23 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
     if reason != WITHIN:
         note(board, at, reason)
         return PASSED_OVER
+    about = ask * board.part.shape[0] + section
+    gpus = desk.ask[ask, d.ASK_GPUS] > 0
+    alone = False
+    if (
+        mark[b.LEFTS] == mark[b.ALL_LEFT]
+        and board.memo[about, b.SERVED] == 2 * mark[b.UPS] + 1
+        and not (mark[b.MOVES] != 0 and (gpus or mark[b.MOVED] != 0))
+    ):
+        # Most of a long queue goes here: all nodes of its partition are left, and serve it.
+        reason = too_much(board, who, about)
+        alone = reason == UNKNOWN and is_alone(desk, ask) and not has_prey(board, row)
+        if alone:
+            offer(board, desk, ask, b.LEFT, section)
+            reason = known_reason(board, who, about, False)
+        if reason >= 0:
+            note(board, at, reason)
+            return PASSED_OVER
     all_of = board.part.shape[0] + section
     left = 0
     whole = True
@@ -105,15 +124,12 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
         whole = whole and here & ~mask[b.LEFT, word] == NONE
     if left < desk.ask[ask, d.MIN_NODES]:
         return BUSY
-    about = ask * board.part.shape[0] + section
-    gpus = desk.ask[ask, d.ASK_GPUS] > 0
     if board.memo[about, b.TALLIED] <= 0 or (gpus and mark[b.MOVES] != 0):
         return UNCERTAIN
     reason = too_much(board, who, about)
     fits = False
     if reason < 0:
-        rank = record[row, b.RANK]
-        if rank >= 0 and board.preys[rank] != 0:
+        if has_prey(board, row):
             return UNCERTAIN
         fits = finds_room(board, desk, ask, section)
         if fits and overfills(board, desk, ask):
@@ -122,9 +138,11 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
         if not fits and not serves(board, desk, ask, section):
             return UNCERTAIN
         reason = too_much_there(board, desk, who, about)
+        if alone:
+            note_offer(board, about, fits)
     elif not fits and not is_served(board, desk, ask, section, whole):
         return UNCERTAIN
-    if mark[b.MOVES] != 0:
+    if mark[b.MOVED] != 0:
         for word in range(mask.shape[1]):
             mask[b.FOUND, word] = board.section[all_of, word] & desk.suits[ask, word]
         set_weights(board)
@@ -138,6 +156,7 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
 def go_on(board: Any, desk: Any) -> int:
     """Go on from the record AT."""
     mark, queue, part = board.mark, board.queue, board.part
+    mark[b.MOVED] = 1 if mark[b.MOVES] != 0 and weights_moved(board) else 0
     while mark[b.AT] < mark[b.RECORDS]:
         at = mark[b.AT]
         row = queue[at, b.ROW]

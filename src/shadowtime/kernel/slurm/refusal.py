@@ -31,6 +31,15 @@ def set_weights(board: Any) -> None:
 
 
 @kernel
+def weights_moved(board: Any) -> bool:
+    """Some weight is not that which a try begins with."""
+    for at in range(board.weight.shape[0]):
+        if board.weight[at] != board.node[at, b.PLAIN_WEIGHT]:
+            return True
+    return False
+
+
+@kernel
 def plain_weights(board: Any) -> None:
     """Leave in ``fresh_weight`` the weights that a try begins with."""
     for at in range(board.fresh_weight.shape[0]):

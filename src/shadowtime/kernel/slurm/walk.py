@@ -7,221 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.ends import first_end, note_candidates, note_ends
-from shadowtime.kernel.slurm.last import last_to_start
-from shadowtime.kernel.slurm.limits import (
-    UNKNOWN,
-    WITHIN,
-    about,
-    is_checked,
-    is_over_a_limit,
-    note,
-    too_much,
-)
-from shadowtime.kernel.slurm.refusal import FITS, UNSURE, try_to_start
-from shadowtime.kernel.slurm.spans import (
-    bar,
-    conflicts,
-    has_room,
-    is_narrow,
-    next_try,
-    plan_away,
-    search,
-    valid_to,
-    widest,
-)
-from shadowtime.kernel.slurm.will_run import NEVER, soonest
-from shadowtime.kernel.slurm.words import NONE, bits_in
+from shadowtime.kernel.slurm.ends import note_ends
+from shadowtime.kernel.slurm.last import has_prey, last_to_start
+from shadowtime.kernel.slurm.limits import about, is_checked, is_over_a_limit
+from shadowtime.kernel.slurm.now import VAIN, starts_now
+from shadowtime.kernel.slurm.place import GIVEN_UP, JUDGES, PLANNED, STARTS, place
+from shadowtime.kernel.slurm.refusal import FITS, REFUSED, UNSURE, try_to_start
+from shadowtime.kernel.slurm.spans import has_room, plan_away, widest
 
 DONE, START, CLEAR, JUDGE, LAST_ONE, ENDS_WANTED = range(6)
 """What :func:`walk` stopped for: the pass is over; the record at AT may start now; Python must
 look at it first, or at its plan, or whether the record at LAST is over a limit; the ends of running
 jobs are needed."""
-GIVEN_UP, PLANNED, STARTS, JUDGES = range(4)
-TRIES = 10_000
-
-
-@kernel
-def slot_end(board: Any, end: int) -> int:
-    """An end as the map of plans has it."""
-    step = board.mark[b.STEP]
-    if board.mark[b.ROUNDED_UP] != 0:
-        end += step - 1
-    return end // step * step
-
-
-@routine
-def find_room(board: Any, row: int, begin: int, end: int) -> int:
-    """Leave in FOUND the nodes that no plan and no reservation takes meanwhile; the next try.
-
-    spec: slurm 3.4.
-    """
-    mark = board.mark
-    if mark[b.WINDOWS] == 0:
-        return search(board, b.BASE, begin, end)
-    own, section = board.record[row, b.RESERVATION], board.record[row, b.SECTION]
-    free_from = bar(board, own, section, begin, end)
-    later = search(board, b.BARRED, begin, end)
-    if free_from > 0 and free_from + 1 < mark[b.WINDOW_END]:
-        if later == 0 or free_from + 1 < later:
-            return free_from + 1
-    return later
-
-
-@routine
-def place(board: Any, desk: Any, at: int) -> int:
-    """TRY until the record starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10).
-
-    Where Python has tried to start it, or judged its plan, this goes on from there.
-    """
-    mark, mask = board.mark, board.mask
-    row = board.queue[at, b.ROW]
-    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
-    limit = board.record[row, b.LIMIT]
-    now_only = board.queue[at, b.NOW_ONLY] != 0
-    now = mark[b.NOW]
-    words = mask.shape[1]
-    least = desk.ask[ask, d.MIN_NODES]
-    for word in range(words):
-        mask[b.BASE, word] = board.section[section, word]
-        if mark[b.GOES_ON] != 0:
-            mask[b.BASE, word] &= ~desk.excluded[ask, word]
-    rank = board.record[row, b.RANK]
-    candidates = False
-    if rank >= 0 or mark[b.CANDIDATES] != 0:
-        candidates = note_candidates(board, rank, section) > 0
-    first = earliest = 0
-    moves = desk.ask[ask, d.ASK_GPUS] > 0 and mark[b.FRESH] == 0
-    if mark[b.SHORTCUTS] != 0 and not candidates and not moves:
-        first = first_end(board, desk, ask, section)
-        if first > mark[b.ENDS]:
-            if mark[b.MAY_RUN_OUT] == 0:
-                return GIVEN_UP
-        elif first > 0:
-            earliest = board.job[first - 1, b.JOB_END]
-    quick = mark[b.WINDOWS] == 0 and mark[b.SHORTCUTS] != 0
-    later = mark[b.LATER]
-    start = mark[b.START]
-    for _ in range(TRIES):
-        if mark[b.STAGE] < b.TRIED_TO_START:
-            try_at, later = later, 0
-            if try_at > mark[b.WINDOW_END]:
-                valid_to(board, try_at - mark[b.WINDOW])
-                return GIVEN_UP
-            end = max(try_at, now) + limit
-            certain = mark[b.COUNTED] != 0 or mark[b.MAY_RUN_OUT] == 0
-            if quick and not now_only and try_at < earliest and certain:
-                # Any plan would lie after the next try: go there at once.
-                later = next_try(board, b.BASE, try_at, end)
-                if later > 0 and later < earliest:
-                    continue
-            elif quick and is_narrow(board, try_at, end, least):
-                later = next_try(board, b.BASE, try_at, end)
-                if later > 0 and not now_only:
-                    continue
-                return GIVEN_UP
-            later = find_room(board, row, try_at, end)
-            count = 0
-            lacks = False
-            for word in range(words):
-                mask[b.FOUND, word] &= desk.suits[ask, word]
-                count += bits_in(mask[b.FOUND, word])
-                lacks = lacks or desk.required[ask, word] & ~mask[b.FOUND, word] != NONE
-            if count < least or lacks:
-                if later > 0 and not now_only:
-                    continue
-                return GIVEN_UP
-            if mark[b.COUNTED] == 0:
-                mark[b.COUNTED] = 1
-                mark[b.TESTED] += 1
-            if later > 0 and later < earliest and not now_only:
-                continue
-            start = soonest(board, desk, row, first, now_only, try_at, later)
-            if start == NEVER:
-                if later > 0 and not now_only:
-                    continue
-                return GIVEN_UP
-            start = max(start, try_at)
-            if mark[b.MAP_FIRST] != 0 and start > now:
-                valid_to(board, start)
-                slot = start // mark[b.STEP] * mark[b.STEP]
-                if conflicts(board, slot, slot_end(board, start + limit), b.CHOSEN):
-                    later = start
-                    if mark[b.MOVES_ON] != 0 and start == try_at:
-                        later += mark[b.STEP]
-                    continue
-            if start <= now:
-                for word in range(words):
-                    if mask[b.CHOSEN, word] & board.mask[b.COMPLETING, word] != NONE:
-                        start = now + 1
-                        later = 0
-                        valid_to(board, now)
-            if start <= now:
-                mark[b.LATER], mark[b.START] = later, start
-                return STARTS
-        if mark[b.STAGE] != b.JUDGED:
-            mark[b.STAGE] = b.CLEARED
-            if start > now and now_only:
-                return GIVEN_UP
-            if later > 0 and start > later:
-                continue
-        answer = make_plan(board, at, start, limit)
-        if answer == JUDGES:
-            mark[b.LATER], mark[b.START] = later, start
-        if answer != NEVER:
-            return answer
-        later = start
-    return GIVEN_UP
-
-
-@routine
-def make_plan(board: Any, at: int, start: int, limit: int) -> int:
-    """Write a plan for CHOSEN into the map; NEVER: it is in conflict with another.
-
-    spec: slurm 3.10.
-    """
-    mark = board.mark
-    row = board.queue[at, b.ROW]
-    beyond = start > mark[b.BEGAN] + mark[b.WINDOW]
-    begin_at = start // mark[b.STEP] * mark[b.STEP]
-    end_at = start + limit if beyond else slot_end(board, start + limit)
-    if mark[b.STAGE] != b.JUDGED:
-        valid_to(board, start - mark[b.WINDOW] if beyond else max(start, mark[b.NOW]))
-        if not beyond and conflicts(board, begin_at, end_at, b.CHOSEN):
-            return NEVER
-        mark[b.VERDICT] = b.KEPT
-        watched = board.record[row, b.WATCHED] != 0
-        if not beyond and (mark[b.VERDICTS] != 0 or watched):
-            reason = UNKNOWN
-            if is_checked(board, row):
-                reason = too_much(board, board.record[row, b.WHO], about(board, row))
-            if reason == UNKNOWN:
-                return JUDGES
-            if reason != WITHIN:
-                note(board, at, reason)
-                mark[b.VERDICT] = b.REFUSED
-    mark[b.STAGE] = b.CLEARED
-    if mark[b.VERDICT] == b.REFUSED:
-        return GIVEN_UP
-    plan = mark[b.PLANS]
-    mark[b.PLANS] += 1
-    board.plan[plan, b.PLAN_AT] = at
-    board.plan[plan, b.PLAN_START] = start
-    board.plan[plan, b.PLAN_END] = end_at
-    for word in range(board.mask.shape[1]):
-        board.planned[plan, word] = board.mask[b.CHOSEN, word]
-    if beyond or mark[b.VERDICT] == b.LISTED:
-        return GIVEN_UP
-    if mark[b.VERDICT] == b.KEPT:
-        if mark[b.MADE] >= mark[b.MAP_RECORDS]:
-            mark[b.OVER] = 1
-            return GIVEN_UP
-        plan_away(board, begin_at, end_at, b.CHOSEN)
-    return PLANNED
 
 
 @routine
@@ -280,6 +81,23 @@ def measure(board: Any) -> None:
 
 
 @routine
+def may_run_out(board: Any) -> int:
+    """1 where more jobs may be tested than a pass may test.
+
+    A job that preempts others gives room to those behind it, so that any of them may matter.
+    """
+    mark, queue = board.mark, board.queue
+    last, tasks = mark[b.LAST], 0
+    for one in range(mark[b.RECORDS]):
+        if one > last:
+            break
+        tasks += queue[one, b.TASKS]
+        if has_prey(board, queue[one, b.ROW]):
+            last = mark[b.RECORDS] - 1
+    return 1 if tasks > mark[b.BOUND] or last >= mark[b.BOUND] else 0
+
+
+@routine
 def passes(board: Any, desk: Any, at: int) -> int:
     """What becomes of a record before it is looked at: CLEAR where it is to be."""
     mark, queue = board.mark, board.queue
@@ -295,16 +113,14 @@ def passes(board: Any, desk: Any, at: int) -> int:
         ):
             last_to_start(board, desk, at)
             if mark[b.LAST] >= at and mark[b.ASKS_LAST] != 0:
-                mark[b.SEEN] = -1
-                return LAST_ONE
+                if not is_checked(board, queue[mark[b.LAST], b.ROW]):
+                    mark[b.SEEN] = -1
+                    return LAST_ONE
         if mark[b.LAST] < at:
             mark[b.NO_START] = 1 if at == 0 and mark[b.KEEPS_RUNNING] == 0 else 0
             return DONE
     if at == 0:
-        tasks = 0
-        for one in range(mark[b.LAST] + 1):
-            tasks += queue[one, b.TASKS]
-        mark[b.MAY_RUN_OUT] = 1 if mark[b.LAST] >= mark[b.BOUND] or mark[b.BOUND] < tasks else 0
+        mark[b.MAY_RUN_OUT] = may_run_out(board)
     measure(board)
     row = queue[at, b.ROW]
     watched = board.record[row, b.WATCHED] != 0
@@ -338,10 +154,18 @@ def go_on(board: Any, desk: Any) -> int:
             mark[b.COUNTED], mark[b.LATER] = 0, mark[b.NOW]
             row = queue[at, b.ROW]
             if is_checked(board, row):
-                if is_over_a_limit(board, at, row):
+                if is_over_a_limit(board, desk, at, row):
                     mark[b.STAGE] = b.NEXT
                     mark[b.AT] += 1
                     continue
+                answer = starts_now(board, desk, at)
+                if answer == REFUSED or answer == VAIN:
+                    mark[b.STAGE] = b.NEXT
+                    mark[b.AT] += 1
+                    continue
+                if answer == FITS:
+                    mark[b.FITS_NOW] = 1
+                    return START
             elif mark[b.CLEARS] != 0 or board.record[row, b.WATCHED] != 0:
                 return CLEAR
         if mark[b.ENDS] < 0:

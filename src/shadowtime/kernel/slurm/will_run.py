@@ -12,6 +12,7 @@ from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose
 from shadowtime.kernel.slurm.ends import able_after, end_of, state_after, touches
+from shadowtime.kernel.slurm.limits import leaves_weights
 from shadowtime.kernel.slurm.offers import could_do, lacks_required
 from shadowtime.kernel.slurm.rows import fits_in_rows
 from shadowtime.kernel.slurm.spans import valid_to
@@ -62,8 +63,11 @@ def fits_after(
         weight = board.fresh_weight
     if mark[b.GANG] != 0:
         return fits_in_rows(board, desk, weight, ask, section, ends, not now)
-    moves = mark[b.GPUS] != 0 and mark[b.FRESH] == 0  # a test leaves marks in weights
-    if mark[b.SHORTCUTS] != 0 and not moves and (now or mark[b.CANDIDATES] == 0):
+    if (
+        mark[b.SHORTCUTS] != 0
+        and not leaves_weights(board, desk, ask)
+        and (now or mark[b.CANDIDATES] == 0)
+    ):
         count = able_after(board, desk, ask, ends)
         if not could_do(desk, ask, count) or lacks_required(desk, ask):
             return False
@@ -143,7 +147,7 @@ def after_groups(
     now, count, linear = mark[b.NOW], mark[b.COUNT], mark[b.LINEAR]
     licences = board.record[row, b.LICENCES] if mark[b.HOLDERS_END] != 0 else 0
     bounded = mark[b.BOUNDED] != 0 and until > 0
-    moves = mark[b.GPUS] != 0 and mark[b.FRESH] == 0
+    moves = leaves_weights(board, desk, ask)
     # A start after the next try is not looked for: that try would take its place.
     pruned = mark[b.BOUNDED] == 0 and until > 0 and mark[b.SHORTCUTS] != 0 and not moves
     by = until if bounded or pruned else NO_BOUND
