@@ -80,7 +80,8 @@ def sites(draw: st.DrawFn) -> Site:
                 limits=Limits(
                     user_jobs=draw(st.sampled_from([2, 5])),
                     group_resources={"cpus": 8},
-                    user_resources={"cpus": draw(st.integers(1, 6)), "memory": 700 * MB},
+                    user_resources={"cpus": draw(st.integers(1, 6))}
+                    | draw(st.sampled_from([{}, {"memory": 700 * MB}, {"gpu": 2}])),
                 ),
             ),
             Qos(name="low", limits=Limits(account_resources={"nodes": 2}), preempt="requeue"),
@@ -141,7 +142,10 @@ def asks(draw: st.DrawFn, count: int, gpus: bool) -> Request:
         )  # fmt: skip
     if kind == 3:
         return Request(nodes=1, max_nodes=3, tasks=6, memory=100 * MB, qos=qos, account="a")
-    return Request(tasks=1, gres=(Gres(name="gpu", count=draw(st.integers(1, 2))),), memory=MB)
+    return Request(
+        tasks=1, gres=(Gres(name="gpu", count=draw(st.integers(1, 2))),), memory=MB, qos=qos,
+        account="a",
+    )  # fmt: skip
 
 
 @st.composite

@@ -203,7 +203,8 @@ class PassBoard:
         self.board.mark[b.RECORDS] = count
         if self.board.met is not state.accounts.met.numbers:
             self.board = self.board._replace(met=state.accounts.met.numbers)
-        self.limits.write(self.board, state.running, state.accounts)
+        if self.limits.is_stale:
+            self.limits.write(self.board, state.running, state.accounts)
         return queue
 
     def _all_places(self, state: SlurmState, records: list[Record]) -> Ints:
@@ -211,8 +212,10 @@ class PassBoard:
         if kept is None:
             return np.array([self._places(state, one) for one in records]).reshape(-1, 2)
         rows = kept.rows[: len(records), :2]
-        for at in np.flatnonzero(rows[:, 0] < 0).tolist():
-            rows[at] = self._places(state, kept[at])
+        if kept.has_new:
+            kept.has_new = False
+            for at in np.flatnonzero(rows[:, 0] < 0).tolist():
+                rows[at] = self._places(state, kept[at])
         return rows if kept.order is None else rows[kept.order]
 
     def _places(self, state: SlurmState, record: Record) -> tuple[int, int]:

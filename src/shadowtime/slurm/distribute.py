@@ -34,25 +34,28 @@ def deal(
     >>> deal(ask, [3, 2, 7], [1, 1, 1])
     [3, 2, 6]
     """
-    return list(_dealt(ask, tuple(offered), tuple(threads), tuple(gpus)))
+    tasks = _tasks(ask, len(offered))
+    if len(offered) == 1:  # what no whole task fits into is given in the end
+        return [min(offered[0], tasks * max(1, ask.cpus_per_task))]
+    return list(_dealt(ask, tasks, tuple(offered), tuple(threads), tuple(gpus)))
+
+
+def _tasks(ask: Ask, hosts: int) -> int:
+    """How many tasks are dealt out, of --cpus-per-task each."""
+    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus)
+    if ask.cpus_per_gpu:
+        cpus = max(cpus, ask.cpus_per_gpu * (ask.job_gpus or ask.gpus * hosts))
+    if ask.cpus_per_task > 1:
+        cpus = ask.tasks_per_node * hosts if ask.tasks_per_node else cpus // ask.cpus_per_task
+    return max(cpus, 1)
 
 
 @lru_cache(maxsize=4096)
 def _dealt(
-    ask: Ask, offered: tuple[int, ...], threads: tuple[int, ...], gpus: tuple[int, ...]
+    ask: Ask, tasks: int, offered: tuple[int, ...], threads: tuple[int, ...], gpus: tuple[int, ...]
 ) -> tuple[int, ...]:
     hosts = len(offered)
     each = max(1, ask.cpus_per_task)
-    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus)
-    if ask.cpus_per_gpu:
-        cpus = max(cpus, ask.cpus_per_gpu * (ask.job_gpus or ask.gpus * hosts))
-    if each > 1:
-        tasks = ask.tasks_per_node * hosts if ask.tasks_per_node else cpus // each
-    else:
-        tasks = cpus
-    tasks = max(tasks, 1)
-    if hosts == 1:  # what no whole task fits into is given in the end
-        return (min(offered[0], tasks * each),)
     given = [0] * hosts
     count = [0] * hosts
     dealt = 0

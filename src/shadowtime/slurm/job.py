@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ class Job:
     index: int = 0
     """Its row in the recording, where it has one."""
 
+    def copy(self) -> Job:
+        """Another record of the same."""
+        other = object.__new__(Job)
+        for name in _NAMES:
+            setattr(other, name, getattr(self, name))
+        return other
+
     @property
     def ends_by(self) -> int:
         """The end by its limit, which stands still while the job is suspended."""
@@ -88,6 +95,9 @@ class Job:
     def is_array(self) -> bool:
         """An array with tasks that wait."""
         return bool(self.tasks)
+
+
+_NAMES = tuple(one.name for one in fields(Job))
 
 
 def planned_limit(job: Job, section: Section) -> int:

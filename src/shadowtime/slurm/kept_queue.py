@@ -36,14 +36,18 @@ class KeptQueue(list[Record]):
         """Of ``in_order``."""
         self.qos: dict[str, int] = {}
         """Numbers of QOS."""
+        self.outranked: bool | None = None
+        """Some job comes after one that it may preempt; None: that is to be found out."""
         self.order: list[int] | None = None
         """The places of those in this queue; None: they are in its own order."""
+        self.has_new = True
+        """Some have no row yet."""
         self.nowhere: list[Job] = []
         """Jobs that no partition of theirs can take."""
 
     def put(self, state: SlurmState, job: Job) -> None:
         """A job begins to wait."""
-        self.in_order = None
+        self.in_order, self.has_new = None, True
         found = records_of(state, job)
         if not found:
             self.nowhere.append(job)
@@ -56,11 +60,16 @@ class KeptQueue(list[Record]):
             self.rows[at + 1 : count + 1] = self.rows[at:count]
             qos = self.qos.setdefault(job.qos, len(self.qos))
             apart, tier = not job.reservation, -record.section.tier
+            over = state.preemption.over
+            if job.qos in over or any(job.qos in others for others in over.values()):
+                self.outranked = self.outranked or None
             self.rows[at] = record.row, record.slot, qos, apart, tier, job.submit, job.id
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer; its rank is still that of its records."""
         self.in_order = None
+        if self.outranked:
+            self.outranked = None
         self.nowhere = [one for one in self.nowhere if one is not job]
         for name in job.partitions:
             section = state.machine.sections.get(name)
@@ -74,17 +83,24 @@ class KeptQueue(list[Record]):
 
     def sort_again(self) -> None:
         """Priorities have changed."""
-        self.in_order = None
         priorities = np.fromiter((one.job.priority for one in self), np.int64, len(self))
         apart, tier, submit, number = self.rows[: len(self), RESERVED:].T
         order = np.lexsort((number, submit, -priorities, tier, apart))
         for record in self:
             record.place = None
+        if (order[1:] > order[:-1]).all():
+            return  # which comes before which is what it was
+        self.in_order = self.outranked = None
         self[:] = [self[at] for at in order.tolist()]
         self.rows[: len(self)] = self.rows[order]
 
     def some_outrank(self, over: Mapping[str, Iterable[str]]) -> bool:
         """True where a job may preempt one of the QOS that this tells, and comes after it."""
+        if self.outranked is None:
+            self.outranked = self._some_outrank(over)
+        return self.outranked
+
+    def _some_outrank(self, over: Mapping[str, Iterable[str]]) -> bool:
         qos = self.rows[: len(self), QOS]
         for name, others in over.items():
             behind = np.flatnonzero(qos == self.qos.get(name, -1))

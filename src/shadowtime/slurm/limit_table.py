@@ -65,6 +65,11 @@ class LimitTable:
             self._sums = None
         return board
 
+    @property
+    def is_stale(self) -> bool:
+        """Groups have come that :meth:`write` has not seen."""
+        return bool(self._new) or self._sums is None
+
     def write(self, board: b.Board, running: Running, accounts: Accounts) -> None:
         """What the groups hold now."""
         if not self.groups:

@@ -79,7 +79,9 @@ class Running(list["Job"]):
         self._counted = 0
         """Jobs in the sums: any other length tells of a change that was not noted."""
         self._by_id: dict[int, Job] = {}
-        self._groups: dict[int, tuple[Job, list[Group], tuple[int, int, int, int]]] = {}
+        self._groups: dict[int, tuple[Job, list[Held], tuple[int, int, int, int]]] = {}
+        self._sums_of: dict[tuple[str, ...], list[Held]] = {}
+        """Those that a job counts in, by its QOS, account, user and partition."""
         self._accounts: Accounts | None = None
         self.answers: dict[Hashable, tuple[list[tuple[Held, int]], tuple[str, str]]] = {}
         """What limits answered by what was asked, with the groups that the answer rests on."""
@@ -126,8 +128,7 @@ class Running(list["Job"]):
         if self._sums is not None and id(job) in self._groups:
             _, groups, held = self._groups.pop(id(job))
             self._counted -= 1
-            for group in groups:
-                found = self._sums[group]
+            for found in groups:
                 found.add(job, held, -1)
                 if found.place >= 0:
                     self.changed.append(found)
@@ -165,7 +166,7 @@ class Running(list["Job"]):
     def sums(self, accounts: Accounts) -> dict[Group, Held]:
         """What the jobs of each group hold: the same object until the jobs are counted anew."""
         if self._sums is None or self._counted != len(self):
-            self._sums, self._groups, self._counted = {}, {}, 0
+            self._sums, self._groups, self._sums_of, self._counted = {}, {}, {}, 0
             self._accounts = accounts
             self.answers.clear()
             self.changed.clear()
@@ -200,19 +201,19 @@ class Running(list["Job"]):
 
     def _count(self, job: Job) -> None:
         assert self._sums is not None and self._accounts is not None
-        groups = groups_of(job, self._accounts)
-        held = (
-            job.cpus,
-            job.nodes.bit_count(),
-            sum(share.gpus.bit_count() for share in job.holding),
-            sum(share.memory for share in job.holding),
-        )
+        kind = job.qos, job.account, job.user, job.partition
+        groups = self._sums_of.get(kind)
+        if groups is None:
+            made = [self._sums.setdefault(one, Held()) for one in groups_of(job, self._accounts)]
+            groups = self._sums_of[kind] = made
+        gpu = mem = 0
+        for share in job.holding:
+            gpu += share.gpus.bit_count()
+            mem += share.memory
+        held = job.cpus, job.nodes.bit_count(), gpu, mem
         self._groups[id(job)] = job, groups, held
         self._counted += 1
-        for group in groups:
-            found = self._sums.get(group)
-            if found is None:
-                found = self._sums[group] = Held()
+        for found in groups:
             found.add(job, held, 1)
             if found.place >= 0:
                 self.changed.append(found)

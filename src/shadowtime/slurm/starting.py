@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.slurm.gang import overlaps
 from shadowtime.slurm.preempt import candidates_for, run_now
-from shadowtime.slurm.tally import tally_of
+from shadowtime.slurm.tally import fixed_tally, tally_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -99,7 +99,8 @@ def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: in
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
     view = state.usage if choice.view is None else choice.view
     holding = state.chooser.hold(view, job.ask, choice)
-    tally = tally_of(state, job, section, choice)
+    tally = None if section.billing else fixed_tally(state, job, section)
+    tally = tally or tally_of(state, job, section, choice)
     if job.is_array:
         task, rest = job.tasks[0], job.tasks[1:]
         started = replace(
@@ -116,7 +117,7 @@ def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: in
         else:
             del state.waiting[place]
     else:
-        started = replace(job)
+        started = job.copy()
         take_out(state.waiting, job)
     started.partition = section.name
     started.waited_for = state.accounts.met[job.id]

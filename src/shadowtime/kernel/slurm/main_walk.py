@@ -18,7 +18,13 @@ from shadowtime.kernel.slurm.ends import note_able
 from shadowtime.kernel.slurm.last import has_prey
 from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much, too_much_there
 from shadowtime.kernel.slurm.offers import could_do
-from shadowtime.kernel.slurm.refusal import overfills, plain_weights, set_weights, weights_moved
+from shadowtime.kernel.slurm.refusal import (
+    fits_now,
+    overfills,
+    plain_weights,
+    set_weights,
+    weights_moved,
+)
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
 OVER, TRY, FITS = range(3)
@@ -68,7 +74,7 @@ def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> boo
 def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
     """The job fits on the nodes that are left, those that the desk has chosen."""
     mask, asks = board.mask, desk.ask
-    exclusive = asks[ask, d.EXCLUSIVE] != 0
+    exclusive, gpus = asks[ask, d.EXCLUSIVE] != 0, asks[ask, d.ASK_GPUS] > 0
     floor = asks[ask, d.FLOOR]
     if not exclusive:
         if board.mark[b.FREE_CPUS] < asks[ask, d.MIN_CPUS]:
@@ -78,12 +84,27 @@ def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
     for word in range(mask.shape[1]):
         here = board.section[section, word] & desk.suits[ask, word]
         here &= mask[b.USABLE, word] & mask[b.LEFT, word]
-        desk.mask[d.TRIED, word] = here
-        count += bits_in(here & (mask[b.IDLE, word] if exclusive else board.able[floor, word]))
+        able = here & (mask[b.IDLE, word] if exclusive else board.able[floor, word])
+        # A test of GPUs counts all cores as free first, so that nodes without free ones matter.
+        desk.mask[d.TRIED, word] = here if gpus else able
+        count += bits_in(able)
     if not could_do(desk, ask, count):
         return False
     plain_weights(board)
     return choose(desk, board.now, board.fresh_weight, ask)
+
+
+@routine
+def fits_leaving_weights(board: Any, desk: Any, ask: int, section: int) -> bool:
+    """As :func:`finds_room` for a job with GPUs, where its test leaves weights behind."""
+    mask = board.mask
+    all_of = board.part.shape[0] + section
+    for word in range(mask.shape[1]):
+        mask[b.FOUND, word] = board.section[all_of, word] & desk.suits[ask, word]
+    set_weights(board)
+    for word in range(mask.shape[1]):
+        mask[b.FOUND, word] &= mask[b.LEFT, word]
+    return fits_now(board, desk, ask)
 
 
 @routine
@@ -124,9 +145,19 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
         whole = whole and here & ~mask[b.LEFT, word] == NONE
     if left < desk.ask[ask, d.MIN_NODES]:
         return BUSY
-    if board.memo[about, b.TALLIED] <= 0 or (gpus and mark[b.MOVES] != 0):
+    if board.memo[about, b.TALLIED] <= 0:
         return UNCERTAIN
     reason = too_much(board, who, about)
+    if gpus and mark[b.MOVES] != 0:
+        if reason == UNKNOWN or overfills(board, desk, ask):
+            return UNCERTAIN
+        mark[b.MOVED] = 1
+        if not fits_leaving_weights(board, desk, ask, section):
+            return UNCERTAIN
+        if reason == WITHIN:
+            return STARTS
+        note(board, at, reason)
+        return PASSED_OVER
     fits = False
     if reason < 0:
         if has_prey(board, row):
@@ -146,6 +177,7 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
         for word in range(mask.shape[1]):
             mask[b.FOUND, word] = board.section[all_of, word] & desk.suits[ask, word]
         set_weights(board)
+        mark[b.MOVED] = 1 if weights_moved(board) else 0
     if reason == WITHIN:
         return STARTS if fits else BUSY
     note(board, at, reason)

@@ -57,31 +57,38 @@ def overfills(board: Any, desk: Any, ask: int) -> bool:
 
 
 @routine
+def fits_now(board: Any, desk: Any, ask: int) -> bool:
+    """The job fits on nodes of FOUND, whose weights are set first: those that the desk has chosen.
+
+    Where it does not, more may be to do: a job with GPUs is tested on empty nodes then.
+    """
+    set_weights(board)
+    for word in range(board.mask.shape[1]):
+        desk.mask[d.TRIED, word] = board.mask[b.FOUND, word] & board.mask[b.USABLE, word]
+    return choose(desk, board.now, board.weight, ask)
+
+
+@routine
 def try_to_start(board: Any, desk: Any, at: int) -> int:
     """FITS where a try would start the record on nodes of FOUND, which the desk has chosen.
 
-    REFUSED where a limit keeps it from that, which is noted; UNSURE where neither is certain. What
-    a try of a job with GPUs leaves behind is not known here.
+    REFUSED where a limit keeps it from that, which is noted; UNSURE where neither is certain.
     """
-    mark, mask, asks = board.mark, board.mask, desk.ask
+    mark, mask = board.mark, board.mask
     row = board.queue[at, b.ROW]
     ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
     who, known = board.record[row, b.WHO], about(board, row)
     if not is_checked(board, row) or mark[b.GANG] != 0 or board.memo[known, b.TALLIED] <= 0:
         return UNSURE
-    gpus = asks[ask, d.ASK_GPUS] > 0
-    if overfills(board, desk, ask) or (gpus and mark[b.MOVES] != 0):
+    if overfills(board, desk, ask):
         return UNSURE
     reason = too_much(board, who, known)
     for word in range(mask.shape[1]):
         mask[b.FOUND, word] &= board.section[section, word] & desk.suits[ask, word]
-        desk.mask[d.TRIED, word] = mask[b.FOUND, word] & mask[b.USABLE, word]
-    plain_weights(board)
-    if not choose(desk, board.now, board.fresh_weight, ask):
+    if not fits_now(board, desk, ask):
         return UNSURE
     if reason == UNKNOWN:
         reason = too_much_there(board, desk, who, known)
-    set_weights(board)
     if reason == WITHIN:
         return FITS
     note(board, at, reason)
