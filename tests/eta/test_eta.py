@@ -333,8 +333,8 @@ def test_a_long_queue_is_estimated_by_quicker_passes() -> None:
 
 
 def test_ends_far_ahead_are_rounded_and_near_ones_are_not() -> None:
-    """By a hundredth of how far they lie ahead at most (spec: estimates 1.3)."""
-    runs = [3, 40, 63, 101, 1000, 5000, 90_001]
+    """By 3 % of how far they lie ahead at most (spec: estimates 1.3)."""
+    runs = [3, 20, 31, 101, 1000, 5000, 90_001]
     site = Site(nodes=tuple(Node(name=f"n{k}", amounts=(1,)) for k in range(len(runs))))
     after = [500_000] * len(runs)  # each of these starts when one of the first ends
     jobs = st.Workload.build(submit=[7] * 14, run=runs + after, procs=[1] * 14)
@@ -345,4 +345,4 @@ def test_ends_far_ahead_are_rounded_and_near_ones_are_not() -> None:
     assert exact.tolist() == runs
     assert coarse[:3].tolist() == runs[:3]
     off = np.abs(coarse - exact) / np.array(runs)
-    assert 0 < off.max() <= 0.01
+    assert 0 < off.max() <= 1 / 32

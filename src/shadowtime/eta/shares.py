@@ -5,6 +5,7 @@ spec: estimates 2.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,19 +67,23 @@ class Sample:
     points: Floats
     weights: Floats
     sums: Floats = field(init=False)
+    _lists: tuple[list[float], list[float]] = field(init=False)
+    """Points and sums as lists: one number is looked up ten times faster in them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", np.cumsum(self.weights))
+        object.__setattr__(self, "_lists", (self.points.tolist(), self.sums.tolist()))
 
     def at(self, u: float, *, above: float = 0.0) -> float:
         """The quantile at ``u`` of what lies above a share; uniform where no point does."""
-        first = int(np.searchsorted(self.points, above, side="right"))
-        before = float(self.sums[first - 1]) if first else 0.0
-        left = float(self.sums[-1]) - before
-        if first == len(self.points) or left <= 0:
+        points, sums = self._lists
+        first = bisect_right(points, above)
+        before = sums[first - 1] if first else 0.0
+        left = sums[-1] - before
+        if first == len(points) or left <= 0:
             return above + u * (1.0 - above)
-        place = int(np.searchsorted(self.sums, before + u * left, side="left"))
-        return float(self.points[min(max(place, first), len(self.points) - 1)])
+        place = bisect_left(sums, before + u * left)
+        return points[min(max(place, first), len(points) - 1)]
 
 
 def prior() -> Sample:

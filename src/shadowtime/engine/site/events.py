@@ -269,15 +269,15 @@ def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
 
 @kernel
 def coarse(ahead: int) -> int:
-    """A time as one of 32 to 64 in each octave, the nearest: far ahead few instants are left.
+    """A time as one of 16 to 32 in each octave, the nearest: far ahead few instants are left.
 
     Examples
     --------
-    >>> [coarse(ahead) for ahead in (-3, 50, 101, 5000, 90_000)]
-    [-3, 50, 102, 4992, 90112]
+    >>> [coarse(ahead) for ahead in (-3, 31, 101, 5000, 90_000)]
+    [-3, 31, 100, 5120, 90112]
     """
     unit = 1
-    while 64 * unit <= ahead:
+    while 32 * unit <= ahead:
         unit *= 2
     return (ahead + unit // 2) // unit * unit
 

@@ -30,8 +30,8 @@ def simulate_site(
 ) -> Schedule:
     """Run a workload through a policy on a site.
 
-    ``coarse_from``: ends after that time are rounded by a hundredth of how far they lie ahead of it
-    at most, so that there are far fewer instants and passes; 0: none is.
+    ``coarse_from``: ends after that time are rounded by 3 % of how far they lie ahead of it at
+    most, so that there are far fewer instants and passes; 0: none is.
 
     Examples
     --------
