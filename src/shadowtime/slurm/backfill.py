@@ -266,8 +266,10 @@ class BackfillPass:
         mark[b.STAGE] = b.JUDGED
         self.board.make_room_for_plans(int(mark[b.PLANS]) + len(self.records) + 1)
         if self.limits_skip:
-            tally = tally_of(state, job, section, self.board.choice(job.ask))
-            if state.accounts.after(job, tally, state.running, section):
+            choice = self.board.choice(job.ask)
+            tally = tally_of(state, job, section, choice)
+            known = choice.nodes if self.rules.planned_nodes_counted else 0
+            if state.accounts.after(job, tally, state.running, section, nodes=known):
                 mark[b.VERDICT] = b.REFUSED
                 return
         if wish.bf_job_part_count_reserve:
@@ -355,8 +357,8 @@ class BackfillPass:
             return "limit"
         found, victims = select_now(state, job, section, nodes, excluded=True)
         if found is not None and state.accounts.enforced:
-            tally = tally_of(state, job, section, found)
-            if state.accounts.after(job, tally, state.running, section):
+            tally, running = tally_of(state, job, section, found), state.running
+            if state.accounts.after(job, tally, running, section, nodes=found.nodes):
                 return "limit"
         if found is None:
             return "busy"

@@ -38,7 +38,11 @@ class LimitTable:
             row = self.rows[key] = len(self.rows)
             bounds = accounts.bounds(job, section)
             every = (*bounds.jobs, *bounds.resources) if accounts.enforced else ()
-            simple = all(one.name != "billing" and not one.kind.endswith("Mins") for one in every)
+            # Nodes that jobs share count once: which these are is not in the sums.
+            simple = all(
+                one.name not in ("billing", "node") and not one.kind.endswith("Mins")
+                for one in every
+            )
             if not simple:
                 every = ()
             for one in every:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.bounds import Bounds, bounds_of
@@ -223,6 +224,14 @@ class Accounts:
         self.blocker = blocker or self.blocker
         return reason
 
+    def nodes_used(self, job: Job, running: Sequence[Job], section: Section | None) -> int:
+        """The nodes that count already against the limits on nodes that a job has."""
+        if not self.enforced or "node" not in self.bounded:
+            return 0
+        groups = {one.group for one in self.bounds(job, section).resources if one.name == "node"}
+        every = running_of(running)
+        return reduce(or_, (every.held(one, self).nodes for one in groups), 0)
+
     def bounds(self, job: Job, section: Section | None) -> Bounds:
         """The bounds that apply to a job in a partition."""
         key = (job.qos, job.account, job.user, section.qos if section is not None else "")
@@ -247,26 +256,38 @@ class Accounts:
         asks: Tally,
         running: Sequence[Job],
         section: Section | None = None,
+        *,
+        nodes: int = 0,
     ) -> str:
         """The reason why a job may not start with these resources; empty where it may.
 
+        ``nodes`` are those that it would start on, 0 where they are not chosen.
         spec: slurm 6.2.
         """
         if not self.enforced:
             return ""
-        reason = self.note(job, self.over(job, asks, running, section))
+        reason = self.note(job, self.over(job, asks, running, section, nodes=nodes))
         if reason:
             self.limited.add(job.id)
         return reason
 
-    def over(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
+    def over(
+        self,
+        job: Job,
+        asks: Tally,
+        running: Sequence[Job],
+        section: Section | None,
+        *,
+        nodes: int = 0,
+    ) -> str:
         """As :meth:`after`, without a note of it."""
         limit = job.limit if self.bounds_run_minutes else 0
-        question = (asks, limit, job.qos, job.account, job.user, section and section.name)
+        on = (nodes or job.ask.required) if "node" in self.bounded else 0
+        question = (asks, on, limit, job.qos, job.account, job.user, section and section.name)
         return self._known(
             question,
             running,
-            lambda every: self._too_much(job, asks, every, section),
+            lambda every: self._too_much(job, asks, on, every, section),
             steady=not self._minutes_count(job, section),
         )
 
@@ -276,20 +297,28 @@ class Accounts:
             return False
         return any(one.kind.endswith("Mins") for one in self.bounds(job, section).resources)
 
-    def _too_much(self, job: Job, asks: Tally, every: Running, section: Section | None) -> str:
+    def _too_much(
+        self, job: Job, asks: Tally, on: int, every: Running, section: Section | None
+    ) -> str:
         """Which bound on resources running jobs and this one would break."""
         for bound in self.bounds(job, section).resources:
-            if self._breaks(bound, job, asks, every):
+            if self._breaks(bound, job, asks, on, every):
                 self.blocker = bound.qos or self.blocker
                 return bound.reason
         return ""
 
-    def _breaks(self, bound: Bound, job: Job, asks: Tally, running: Running) -> bool:
-        """True where the job and those that run have more than the bound allows."""
+    def _breaks(self, bound: Bound, job: Job, asks: Tally, on: int, running: Running) -> bool:
+        """True where the job and those that run have more than the bound allows.
+
+        ``on``: the nodes that it is known to use. A node counts once, however many jobs share it.
+        """
         name, most = bound.name, bound.most
         if bound.kind == "GrpTRESMins":
             return self.used.get(bound.key, 0.0) // 60 >= most
         held = running.held(bound.group, self)
+        if name == "node" and bound.kind != "GrpTRESRunMins":
+            used = held.nodes
+            return used.bit_count() + asks.node - (on & used).bit_count() > most
         if bound.kind != "GrpTRESRunMins":
             return _sum(held, name) + asks.of(name) > most
         left = 0.0

@@ -173,7 +173,7 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
             state.stop(victim)
         return "busy"
     if accounts.enforced and accounts.after(
-        job, tally_of(state, job, section, found), state.running, section
+        job, tally_of(state, job, section, found), state.running, section, nodes=found.nodes
     ):
         return over_limit
     _start(state, job, section, found, now, out)

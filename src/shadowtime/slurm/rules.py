@@ -162,6 +162,13 @@ CHANGES = (
         "24.11.5",
     ),
     Change(
+        "planned_nodes_counted",
+        (24, 11, 4),
+        "slurmctld/acct_policy.c: _get_unique_job_node_cnt",
+        "limits on nodes count a plan's nodes once where jobs that run use them already",
+        BOTH,
+    ),
+    Change(
         "nodes_left_out_singly",
         (24, 11, 4),
         "topology/common common_topo.c: common_topo_choose_nodes",
@@ -245,6 +252,7 @@ class Rules:
     search_goes_on: bool = False
     one_gpu_test: bool = False
     licence_holders_end: bool = False
+    planned_nodes_counted: bool = False
     nodes_left_out_singly: bool = False
     ended_at_try: bool = False
     overlap_moves_on: bool = False

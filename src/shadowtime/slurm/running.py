@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from operator import attrgetter
+from functools import reduce
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,11 @@ class Held:
     """Starts and ends so far: what was found out about the group holds while it stands still."""
     place: int = -1
     """Its row in the arrays of compiled passes, where it has one (limit_table.py)."""
+
+    @property
+    def nodes(self) -> int:
+        """The nodes that the jobs use, each once."""
+        return reduce(or_, (job.nodes for job in self.jobs.values()), 0)
 
     def add(self, job: Job, held: tuple[int, int, int, int], sign: int) -> None:
         """A job starts (1) or ends (-1)."""

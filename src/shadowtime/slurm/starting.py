@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from shadowtime.slurm.gang import overlaps
 from shadowtime.slurm.preempt import candidates_for, run_now
 from shadowtime.slurm.tally import fixed_tally, tally_of
+from shadowtime.slurm.weights import with_used_first
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
+    from shadowtime.types import Ints
 
 _record = operator.attrgetter("record")
 
@@ -38,8 +40,10 @@ def select_now(
     state.reset_weights(may_use)
     nodes = may_use & allowed & state.up & ~state.completing
     chooser = state.chooser
+    used = state.accounts.nodes_used(job, state.running, section)
+    weights = with_used_first(state.machine, state.weights, may_use, used) if used else None
     for mask in ask.either or (nodes,):
-        found, victims = _on_nodes(state, job, section, nodes & mask)
+        found, victims = _on_nodes(state, job, section, nodes & mask, weights)
         if found is not None:
             break
     if found is None and ask.gpus:
@@ -48,9 +52,12 @@ def select_now(
 
 
 def _on_nodes(
-    state: SlurmState, job: Job, section: Section, nodes: int
+    state: SlurmState, job: Job, section: Section, nodes: int, weights: Ints | None
 ) -> tuple[Choice | None, list[Job]]:
-    """The choice for now on these nodes, and the jobs that must go for it."""
+    """The choice for now on these nodes, and the jobs that must go for it.
+
+    ``weights`` None: those of the nodes.
+    """
     ask = job.ask
     found: Choice | None = None
     victims: list[Job] = []
@@ -64,7 +71,8 @@ def _on_nodes(
     elif state.preemption.on:
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:
-        found = state.chooser.test(state.usage, ask, nodes, state.weights, plain=True)
+        own = state.weights if weights is None else weights
+        found = state.chooser.test(state.usage, ask, nodes, own, plain=weights is None)
     if found is not None and not victims and state.chooser.overfills(state.usage, ask, found):
         return None, []
     return found, victims

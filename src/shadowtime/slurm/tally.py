@@ -116,6 +116,8 @@ def _same_anywhere(state: SlurmState, ask: Ask, section: Section) -> bool:
     if not state.chooser.shortcuts:
         return False
     bounded = state.accounts.bounded
+    if "node" in bounded:
+        return False  # a node that the group's jobs share counts once
     billed = section.billing if "billing" in bounded else {}
     memory_counts = "mem" in bounded or "memory" in billed
     if ask.exclusive or ask.cpus_per_gpu or ask.either or ask.required:
@@ -129,7 +131,7 @@ def _same_anywhere(state: SlurmState, ask: Ask, section: Section) -> bool:
     if ask.min_nodes == ask.max_nodes:
         return True
     per_node = ask.memory is not None and not ask.memory_per_cpu
-    nodes_count = "node" in bounded or "nodes" in billed or (per_node and memory_counts)
+    nodes_count = "nodes" in billed or (per_node and memory_counts)
     return not ask.tasks_per_node and not nodes_count
 
 

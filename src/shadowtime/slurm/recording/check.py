@@ -180,11 +180,7 @@ class Checker:
                 continue
             if event.kind in ("main", "preempted"):
                 end = at + 1
-                while (
-                    end < len(events)
-                    and events[end].kind in ("main", "preempted")
-                    and events[end].time - event.time < TOGETHER
-                ):
+                while end < len(events) and self._same_pass(event, events[end]):
                     end += 1
                 self.main(events[at:end])
                 for one in events[at:end]:
@@ -266,14 +262,14 @@ class Checker:
     def main(self, events: list[Event]) -> None:
         """One main pass that started or preempted something."""
         time = events[0].time
-        now = int(time)
+        starts = [one for one in events if one.kind == "main"]
+        now = self._second(events[0])
         state = self.state_at(now)
         if self.unclear(time):
             if not self.replayer.unknown:
                 main_pass(state, now)
                 self._keep(state)
             return
-        starts = [one for one in events if one.kind == "main"]
         evicted = [one for one in events if one.kind == "preempted"]
         outcome = main_pass(state, now)
         self._keep(state)
@@ -288,6 +284,24 @@ class Checker:
         self.tallies.main_starts_equal += equal
         self.tallies.extra_starts += extra
         self._victims(time, evicted, outcome)
+
+    def _same_pass(self, first: Event, other: Event) -> bool:
+        """Two lines of one main pass: close together, and its starts in one second."""
+        if other.kind not in ("main", "preempted") or other.time - first.time >= TOGETHER:
+            return False
+        if "preempted" in (first.kind, other.kind):
+            return True
+        return self._second(first) == self._second(other)
+
+    def _second(self, start: Event) -> int:
+        """The second that time() showed to the main pass of a start: it may be the one before.
+
+        spec: slurm 1.2.
+        """
+        if start.kind != "main":
+            return int(start.time)
+        began = start_second(self.recording, job_number(start.fields[0])[0], start.time)
+        return min(int(start.time), max(began, int(start.time) - 1))
 
     def _keep(self, state: SlurmState) -> None:
         """What a pass leaves behind: weights, and what its starts hold if nothing records it."""
