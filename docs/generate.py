@@ -190,6 +190,7 @@ def benchmarks() -> str:
         "board",
         "faults",
         "estimates",
+        "elastisim",
     )
     pages = [name for name in names if (HERE / "benchmarks" / f"{name}.md").exists()]
     lines = "".join(f"benchmarks/{name}\n" for name in pages)
