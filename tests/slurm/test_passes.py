@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -218,3 +220,22 @@ def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -
     # Passes that would repeat the last one are skipped.
     assert replace(fast, passes=0) == replace(slow, passes=0)
     assert fast.passes <= slow.passes
+
+
+@pytest.mark.parametrize("shortcuts", [True, False])
+def test_a_job_over_its_limit_keeps_its_node_until_it_ends(shortcuts: bool) -> None:
+    """From 24.11 will-run tests take it for gone; a start must find the node free."""
+    config = {
+        "SchedulerParameters": "batch_sched_delay=1,bf_interval=5",
+        "SLURM_VERSION": "25.05.0",
+    }
+    site = Site(nodes=tuple(Node(name=name, amounts=(4,)) for name in "ab"), config=config)
+    workload = Workload.build(
+        submit=[0, 107, 122, 138], run=[293, 60, 1, 1], request=[300, 60, 60, 60], procs=[1] * 4
+    )
+    whole = Request(nodes=1, max_nodes=1, tasks=1, exclusive=True)
+    run = run_slurm(
+        workload, site, Requests.of_jobs([whole] * 4), phase=Phase(tick=0.7), shortcuts=shortcuts
+    )
+    ends_by_start = sorted(zip(run.start[1:], run.end[1:], strict=True))
+    assert all(end <= later for (_, end), (later, _) in pairwise(ends_by_start))

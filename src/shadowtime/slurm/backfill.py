@@ -335,6 +335,9 @@ class BackfillPass:
         desk = self.board.chooser.asks.desk
         if desk.ask[self.board.chooser.asks.row(ask), d.ALONE] >= 0:
             return False
+        over = (one for one in self.state.running if one.ends_by <= self.mark[b.NOW])
+        if self.rules.bounded_will_run and any(over):  # for will-run tests they are gone
+            return False
         completing = self.state.completing
         return not completing or not completing & unpacked(self.board.board.mask[b.FOUND])
 
