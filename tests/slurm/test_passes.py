@@ -231,11 +231,14 @@ def test_a_job_over_its_limit_keeps_its_node_until_it_ends(shortcuts: bool) -> N
     }
     site = Site(nodes=tuple(Node(name=name, amounts=(4,)) for name in "ab"), config=config)
     workload = Workload.build(
-        submit=[0, 107, 122, 138], run=[293, 60, 1, 1], request=[300, 60, 60, 60], procs=[1] * 4
+        submit=[0, 0, 107, 122, 138, 153],
+        run=[293, 1, 60, 1, 1, 1],
+        request=[300, 60, 60, 60, 60, 60],
+        procs=[1] * 6,
     )
     whole = Request(nodes=1, max_nodes=1, tasks=1, exclusive=True)
     run = run_slurm(
-        workload, site, Requests.of_jobs([whole] * 4), phase=Phase(tick=0.7), shortcuts=shortcuts
+        workload, site, Requests.of_jobs([whole] * 6), phase=Phase(tick=0.7), shortcuts=shortcuts
     )
     ends_by_start = sorted(zip(run.start[1:], run.end[1:], strict=True))
     assert all(end <= later for (_, end), (later, _) in pairwise(ends_by_start))
