@@ -93,6 +93,10 @@ TESTED = {
         "test_pages_equal_naive",
     ),
     "slowdown by speed scaling": ("engine/test_changing.py", "test_pages_equal_naive"),
+    "an inspector that rejects backfills, learned": (
+        "engine/test_idea_pages.py",
+        "test_inspector",
+    ),
     "closed-loop users: jobs are submitted a think time after earlier ones ended": (
         "workload/test_sessions.py",
         "test_batches_follow_the_end_of_the_one_before",
