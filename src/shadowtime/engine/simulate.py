@@ -128,7 +128,12 @@ def simulate(
 
 
 def keeps_bounds(policy: Policy, counted: Counted) -> bool:
-    """True where the pass for K resources plans with these bounds as those of a site do."""
+    """True where the pass for K resources plans with these bounds as those of a site do.
+
+    Not with estimates that jobs outlive: the two plan on from there differently.
+    """
+    if policy.estimate.expires:
+        return False
     changes = len(counted.time) > 0
     simple = not (policy.backfill.weighs or policy.order.by_event) and in_one_sweep(policy)
     return is_pool_of_resources(policy, counted.pool) and (simple or not changes)
