@@ -332,6 +332,18 @@ def test_a_long_queue_is_estimated_by_quicker_passes() -> None:
     assert abs(fast.mean() / slow.mean() - 1) < 0.1
 
 
+@pytest.mark.parametrize("weight", ["0", "1000"])
+def test_a_long_queue_with_factors_is_estimated(weight: str) -> None:
+    """With weights in the order of priorities; without any, as they wait."""
+    at = long_queue(12)
+    assert isinstance(at.machine, Site)
+    config = {"PriorityType": "priority/multifactor", "PriorityWeightAge": weight}
+    at = replace(at, machine=at.machine.replace(config=config))
+    how = How(draws=1, submissions=False, deep=0)
+    assert ("multifactor" in how.stand_in(at.machine, 12)) == (weight != "0")
+    assert np.isfinite(draw_starts(at, how).waits).all()
+
+
 def test_ends_far_ahead_are_rounded_and_near_ones_are_not() -> None:
     """By 3 % of how far they lie ahead at most (spec: estimates 1.3)."""
     runs = [3, 20, 31, 101, 1000, 5000, 90_001]

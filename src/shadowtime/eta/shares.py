@@ -68,7 +68,7 @@ class Sample:
     weights: Floats
     sums: Floats = field(init=False)
     _lists: tuple[list[float], list[float]] = field(init=False)
-    """Points and sums as lists: one number is looked up ten times faster in them."""
+    """Points and sums as lists: one number is looked up faster in them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", np.cumsum(self.weights))

@@ -81,7 +81,8 @@ class How:
         """
         if not isinstance(self.policy, SlurmPolicy) or waiting <= self.deep:
             return ""
-        factors = isinstance(machine, Site) and has_factors(machine)
+        # Without weights all priorities are equal, which order=multifactor refuses.
+        factors = isinstance(machine, Site) and has_factors(machine) and Weights.of(machine).weighs
         return f"easy(reserve=20{', order=multifactor' * factors})"
 
 
