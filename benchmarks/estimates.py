@@ -43,7 +43,7 @@ PAGE = (
     "compressed about 1:100, and several share "
     "their submissions, so that their errors are not independent.",
     "",
-    "    .venv/bin/python benchmarks/estimates.py slurm-runs/A KTH-SP2 "
+    "    .venv/bin/python benchmarks/estimates.py slurm-runs/A KTH-SP2 --instants 24 "
     "--write docs/benchmarks/estimates.md",
     "",
 )

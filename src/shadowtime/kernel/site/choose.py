@@ -82,14 +82,14 @@ def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: in
             return False
     if count < ground.shape[shape, sf.LEAST] or total < ground.shape[shape, sf.TASKS]:
         return False
-    if ground.shape[shape, sf.IN_A_ROW] != 0:
-        return take_row(ground, shape)
     return settle(state, ground, job, shape, start)
 
 
-@kernel
+@routine
 def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
+    if ground.shape[shape, sf.IN_A_ROW] != 0:
+        return take_row(ground, shape)
     rule = ground.mark[sf.PLACE_RULE]
     if rule == sf.SLURM and ground.shape[shape, sf.COUNTS] >= 0:
         rule = number(sf.FIRST_FIT)

@@ -28,6 +28,7 @@ from shadowtime.kernel.running import (
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
+from shadowtime.kernel.site.choose import settle
 from shadowtime.kernel.site.earliest import earliest
 from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
 from shadowtime.kernel.site.plain import number
@@ -163,6 +164,7 @@ def ask_earliest(
     ask = ground.job[job, sf.ASK]
     best = before
     chosen = -1
+    looked = -1  # whose room is known at its start
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         shape = ground.alt[alt, sf.ALT_SHAPE]
         if not may_reserve(ground, alt) or not open_for(ground, now, shape, length):
@@ -172,7 +174,9 @@ def ask_earliest(
         ground.mark[sf.CAPPED] = int(ground.alt[alt, sf.ALT_RESERVES] == sf.RESERVES_BY_NODE)
         if ground.mark[sf.AMOUNTS] == 0 and not varies(ground, alt):
             start = earliest(ground, now, shape, length, since, best)
+            looked = alt if ground.shape[shape, sf.MOST] > 1 and start > now else -1
         else:
+            looked = -1
             start = earliest_of_all(state, ground, job, alt, since, best, 1 - limited)
         if start < best:
             best = start
@@ -181,7 +185,10 @@ def ask_earliest(
     if chosen < 0:
         return r.NEVER, -1
     ground.mark[sf.CAPPED] = int(ground.alt[chosen, sf.ALT_RESERVES] == sf.RESERVES_BY_NODE)
-    place_at(state, ground, job, chosen, best, length, 1 - limited)
+    if looked == chosen:
+        settle(state, ground, job, ground.alt[chosen, sf.ALT_SHAPE], best)
+    else:
+        place_at(state, ground, job, chosen, best, length, 1 - limited)
     ground.mark[sf.CAPPED] = 0
     return best, chosen
 
