@@ -11,7 +11,7 @@ import pytest
 
 import shadowtime as st
 from eta import naive_shares as naive
-from shadowtime.cluster.site import Association, Node, Partition, Site
+from shadowtime.cluster.site import Association, Node, Partition, Qos, Site
 from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.errors import UsageError
 from shadowtime.eta.arrivals import DAY, future
@@ -19,7 +19,7 @@ from shadowtime.eta.asking import ask_start, parse_request
 from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import remaining, uniforms
 from shadowtime.eta.on_log import predict_log
-from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting
+from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting, pieces_on
 from shadowtime.eta.ranges import Corrections, Estimate, Instant, estimates_of, order_statistic
 from shadowtime.eta.scores import accuracy
 from shadowtime.eta.shares import Observed, Shares
@@ -358,3 +358,44 @@ def test_ends_far_ahead_are_rounded_and_near_ones_are_not() -> None:
     assert coarse[:3].tolist() == runs[:3]
     off = np.abs(coarse - exact) / np.array(runs)
     assert 0 < off.max() <= 1 / 32
+
+
+def test_a_job_that_may_preempt_starts_by_preempting() -> None:
+    """The running job leaves all its nodes at once, and the one that waited longer still waits."""
+    site = Site(
+        nodes=tuple(Node(name=f"n{k}", amounts=(4,)) for k in range(3)),
+        qos=(Qos(name="high", preempts=("low",)), Qos(name="low")),
+        config={"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"},
+    )
+    held = {"n0": 4, "n1": 4, "n2": 4}
+    like = Request(nodes=3, max_nodes=3, tasks=12, qos="low")
+    pieces = pieces_on(held, nodes=held, like=like)
+    assert [one.wanted for one in pieces] == [("n0", "n1", "n2")]
+    assert len(pieces_on({**held, "n2": 3}, nodes=held, like=like)) == 3
+    now = Present(
+        now=10_000,
+        machine=site,
+        running=(Running(id="1", user="eva", limit=7200, cpus=12, start=9_000, pieces=pieces),),
+        waiting=(
+            Waiting(id="2", user="tom", limit=600, request=replace(like, qos="low")),
+            Waiting(id="3", user="ann", limit=600, request=replace(like, qos="high")),
+        ),
+    )
+    found = draw_starts(now, How(draws=9))
+    later, soon = found.waits.T
+    assert (soon < 120).all() and (later > soon).all()
+
+
+def test_a_requeued_job_waits_for_its_next_start() -> None:
+    """Its lost run is a run; behind it the job waits, and may start when Slurm lets it."""
+    site = Site(nodes=(Node(name="n0", amounts=(4,)),))
+    log = st.Workload.build(
+        submit=[0, 5], run=[30, 20], request=[60, 60], procs=[4, 4], recorded_start=[200, 40]
+    ).replace(lost_runs={1: ((2, 40),)})
+    at = LogAt(log, site)
+    assert [(one.id, one.start - at.epoch) for one in at.present(20).running] == [("1", 2)]
+    behind = at.present(50)
+    assert [(one.id, one.begin - at.epoch) for one in behind.waiting] == [("1", 40 + 121)]
+    assert [at.run_at(0, when) for when in (1, 39, 40, 999)] == [
+        (2, 40), (2, 40), (200, 230), (200, 230)
+    ]  # fmt: skip

@@ -77,7 +77,7 @@ def predict_log(
         present = at.present(when)
         drawn = draw_starts(present, replace(how, seed=how.seed + when))
         plain = [one for one in estimates_of(drawn) if math.isfinite(one.latest)]
-        real = [int(workload.recorded_start[rows[one.job]]) for one in plain]
+        real = [at.run_at(rows[one.job], when)[0] for one in plain]
         resolved = [one for over, one in made if over <= when]
         learned = Corrections.learn(resolved) if recalibrate else Corrections()
         final = [learned.apply(one) for one in plain]

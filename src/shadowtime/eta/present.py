@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.eta.shares import Observed
 from shadowtime.schedule import Schedule
+from shadowtime.slurm.from_site import requeue_delay
 from shadowtime.slurm.standing import Queue, has_factors
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.workload.request import NEVER, Gres, Request
@@ -104,10 +105,11 @@ def pieces_on(
     memory: Mapping[str, int] | None = None,
     gpus: Mapping[str, int] | None = None,
 ) -> tuple[Request, ...]:
-    """What a running job holds: a request for each of its nodes, which fits there and nowhere else.
+    """What a running job holds, as requests that fit there and nowhere else.
 
-    ``held`` are its cpus by node, ``nodes`` the cpus of the nodes that can be used, ``like`` what
-    it requested: limits count its QOS and account, and the job once.
+    One where it holds the same on each of its nodes, so that whoever preempts it gets them all;
+    else one for each node. ``held`` are its cpus by node, ``nodes`` the cpus of the nodes that can
+    be used, ``like`` what it requested: limits count its QOS and account, and the job once.
     """
     made: list[Request] = []
     for name, count in held.items():
@@ -128,7 +130,23 @@ def pieces_on(
                 amounts=() if made else like.amounts,
             )
         )
-    return tuple(made)
+    first, names = made[0] if made else None, [one.wanted[0] for one in made]
+    if first is None or any(
+        replace(one, wanted=first.wanted, counts=True, amounts=first.amounts) != first
+        for one in made
+    ):
+        return tuple(made)
+    count = len(made)
+    return (
+        replace(
+            first,
+            nodes=count,
+            max_nodes=count,
+            tasks=count * first.tasks,
+            tasks_per_node=first.tasks,
+            wanted=tuple(names),
+        ),
+    )
 
 
 def even(names: Sequence[str], cpus: int) -> dict[str, int]:
@@ -149,8 +167,9 @@ class LogAt:
     Rules
     -----
     A job waits from its submission, or the time at which it became eligible, to its recorded start,
-    and runs until its recorded end. Jobs that never started are left out: when they gave up is not
-    what is predicted. Nothing of a job that has not ended is known but that it runs.
+    and runs until its recorded end. One that was requeued waits again, as soon as Slurm lets it.
+    Jobs that never started are left out: when they gave up is not what is predicted. Nothing of a
+    job that has not ended is known but that it runs.
 
     Examples
     --------
@@ -176,6 +195,8 @@ class LogAt:
             if isinstance(machine, Site)
             else {}
         )
+        self.lost = self._lost()
+        self.again = requeue_delay(machine) if isinstance(machine, Site) else 0
         self.by_end = np.flatnonzero(self.began)[np.argsort(self.end[self.began], kind="stable")]
         self.users = [workload.name_of("user", one) for one in workload.user.tolist()]
 
@@ -190,17 +211,39 @@ class LogAt:
             return Request(tasks=int(self.workload.procs[row]))
         return self.requests[row]
 
+    def _lost(self) -> dict[int, list[tuple[int, int]]]:
+        """Starts and ends of the runs before the last one, of the jobs that were requeued."""
+        known = self.workload.lost_runs
+        return {
+            row: [(came + start, came + end) for start, end in known[job]]
+            for row, (job, came) in enumerate(
+                zip(self.workload.job_id.tolist(), self.workload.submit.tolist(), strict=True)
+            )
+            if job in known and self.began[row]
+        }
+
     def eligible(self, row: int) -> int:
         """When a job could start at the earliest, on the log's clock."""
         begin = int(self.requests.begin[row]) if self.requests is not None else NEVER
         return max(int(self.workload.submit[row]), begin)
 
+    def run_at(self, row: int, when: int) -> tuple[int, int]:
+        """(start, end) of a job's first run that ends after a time: it is in it, or waits for it.
+
+        Its last one if all have ended.
+        """
+        runs = [*self.lost.get(row, ()), (int(self.start[row]), int(self.end[row]))]
+        return next((one for one in runs if one[1] > when), runs[-1])
+
     def present(self, when: int) -> Present:
         """The state at ``when``, on the log's clock."""
         known = self.workload.submit <= when
         ended = self.by_end[self.end[self.by_end] <= when]
-        runs = np.flatnonzero(self.began & (self.start <= when) & (self.end > when))
-        waits = np.flatnonzero(self.began & known & (self.start > when))
+        start = self.start.copy()
+        for row in self.lost:
+            start[row] = self.run_at(row, when)[0]
+        runs = np.flatnonzero(self.began & (start <= when) & (self.end > when))
+        waits = np.flatnonzero(self.began & known & (start > when))
         machine, queue = self.machine, None
         if isinstance(machine, Site) and has_factors(machine):
             queue = Queue(self.workload, machine)
@@ -209,9 +252,11 @@ class LogAt:
         return Present(
             now=self.epoch + when,
             machine=machine,
-            running=tuple(self._running(row) for row in runs.tolist()),
+            running=tuple(self._running(row, int(start[row])) for row in runs.tolist()),
             waiting=tuple(
-                self._waiting(row, queue) for row in waits.tolist() if self.eligible(row) <= when
+                self._waiting(row, queue, when)
+                for row in waits.tolist()
+                if self.eligible(row) <= when
             ),
             ended=tuple(self._observed(row) for row in ended.tolist()),
             past=tuple(self._arrived(row, when) for row in np.flatnonzero(known).tolist()),
@@ -223,14 +268,14 @@ class LogAt:
         share = (int(self.end[row]) - int(self.start[row])) / limit
         return Observed(self.users[row], limit, self.request(row).cpus, min(1.0, share))
 
-    def _running(self, row: int) -> Running:
+    def _running(self, row: int, start: int) -> Running:
         request = self.request(row)
         return Running(
             id=str(self.workload.job_id[row]),
             user=self.users[row],
             limit=int(self.limit[row]),
             cpus=request.cpus,
-            start=self.epoch + int(self.start[row]),
+            start=self.epoch + start,
             pieces=(request,) if self.requests is None else self._pieces(row, request),
         )
 
@@ -262,12 +307,15 @@ class LogAt:
             gpus=even(names, gpus) if gpus else {},
         )
 
-    def _waiting(self, row: int, queue: Queue | None) -> Waiting:
+    def _waiting(self, row: int, queue: Queue | None, when: int) -> Waiting:
+        ends = [end for _, end in self.lost.get(row, ()) if end <= when]
+        begin = ends[-1] + self.again if ends else NEVER
         return Waiting(
             id=str(self.workload.job_id[row]),
             user=self.users[row],
             limit=int(self.limit[row]),
             request=self.request(row),
+            begin=self.epoch + begin if begin > when else NEVER,
             priority=None if queue is None else queue.priority(row),
         )
 

@@ -190,8 +190,9 @@ class _Scene:
             begun = max(0, lead - max(self.seating, present.now - one.start))
             for piece in one.pieces:
                 table.add(
-                    piece, one.user, begun, lead - begun + rest, lead - begun + most, nice=FIRST
-                )
+                    piece, one.user, begun, lead - begun + rest, lead - begun + most,
+                    nice=FIRST, requeue=0,
+                )  # fmt: skip
         first = len(table.requests)
         # All that waits enters the queue at one moment, and passes see it in its order: a second
         # earlier with a begin time, as submissions are spread over their second.
@@ -213,6 +214,10 @@ class _Scene:
         else:
             made = simulate(jobs, self.machine, policy)
         start = dict(zip(made.job_id.tolist(), made.start.tolist(), strict=True))
+        for job, begun in zip(
+            made.attempts.job_id.tolist(), made.attempts.start.tolist(), strict=True
+        ):
+            start[job] = min(start[job], begun)  # the first of those that preemption ends
         found = [start[first + at + 1] for at in range(len(present.waiting))]
         return np.array([max(0, at - lead) if at >= 0 else NEVER_STARTS for at in found], float)
 
@@ -224,16 +229,16 @@ class Table:
         self.requests: list[Request] = []
         self.users: dict[str, int] = {"": 0}
         self.columns: dict[str, list[int]] = {
-            name: [] for name in ("user", "submit", "run", "limit", "begin", "nice")
+            name: [] for name in ("user", "submit", "run", "limit", "begin", "nice", "requeue")
         }
 
     def add(
         self, request: Request, user: str, submit: int, run: int, limit: int,
-        *, begin: int = NEVER, nice: int = 0,
+        *, begin: int = NEVER, nice: int = 0, requeue: int = 1,
     ) -> None:  # fmt: skip
         self.requests.append(request)
         number = self.users.setdefault(user, len(self.users))
-        values = (number, submit, max(1, min(run, limit)), max(1, limit), begin, nice)
+        values = (number, submit, max(1, min(run, limit)), max(1, limit), begin, nice, requeue)
         for name, value in zip(self.columns, values, strict=True):
             self.columns[name].append(value)
 
@@ -242,7 +247,8 @@ class Table:
         order = np.argsort(np.array(columns["submit"]), kind="stable")
         asked = [self.requests[k] for k in order.tolist()]
         value = {name: np.array(column, np.int64)[order] for name, column in columns.items()}
-        requests = Requests.of_jobs(asked, begin=value["begin"], nice=value["nice"])
+        columns_of_requests = {name: value[name] for name in ("begin", "nice", "requeue")}
+        requests = Requests.of_jobs(asked, **columns_of_requests)
         return Workload.build(
             job_id=order + 1,
             submit=value["submit"],
@@ -261,15 +267,13 @@ def open_site(site: Site) -> Site:
     """The site without what was decided before: what runs may go on, what waits may start.
 
     Bounds of partitions apply to whole jobs, not to the pieces of running ones; Slurm itself
-    reports a waiting job that violates one. No job is preempted: squeue does not show which may
-    be.
+    reports a waiting job that violates one.
     """
     partitions = tuple(
         replace(one, min_nodes=0, max_nodes=None, max_time=None, qos="", up=True)
         for one in site.partitions
     )
-    config = {**site.config, "PreemptType": "preempt/none"}
-    return site.replace(config=config, partitions=partitions)
+    return site.replace(partitions=partitions)
 
 
 def _since_tick(site: Site, now: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site import FOREVER
@@ -24,6 +25,16 @@ def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
         if key.lower() == lower:
             return default if value in ("(null)", "") else value
     return default
+
+
+CREDENTIAL = 120
+"""Seconds that a credential lives where AuthInfo has no cred_expire."""
+
+
+def requeue_delay(site: Site) -> int:
+    """Seconds that a requeued job waits at least: the life of its credential and one more."""
+    expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
+    return (int(expire[1]) if expire else CREDENTIAL) + 1
 
 
 def machine_of(site: Site) -> Machine:

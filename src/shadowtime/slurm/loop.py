@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.event_queue import EventQueue
-from shadowtime.slurm.from_site import changes_of, setting, state_of
+from shadowtime.slurm.from_site import changes_of, requeue_delay, setting, state_of
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.latency import BY_MAIN
 from shadowtime.slurm.main_pass import main_pass
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
 
-CREDENTIAL = 120
-"""Seconds that a credential lives: a requeued job waits that long and one more."""
 RUN_STEP = 0.618
 """Parts of seconds of run times, from row to row."""
 LIMIT_CHECK = 30
@@ -108,8 +105,7 @@ class Loop:
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.priorities = RunPriorities(site, self.state.accounts)
         self.depends = Dependencies(workload, requests) if requests.dependencies else None
-        expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
-        self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
+        self.requeue_after = requeue_delay(site)
 
     def run(self) -> SlurmRun:
         """From the first submission, or a checkpoint, to the last end."""
