@@ -232,7 +232,8 @@ class LogAt:
 
         Its last one if all have ended.
         """
-        runs = [*self.lost.get(row, ()), (int(self.start[row]), int(self.end[row]))]
+        last = int(self.start[row]), int(self.end[row])
+        runs: list[tuple[int, int]] = [*self.lost.get(row, ()), last]
         return next((one for one in runs if one[1] > when), runs[-1])
 
     def present(self, when: int) -> Present:

@@ -247,8 +247,9 @@ class Table:
         order = np.argsort(np.array(columns["submit"]), kind="stable")
         asked = [self.requests[k] for k in order.tolist()]
         value = {name: np.array(column, np.int64)[order] for name, column in columns.items()}
-        columns_of_requests = {name: value[name] for name in ("begin", "nice", "requeue")}
-        requests = Requests.of_jobs(asked, **columns_of_requests)
+        requests = Requests.of_jobs(
+            asked, begin=value["begin"], nice=value["nice"], requeue=value["requeue"]
+        )
         return Workload.build(
             job_id=order + 1,
             submit=value["submit"],
