@@ -5,7 +5,7 @@ spec: algorithms 1.6.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import BITS, CORRECTIONS, LEARNER
 from shadowtime.kernel.running import find, insert, remove
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
+
 LADDER = np.array(
     [60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000], dtype=np.int64
 )
@@ -23,7 +26,7 @@ LADDER = np.array(
 
 
 @kernel
-def first_correction(state: Any, world: Any, job: int) -> None:
+def first_correction(state: State, world: World, job: int) -> None:
     """A job starts: note when its prediction runs out."""
     if state.reg[LEARNER] == LAST_TWO:
         state.job[job, STEPS] = 0
@@ -31,7 +34,7 @@ def first_correction(state: Any, world: Any, job: int) -> None:
 
 
 @kernel
-def note(state: Any, world: Any, job: int) -> None:
+def note(state: State, world: World, job: int) -> None:
     """Queue the next correction, unless the request itself has been reached."""
     reg = state.reg
     if state.job[job, ESTIMATE] < left_of(state, job, state.job[job, REQUEST]):
@@ -42,7 +45,7 @@ def note(state: Any, world: Any, job: int) -> None:
 
 
 @kernel
-def correct(state: Any, world: Any, job: int) -> None:
+def correct(state: State, world: World, job: int) -> None:
     """Give a running job its next, longer prediction."""
     step = state.job[job, STEPS]
     longer = state.job[job, REQUEST]

@@ -6,7 +6,7 @@ by id, timers, then one pass. An instant with corrections only has no pass.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
@@ -50,6 +50,9 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.kernel.running import end_at, find, give_back, job_at, remove
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
+
 DONE = 0
 PASS_DUE = 1
 ROOM_NEEDED = 2
@@ -60,7 +63,7 @@ NEVER_FITS = 4
 
 
 @kernel
-def advance(state: Any, world: Any) -> int:
+def advance(state: State, world: World) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
     if reg[BY_EVENT] != 0:
@@ -85,7 +88,7 @@ def advance(state: Any, world: Any) -> int:
 
 
 @routine
-def advance_by_event(state: Any, world: Any) -> int:
+def advance_by_event(state: State, world: World) -> int:
     """Go to the next event instead: submissions come before ends, and each has its own pass.
 
     This is the order of the simulator pyss. A job that ends just when expected is gone for all
@@ -125,7 +128,7 @@ def advance_by_event(state: Any, world: Any) -> int:
 
 
 @kernel
-def end_job(state: Any, world: Any, job: int) -> None:
+def end_job(state: State, world: World, job: int) -> None:
     """A running job is over."""
     reg = state.reg
     remove(state, find(state, job))
@@ -138,7 +141,7 @@ def end_job(state: Any, world: Any, job: int) -> None:
 
 
 @kernel
-def next_instant(state: Any, world: Any) -> int:
+def next_instant(state: State, world: World) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
     now = reg[WAKE]
@@ -152,7 +155,7 @@ def next_instant(state: Any, world: Any) -> int:
 
 
 @kernel
-def drop_stale_ends(state: Any, world: Any) -> None:
+def drop_stale_ends(state: State, world: World) -> None:
     """Forget ends that were overtaken by a preemption or a new end."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -164,7 +167,7 @@ def drop_stale_ends(state: Any, world: Any) -> None:
 
 
 @kernel
-def carry_out_ends(state: Any, world: Any, now: int) -> bool:
+def carry_out_ends(state: State, world: World, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -189,7 +192,7 @@ def carry_out_ends(state: Any, world: Any, now: int) -> bool:
 
 
 @kernel
-def carry_out_corrections(state: Any, world: Any, now: int) -> None:
+def carry_out_corrections(state: State, world: World, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -207,7 +210,7 @@ def carry_out_corrections(state: Any, world: Any, now: int) -> None:
 
 
 @kernel
-def admit(state: Any, world: Any, now: int) -> bool:
+def admit(state: State, world: World, now: int) -> bool:
     """Queue what is submitted now."""
     reg = state.reg
     reg[FRESH] = reg[ARRIVED]
@@ -223,7 +226,7 @@ def admit(state: Any, world: Any, now: int) -> bool:
 
 
 @kernel
-def carry_out_decisions(state: Any, world: Any) -> None:
+def carry_out_decisions(state: State, world: World) -> None:
     """Carry out the decisions of the pass: ends of started jobs, lost attempts of stopped ones."""
     reg = state.reg
     now = reg[NOW]
@@ -248,7 +251,7 @@ def carry_out_decisions(state: Any, world: Any) -> None:
 
 
 @kernel
-def compact(state: Any, world: Any) -> None:
+def compact(state: State, world: World) -> None:
     """Rebuild the heap of ends without the stale entries."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -261,7 +264,7 @@ def compact(state: Any, world: Any) -> None:
 
 
 @kernel
-def lacks_room(state: Any) -> bool:
+def lacks_room(state: State) -> bool:
     """True when the log of attempts might overflow in the next pass, or the loop shall return."""
     full = state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
     return bool(full or to_be_saved(state.reg))

@@ -129,7 +129,7 @@ def world_of(table: Any, i: int) -> Any:
 
 
 @entry
-def step_lanes(lanes: Any, actions: Any, following: Any) -> None:
+def step_lanes(lanes: Lanes, actions: Any, following: Any) -> None:
     """Carry out one action in each lane and go on to its next decision.
 
     A lane whose window is over begins the window that ``following`` names instead, and its action
@@ -145,7 +145,7 @@ def step_lanes(lanes: Any, actions: Any, following: Any) -> None:
 
 
 @routine
-def begin_window(lanes: Any, i: int, window: int) -> None:
+def begin_window(lanes: Lanes, i: int, window: int) -> None:
     """Copy the tables of a window into a lane and go to its first decision."""
     a, b = state_of(lanes.state, i), state_of(lanes.fresh_state, window)
     copy(a.reg, b.reg)
@@ -183,7 +183,7 @@ def copy2(into: Any, source: Any) -> None:
 
 
 @routine
-def act(lanes: Any, i: int, action: int) -> None:
+def act(lanes: Lanes, i: int, action: int) -> None:
     """Carry out the agent's action."""
     state, world = state_of(lanes.state, i), world_of(lanes.world, i)
     if lanes.par[0] == ORDER:
@@ -197,7 +197,7 @@ def act(lanes: Any, i: int, action: int) -> None:
 
 
 @kernel
-def start(lanes: Any, i: int, state: Any, world: Any, job: int, reason: int) -> None:
+def start(lanes: Lanes, i: int, state: State, world: World, job: int, reason: int) -> None:
     """Start a job and note what that earns: minus its bounded slowdown, divided by the jobs."""
     if reason == BACKFILLED:
         begin(state, job, 0, BACKFILLED)
@@ -210,7 +210,7 @@ def start(lanes: Any, i: int, state: Any, world: Any, job: int, reason: int) -> 
 
 
 @kernel
-def next_instant(lanes: Any, i: int, state: Any, world: Any) -> None:
+def next_instant(lanes: Lanes, i: int, state: State, world: World) -> None:
     """Go to the next instant with a pass, or note that the window is over."""
     if advance(state, world) == DONE:
         lanes.lane[i, OVER] = 1
@@ -219,7 +219,7 @@ def next_instant(lanes: Any, i: int, state: Any, world: Any) -> None:
 
 
 @routine
-def go_on(lanes: Any, i: int, state: Any, world: Any) -> None:
+def go_on(lanes: Lanes, i: int, state: State, world: World) -> None:
     """Simulate until the agent has to decide or the window is over."""
     while lanes.lane[i, OVER] == 0:
         if lanes.par[0] == ORDER:
@@ -234,7 +234,7 @@ def go_on(lanes: Any, i: int, state: Any, world: Any) -> None:
 
 
 @kernel
-def start_chosen(lanes: Any, i: int, state: Any, world: Any) -> bool:
+def start_chosen(lanes: Lanes, i: int, state: State, world: World) -> bool:
     """Start the chosen job, or let others overtake it; True if there is none any more."""
     chosen = lanes.lane[i, CHOSEN]
     state.reg[HEAD] = -1
@@ -255,7 +255,7 @@ def start_chosen(lanes: Any, i: int, state: Any, world: Any) -> bool:
 
 
 @kernel
-def block(lanes: Any, state: Any, head: int) -> None:
+def block(lanes: Lanes, state: State, head: int) -> None:
     """The job at the head does not fit: find its reservation."""
     state.reg[HEAD] = head
     find_shadow(state, lanes.plan, head)
@@ -265,20 +265,20 @@ def block(lanes: Any, state: Any, head: int) -> None:
 
 
 @kernel
-def may_overtake(lanes: Any, state: Any, job: int) -> bool:
+def may_overtake(lanes: Lanes, state: State, job: int) -> bool:
     """EASY's tests."""
     return may_start(state, lanes.plan, job, state.reg[SHADOW] - state.reg[NOW])
 
 
 @kernel
-def overtake(lanes: Any, i: int, state: Any, world: Any, job: int) -> None:
+def overtake(lanes: Lanes, i: int, state: State, world: World, job: int) -> None:
     """Start a job ahead of the head; the extra processors are computed again."""
     start(lanes, i, state, world, job, BACKFILLED)
     find_shadow(state, lanes.plan, state.reg[HEAD])
 
 
 @kernel
-def start_head(lanes: Any, i: int, state: Any, world: Any) -> int:
+def start_head(lanes: Lanes, i: int, state: State, world: World) -> int:
     """Start jobs in order of arrival while they fit; how many could overtake the blocked one."""
     head = first_waiting(state)
     while head >= 0 and fits(state, head, 0):
@@ -292,7 +292,7 @@ def start_head(lanes: Any, i: int, state: Any, world: Any) -> int:
 
 
 @kernel
-def clear(lanes: Any, i: int) -> None:
+def clear(lanes: Lanes, i: int) -> None:
     """Offer nothing."""
     for slot in range(lanes.offered.shape[1]):
         lanes.offered[i, slot] = -1
@@ -303,7 +303,7 @@ def clear(lanes: Any, i: int) -> None:
 
 
 @routine
-def offer(lanes: Any, i: int, state: Any, head: int) -> int:
+def offer(lanes: Lanes, i: int, state: State, head: int) -> int:
     """List the jobs to choose from, in order of arrival; returns how many are possible."""
     clear(lanes, i)
     slots = lanes.offered.shape[1]

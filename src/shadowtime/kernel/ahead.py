@@ -8,7 +8,7 @@ for, and dropped with every start.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from shadowtime.kernel.fields import ESTIMATE, FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING, WAITING, WAKE
 from shadowtime.kernel.running import end_at, job_at
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 AT, COVERED, HEAD, SINCE, UNTIL, SPARE = range(6)
 """Places in ``mark``: the step of the bounds in force; up to which end all is filled; the job with
@@ -49,13 +52,13 @@ def make_ahead(*, time: Any, drop: Any, room: int) -> Ahead:
 
 
 @kernel
-def changes(b: Any) -> bool:
+def changes(b: Ahead) -> bool:
     """True if there are bounds that change."""
     return b.time.shape[0] > 0
 
 
 @kernel
-def to_now(state: Any, b: Any) -> bool:
+def to_now(state: State, b: Ahead) -> bool:
     """Let the bounds of this instant be in force; True if they are others than in the last pass."""
     at = b.mark[AT]
     while at + 1 < b.time.shape[0] and b.time[at + 1] <= state.reg[NOW]:
@@ -66,7 +69,7 @@ def to_now(state: Any, b: Any) -> bool:
 
 
 @kernel
-def wake_at_change(state: Any, b: Any) -> None:
+def wake_at_change(state: State, b: Ahead) -> None:
     """While jobs wait there is a pass whenever a bound changes."""
     at = b.mark[AT] + 1
     if at < b.time.shape[0] and state.reg[WAITING] > 0:
@@ -74,13 +77,13 @@ def wake_at_change(state: Any, b: Any) -> None:
 
 
 @kernel
-def free_now(state: Any, b: Any, k: int) -> int:
+def free_now(state: State, b: Ahead, k: int) -> int:
     """What is free of a resource at this instant."""
     return int(state.host[FREE, 0, k] - b.drop[b.mark[AT], k])
 
 
 @kernel
-def next_change(state: Any, b: Any, running: int, step: int) -> int:
+def next_change(state: State, b: Ahead, running: int, step: int) -> int:
     """When the next running job is expected to end, or the next bound to change."""
     when = NEVER
     if running < state.reg[RUNNING]:
@@ -91,7 +94,7 @@ def next_change(state: Any, b: Any, running: int, step: int) -> int:
 
 
 @kernel
-def release_until(state: Any, b: Any, running: int, when: int) -> int:
+def release_until(state: State, b: Ahead, running: int, when: int) -> int:
     """Give back what jobs hold that are expected to end up to an instant; the next running job."""
     while running < state.reg[RUNNING] and max(end_at(state, running), state.reg[NOW] + 1) <= when:
         job = job_at(state, running)
@@ -102,7 +105,7 @@ def release_until(state: Any, b: Any, running: int, when: int) -> int:
 
 
 @kernel
-def shift_to(b: Any, step: int, when: int) -> int:
+def shift_to(b: Ahead, step: int, when: int) -> int:
     """Let the bounds of an instant count; returns their step."""
     if step + 1 < b.time.shape[0] and b.time[step + 1] == when:
         step += 1
@@ -112,14 +115,14 @@ def shift_to(b: Any, step: int, when: int) -> int:
 
 
 @kernel
-def level_now(state: Any, b: Any) -> None:
+def level_now(state: State, b: Ahead) -> None:
     """Begin with what is free at this instant."""
     for k in range(b.level.shape[0]):
         b.level[k] = free_now(state, b, k)
 
 
 @kernel
-def holds(state: Any, b: Any, job: int, step: int) -> int:
+def holds(state: State, b: Ahead, job: int, step: int) -> int:
     """0 if the job does not fit into the level of a step, 2 if it does whatever follows, else 1."""
     found = 2
     for k in range(b.level.shape[0]):
@@ -132,7 +135,7 @@ def holds(state: Any, b: Any, job: int, step: int) -> int:
 
 
 @routine
-def earliest(state: Any, b: Any, job: int) -> int:
+def earliest(state: State, b: Ahead, job: int) -> int:
     """The earliest instant from which the job fits beside the running ones; NEVER if there is none.
 
     Notes how many processors are left beside it then.
@@ -157,7 +160,7 @@ def earliest(state: Any, b: Any, job: int) -> int:
 
 
 @kernel
-def reserve(state: Any, b: Any, job: int, since: int) -> None:
+def reserve(state: State, b: Ahead, job: int, since: int) -> None:
     """Keep free what a job needs from an instant on, for its time; job -1: nothing is kept."""
     b.mark[HEAD], b.mark[SINCE], b.mark[COVERED] = job, since, -1
     if job >= 0:
@@ -165,7 +168,7 @@ def reserve(state: Any, b: Any, job: int, since: int) -> None:
 
 
 @routine
-def fill(state: Any, b: Any, end: int) -> None:
+def fill(state: State, b: Ahead, end: int) -> None:
     """Find the least that is free from now on, up to any end until ``end``."""
     mark = b.mark
     running, step, at, now = 0, mark[AT], -1, state.reg[NOW]
@@ -195,7 +198,7 @@ def fill(state: Any, b: Any, end: int) -> None:
 
 
 @kernel
-def fits_ahead(state: Any, b: Any, job: int) -> bool:
+def fits_ahead(state: State, b: Ahead, job: int) -> bool:
     """True if the job may start now: it fits until its end beside what is reserved."""
     end = state.reg[NOW] + state.job[job, ESTIMATE]
     sure = b.mark[HEAD] < 0 or end <= b.mark[SINCE]

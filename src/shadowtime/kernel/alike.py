@@ -11,7 +11,7 @@ densely in tables (``*_of`` gives the place), so that a pass walks over short ar
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import FCFS, LXF, SJF, WEIGHTED, weighted
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW
 from shadowtime.kernel.steps import make_steps
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 SINCE, KINDS, LINES, WAITING_KINDS, WAITING_LINES, GROUPING, ORDER_KIND, STEPS = range(8)
 """Places in ``mark``: the first job that was not asked for yet; kinds and lines known so far, and
@@ -104,7 +107,7 @@ def mixed(so_far: int, value: int, mask: int) -> int:
 
 
 @routine
-def let_in(state: Any, alike: Any) -> None:
+def let_in(state: State, alike: Alike) -> None:
     """Queue the waiting jobs that are new since the last time."""
     for job in range(alike.mark[SINCE], state.reg[ARRIVED]):
         if state.wait[f.PROCS, job] != BIG:
@@ -129,7 +132,7 @@ def let_in(state: Any, alike: Any) -> None:
 
 
 @kernel
-def queue(alike: Any, which: Any, row: int, number: int, job: int) -> None:
+def queue(alike: Alike, which: Any, row: int, number: int, job: int) -> None:
     """Put a job at the end of a queue."""
     alike.after[row, job] = -1
     if which[PLACE, number] < 0:
@@ -140,7 +143,7 @@ def queue(alike: Any, which: Any, row: int, number: int, job: int) -> None:
 
 
 @kernel
-def kind_of(state: Any, alike: Any, job: int) -> int:
+def kind_of(state: State, alike: Alike, job: int) -> int:
     """The kind of a job; a new one if there was none like it."""
     mask = alike.table.shape[1] - 1
     length = state.job[job, f.ESTIMATE]
@@ -165,7 +168,7 @@ def kind_of(state: Any, alike: Any, job: int) -> int:
 
 
 @kernel
-def needs_the_same(state: Any, a: int, b: int) -> bool:
+def needs_the_same(state: State, a: int, b: int) -> bool:
     """True if two jobs differ in nothing that a start depends on, but maybe in their estimates."""
     if (
         state.job[a, f.CLASS] != state.job[b, f.CLASS]
@@ -179,7 +182,7 @@ def needs_the_same(state: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def line_of(state: Any, alike: Any, job: int) -> int:
+def line_of(state: State, alike: Alike, job: int) -> int:
     """The line of a job whose kind is new."""
     grouping = alike.mark[GROUPING]
     length = 0 if grouping == ALL else state.job[job, f.ESTIMATE]
@@ -202,7 +205,7 @@ def line_of(state: Any, alike: Any, job: int) -> int:
 
 
 @routine
-def let_out(state: Any, alike: Any) -> None:
+def let_out(state: State, alike: Alike) -> None:
     """Take the jobs that this pass started out of their queues."""
     for i in range(state.reg[DECISIONS]):
         number = alike.of_job[state.did[f.WHICH, i]]
@@ -229,7 +232,7 @@ def let_out(state: Any, alike: Any) -> None:
 
 
 @kernel
-def first_of(state: Any, alike: Any, which: Any, row: int, number: int) -> int:
+def first_of(state: State, alike: Alike, which: Any, row: int, number: int) -> int:
     """The first job of a queue that still waits, -1 if none does; the others are forgotten."""
     job = which[FIRST, number]
     while job >= 0 and state.wait[f.PROCS, job] == BIG:
@@ -239,7 +242,7 @@ def first_of(state: Any, alike: Any, which: Any, row: int, number: int) -> int:
 
 
 @kernel
-def next_in_line(state: Any, alike: Any, job: int) -> int:
+def next_in_line(state: State, alike: Alike, job: int) -> int:
     """The next waiting job of the same line, -1 if none."""
     job = alike.after[LINE_ROW, job]
     while job >= 0 and state.wait[f.PROCS, job] == BIG:
@@ -248,7 +251,7 @@ def next_in_line(state: Any, alike: Any, job: int) -> int:
 
 
 @kernel
-def priority(state: Any, alike: Any, weight: Any, job: int) -> float:
+def priority(state: State, alike: Alike, weight: Any, job: int) -> float:
     """The key of a job by a built-in order, now; higher comes first."""
     order = alike.mark[ORDER_KIND]
     length = state.job[job, f.ESTIMATE]
@@ -261,7 +264,7 @@ def priority(state: Any, alike: Any, weight: Any, job: int) -> float:
 
 
 @kernel
-def begin_turn(state: Any, alike: Any, weight: Any) -> None:
+def begin_turn(state: State, alike: Alike, weight: Any) -> None:
     """It is the turn of the first job of every line."""
     for place in range(alike.mark[WAITING_LINES]):
         job = alike.line[FIRST, alike.lines[place]]
@@ -270,7 +273,7 @@ def begin_turn(state: Any, alike: Any, weight: Any) -> None:
 
 
 @kernel
-def before(alike: Any, a: int, b: int) -> bool:
+def before(alike: Alike, a: int, b: int) -> bool:
     """True if the entry ``a`` comes before ``b``: by key, then job."""
     return alike.key[a] > alike.key[b] or (
         alike.key[a] == alike.key[b] and alike.job[a] < alike.job[b]
@@ -278,7 +281,7 @@ def before(alike: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def first_place(alike: Any) -> int:
+def first_place(alike: Alike) -> int:
     """The line whose turn comes first, by its place; -1 if no job is left."""
     first = -1
     for place in range(alike.mark[WAITING_LINES]):
@@ -288,7 +291,7 @@ def first_place(alike: Any) -> int:
 
 
 @kernel
-def sift_down(alike: Any, size: int, at: int) -> None:
+def sift_down(alike: Alike, size: int, at: int) -> None:
     """Let the entry at ``at`` of the heap sink to its place."""
     entry = alike.heap[at]
     child = 2 * at + 1
@@ -304,14 +307,14 @@ def sift_down(alike: Any, size: int, at: int) -> None:
 
 
 @kernel
-def heapify(alike: Any, size: int) -> None:
+def heapify(alike: Alike, size: int) -> None:
     """Make a heap of entries."""
     for at in range(size // 2 - 1, -1, -1):
         sift_down(alike, size, at)
 
 
 @kernel
-def next_turn(state: Any, alike: Any, weight: Any, size: int, job: int) -> int:
+def next_turn(state: State, alike: Alike, weight: Any, size: int, job: int) -> int:
     """Let another job stand for the entry on top of the heap (-1: none); return the new size."""
     place = alike.heap[0]
     alike.job[place] = job
@@ -326,7 +329,7 @@ def next_turn(state: Any, alike: Any, weight: Any, size: int, job: int) -> int:
 
 
 @kernel
-def narrow_and_short(alike: Any, free: int, extra: int, left: int) -> int:
+def narrow_and_short(alike: Alike, free: int, extra: int, left: int) -> int:
     """Kinds within ``free``, and within ``extra`` or no longer than ``left``: how many, in hope."""
     narrow, spare, short = np.int32(free), np.int32(extra), np.int32(max(-1, min(left, BIG - 1)))
     at, end = np.uint64(0), np.uint64(alike.mark[WAITING_KINDS])

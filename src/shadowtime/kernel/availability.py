@@ -143,7 +143,7 @@ def class_of(procs: int) -> int:
 
 
 @kernel
-def empty(b: Any, now: int) -> None:
+def empty(b: Availability, now: int) -> None:
     """Leave one step that begins now; the caller fills in what is free."""
     mark, first = b.mark, EDGE + 1
     mark[FIRST], mark[USED], mark[SPARE] = first, first + 1, EDGE
@@ -159,7 +159,7 @@ def empty(b: Any, now: int) -> None:
 
 
 @kernel
-def forget_past(b: Any, now: int) -> None:
+def forget_past(b: Availability, now: int) -> None:
     """Let the function begin now."""
     step, mark = b.step, b.mark
     first = mark[FIRST]
@@ -172,13 +172,13 @@ def forget_past(b: Any, now: int) -> None:
 
 
 @kernel
-def part_of(b: Any, when: int) -> int:
+def part_of(b: Availability, when: int) -> int:
     """The part of time that an instant lies in; the last one holds all that follow."""
     return min((when - b.mark[BASE]) >> b.mark[SCALE], PARTS - 1)
 
 
 @kernel
-def drop_if_idle(b: Any, at: int) -> None:
+def drop_if_idle(b: Availability, at: int) -> None:
     """Take a step out of the list if nothing happens at its begin; the first one stays."""
     step = b.step
     if step[ENDS, at] == 0 and step[LISTED_AT, at] < 0 and at != b.mark[FIRST]:
@@ -188,7 +188,7 @@ def drop_if_idle(b: Any, at: int) -> None:
 
 
 @kernel
-def hold(b: Any, at: int) -> None:
+def hold(b: Availability, at: int) -> None:
     """Keep the place of a step that has left the list; it still knows when and behind which."""
     step, mark = b.step, b.mark
     if mark[HELD] == EDGE:
@@ -199,7 +199,7 @@ def hold(b: Any, at: int) -> None:
 
 
 @kernel
-def give_back(b: Any, steps: int) -> None:
+def give_back(b: Availability, steps: int) -> None:
     """Let all places that are held be used again: ``near`` has been renewed from so many steps."""
     step, mark = b.step, b.mark
     if mark[HELD] != EDGE:
@@ -209,7 +209,7 @@ def give_back(b: Any, steps: int) -> None:
 
 
 @routine
-def renew_near(b: Any) -> None:
+def renew_near(b: Availability) -> None:
     """Note steps near the parts of time."""
     step = b.step
     before = at = b.mark[FIRST]
@@ -224,7 +224,7 @@ def renew_near(b: Any) -> None:
 
 
 @kernel
-def name_near(b: Any, part: int, when: int, before: int) -> int:
+def name_near(b: Availability, part: int, when: int, before: int) -> int:
     """Note a step for the parts of time that begin up to an instant; returns the next part.
 
     It comes before that instant: a step that begins then is not near, as one may be made before it.
@@ -237,7 +237,7 @@ def name_near(b: Any, part: int, when: int, before: int) -> int:
 
 
 @kernel
-def near_to(b: Any, part: int) -> int:
+def near_to(b: Availability, part: int) -> int:
     """A step in the list that begins no later than a part of time."""
     step, first = b.step, b.mark[FIRST]
     at = b.near[part]
@@ -249,7 +249,7 @@ def near_to(b: Any, part: int) -> int:
 
 
 @kernel
-def insert(b: Any, before: int, when: int) -> int:
+def insert(b: Availability, before: int, when: int) -> int:
     """A new step behind another one, as free as that."""
     step, mark = b.step, b.mark
     at = mark[SPARE]
@@ -275,7 +275,7 @@ def add(step: Any, at: int, need: Any, sign: int) -> None:
 
 
 @routine
-def book(b: Any, need: Any, at: int, end: int, job: int) -> None:
+def book(b: Availability, need: Any, at: int, end: int, job: int) -> None:
     """Take the needs of a job out of what is free from a step up to an instant."""
     step = b.step
     before = at
@@ -291,7 +291,7 @@ def book(b: Any, need: Any, at: int, end: int, job: int) -> None:
 
 
 @kernel
-def link(b: Any, job: int, at: int) -> None:
+def link(b: Availability, job: int, at: int) -> None:
     """Add a job to those that are due at the begin of a step."""
     other = b.step[LISTED_AT, at]
     b.job[job, BEFORE], b.job[job, AFTER] = -1, other
@@ -302,7 +302,7 @@ def link(b: Any, job: int, at: int) -> None:
 
 
 @kernel
-def unlink(b: Any, job: int) -> None:
+def unlink(b: Availability, job: int) -> None:
     """Take a job out of them."""
     before, after, at = b.job[job, BEFORE], b.job[job, AFTER], b.job[job, BEGINS_AT]
     if before >= 0:
@@ -350,14 +350,14 @@ def seek_start(step: Any, at: int, need: Any, length: int, before: int, own_from
 
 
 @kernel
-def find_start(b: Any, need: Any, length: int) -> int:
+def find_start(b: Availability, need: Any, length: int) -> int:
     """The step of the earliest start of a job without a promise."""
     at, _ = seek_start(b.step, b.mark[FIRST], need, length, NEVER, NEVER)
     return at
 
 
 @kernel
-def step_before(b: Any, when: int) -> int:
+def step_before(b: Availability, when: int) -> int:
     """The last step that begins up to an instant, while promises are only added.
 
     The steps near the parts of time come closer to them with every search.
@@ -374,7 +374,7 @@ def step_before(b: Any, when: int) -> int:
 
 
 @kernel
-def holds_from(b: Any, need: Any, at: int, until: int) -> bool:
+def holds_from(b: Availability, need: Any, at: int, until: int) -> bool:
     """True if needs fit from a step on up to an instant."""
     while b.step[TIME, at] < until:
         if not roomy(b.step, need, at):

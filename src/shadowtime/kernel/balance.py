@@ -7,7 +7,7 @@ L / capacity[k], so that used[k] * scale[k] / L is the share of resource k.
 from __future__ import annotations
 
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel.exact import compare_products
 from shadowtime.kernel.fields import CAPACITY, FREE, NEED
 from shadowtime.kernel.jit import kernel
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 MOST = 1 << 62
 
@@ -32,13 +35,13 @@ def common_scale(capacity: Any) -> Any:
 
 
 @kernel
-def used_share(state: Any, scale: Any, k: int) -> int:
+def used_share(state: State, scale: Any, k: int) -> int:
     """Share of a resource in use, times L."""
     return (state.host[CAPACITY, 0, k] - state.host[FREE, 0, k]) * scale[k]
 
 
 @kernel
-def fullest_with(state: Any, scale: Any, job: int) -> int:
+def fullest_with(state: State, scale: Any, job: int) -> int:
     """The largest share if the job ran too, times L; ``job`` -1: as it is."""
     most = 0
     for k in range(state.host.shape[2]):
@@ -50,7 +53,7 @@ def fullest_with(state: Any, scale: Any, job: int) -> int:
 
 
 @kernel
-def sum_with(state: Any, scale: Any, job: int) -> int:
+def sum_with(state: State, scale: Any, job: int) -> int:
     """The sum of the shares if the job ran too, times L; ``job`` -1: as it is."""
     total = 0
     for k in range(state.host.shape[2]):
@@ -61,7 +64,7 @@ def sum_with(state: Any, scale: Any, job: int) -> int:
 
 
 @kernel
-def balances_better(state: Any, scale: Any, a: int, b: int) -> bool:
+def balances_better(state: State, scale: Any, a: int, b: int) -> bool:
     """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (spec: algorithms 5.2)."""
     whole = scale[scale.shape[0] - 1] * state.host.shape[2]
     max_a, sum_a = fullest_with(state, scale, a), sum_with(state, scale, a)
@@ -70,7 +73,7 @@ def balances_better(state: Any, scale: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def least_used(state: Any, scale: Any) -> int:
+def least_used(state: State, scale: Any) -> int:
     """BL: the resource with the smallest share in use, the lower index on a tie."""
     least = 0
     for k in range(1, state.host.shape[2]):
@@ -80,7 +83,7 @@ def least_used(state: Any, scale: Any) -> int:
 
 
 @kernel
-def not_worse(state: Any, scale: Any, job: int, fullest: int, total: int) -> bool:
+def not_worse(state: State, scale: Any, job: int, fullest: int, total: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= fullest / (total / K) (eq. 2)."""
     return (
         compare_products(
@@ -91,7 +94,7 @@ def not_worse(state: Any, scale: Any, job: int, fullest: int, total: int) -> boo
 
 
 @kernel
-def best_balance(state: Any, scale: Any, found: Any, count: int) -> int:
+def best_balance(state: State, scale: Any, found: Any, count: int) -> int:
     """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie.
 
     spec: algorithms 5.2.
@@ -111,7 +114,7 @@ def best_balance(state: Any, scale: Any, found: Any, count: int) -> int:
 
 
 @kernel
-def largest_request(state: Any, scale: Any, found: Any, count: int) -> int:
+def largest_request(state: State, scale: Any, found: Any, count: int) -> int:
     """BL: the candidate with the largest request for the least used resource."""
     k = NEED + least_used(state, scale)
     best = 0

@@ -8,7 +8,7 @@ submission. The kill limit is never touched.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import (
     AHEAD,
@@ -37,13 +37,16 @@ from shadowtime.kernel.registers import (
     UNKNOWN_USER,
 )
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 FIXED = 0
 LAST = 1
 LAST_TWO = 2
 
 
 @kernel
-def predict(state: Any, job: int) -> int:
+def predict(state: State, job: int) -> int:
     """Prediction for a job from its user's history as it stands: within [1, request].
 
     One that had to be brought within is counted, every time it is made.
@@ -67,7 +70,7 @@ def predict(state: Any, job: int) -> int:
 
 
 @kernel
-def left_of(state: Any, job: int, whole: int) -> int:
+def left_of(state: State, job: int, whole: int) -> int:
     """What the next attempt of a job takes if the whole job takes ``whole``.
 
     A job that has outlived that is taken to need one more second of work.
@@ -78,7 +81,7 @@ def left_of(state: Any, job: int, whole: int) -> int:
 
 
 @kernel
-def learn_submit(state: Any, job: int) -> None:
+def learn_submit(state: State, job: int) -> None:
     """Predict a job at its submission."""
     state.job[job, ESTIMATE] = predict(state, job)
     state.job[job, INITIAL] = state.job[job, ESTIMATE]
@@ -88,7 +91,7 @@ def learn_submit(state: Any, job: int) -> None:
 
 
 @kernel
-def learn_end(state: Any, job: int) -> None:
+def learn_end(state: State, job: int) -> None:
     """Take in how long a job ran, finished or killed at its limit (not when preempted)."""
     user = state.job[job, USER]
     if user == state.reg[UNKNOWN_USER]:
@@ -101,7 +104,7 @@ def learn_end(state: Any, job: int) -> None:
 
 
 @kernel
-def refresh_user(state: Any, user: int) -> None:
+def refresh_user(state: State, user: int) -> None:
     """Predict all waiting jobs of a user again."""
     job = state.user[user, FIRST_JOB]
     arrived = state.reg[ARRIVED]
@@ -118,7 +121,7 @@ def refresh_user(state: Any, user: int) -> None:
 
 
 @kernel
-def repredict(state: Any, job: int) -> None:
+def repredict(state: State, job: int) -> None:
     """A preempted job's estimate as it returns to the queue."""
     user = state.job[job, USER]
     if job < state.user[user, FIRST_JOB]:

@@ -8,16 +8,19 @@ a queue that stays short never pays for them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP, SHIFT, WIDTHS
 from shadowtime.kernel.vector import least_in_group, least_of_width
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def group_may_hold(state: Any, at: int, free: int, extra: int, left: int) -> bool:
+def group_may_hold(state: State, at: int, free: int, extra: int, left: int) -> bool:
     """False if no job of a group is narrow enough, and short enough or within the extra."""
     if state.group[KNOWN, at] == 0:
         survey(state.wait, state.least, state.group, at)

@@ -7,7 +7,7 @@ once, from the shortest job and from the latest instant at which one would have 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from shadowtime.kernel.holes import may_jump
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.availability import Availability
+
 SLIDE, JUMP = 1, 2
 """In ``ask``: the job may start right before its promise; there may be a hole for it."""
 WHY, WIDTH, KIND = 3, 252, 2
@@ -23,7 +26,7 @@ WHY, WIDTH, KIND = 3, 252, 2
 
 
 @kernel
-def stand_in_line(b: Any, job: int) -> None:
+def stand_in_line(b: Availability, job: int) -> None:
     """Put a job with a promise behind all others."""
     place = b.mark[av.LISTED]
     b.mark[av.LISTED] = place + 1
@@ -31,7 +34,7 @@ def stand_in_line(b: Any, job: int) -> None:
 
 
 @kernel
-def put_in(b: Any, job: int, place: int, why: int) -> None:
+def put_in(b: Availability, job: int, place: int, why: int) -> None:
     """Write a job to a place of the line, behind which none is taken, and why it is to be asked."""
     block, kind = place >> SHIFT, av.class_of(b.job[job, av.NEEDS])
     if place & (BLOCK - 1) == 0:
@@ -43,7 +46,7 @@ def put_in(b: Any, job: int, place: int, why: int) -> None:
 
 
 @kernel
-def note_latest(b: Any, job: int) -> None:
+def note_latest(b: Availability, job: int) -> None:
     """Let the block know a promise that was given later than the place in the line."""
     block, kind = b.job[job, av.PLACE] >> SHIFT, av.class_of(b.job[job, av.NEEDS])
     latest = b.job[job, av.DUE] - b.job[job, av.LENGTH_OF]
@@ -51,7 +54,7 @@ def note_latest(b: Any, job: int) -> None:
 
 
 @kernel
-def leave_line(b: Any, job: int) -> None:
+def leave_line(b: Availability, job: int) -> None:
     """Leave a gap where a job stood."""
     place = b.job[job, av.PLACE]
     b.listed[av.LINE, place], b.ask[place] = -1, 0
@@ -59,7 +62,7 @@ def leave_line(b: Any, job: int) -> None:
 
 
 @routine
-def close_gaps(b: Any) -> None:
+def close_gaps(b: Availability) -> None:
     """Move up."""
     kept = 0
     for place in range(b.mark[av.LISTED]):
@@ -71,7 +74,7 @@ def close_gaps(b: Any) -> None:
 
 
 @kernel
-def ask_at(b: Any, step: int) -> None:
+def ask_at(b: Availability, step: int) -> None:
     """Mark the jobs that are due at a step: what lies before it was raised."""
     job = b.step[av.LISTED_AT, step]
     while job >= 0:
@@ -80,7 +83,7 @@ def ask_at(b: Any, step: int) -> None:
 
 
 @kernel
-def next_asked(b: Any, place: int, beyond: int) -> int:
+def next_asked(b: Availability, place: int, beyond: int) -> int:
     """The first place from one on whose job is to be asked, ``beyond`` if there is none before."""
     while place < beyond and b.ask[np.uint64(place)] & WHY == 0:
         place += 1
@@ -88,7 +91,7 @@ def next_asked(b: Any, place: int, beyond: int) -> int:
 
 
 @routine
-def mark_jumps(b: Any, place: int) -> None:
+def mark_jumps(b: Availability, place: int) -> None:
     """Mark the jobs from a place up to the end of its block for which there may be a hole."""
     block = place >> SHIFT
     now = b.step[av.TIME, b.mark[av.FIRST]]
@@ -99,7 +102,7 @@ def mark_jumps(b: Any, place: int) -> None:
 
 
 @routine
-def mark_class(b: Any, block: int, kind: int, place: int) -> None:
+def mark_class(b: Availability, block: int, kind: int, place: int) -> None:
     """The same for one class of width, job by job; what is known of the class is made exact."""
     least, latest = BIG + 1, 0
     for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[av.LISTED])):

@@ -6,10 +6,13 @@ Every order ends in (submit, id), which is the job's index.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.fields import ESTIMATE, NEED, SUBMIT
 from shadowtime.kernel.jit import kernel
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 FCFS = 0
 SJF = 1
@@ -20,7 +23,7 @@ CUSTOM = 4
 
 @kernel
 def fill_keys(
-    state: Any, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any
+    state: State, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any
 ) -> None:
     """Priorities of the jobs by a built-in order, evaluated at ``now``."""
     for i in range(count):
@@ -47,7 +50,7 @@ def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
 
 
 @kernel
-def before(state: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
+def before(state: State, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: by estimate if asked, then key, then job."""
     if shortest:
         first, second = state.job[jobs[a], ESTIMATE], state.job[jobs[b], ESTIMATE]
@@ -60,7 +63,7 @@ def before(state: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> b
 
 @kernel
 def sift_down(
-    state: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
+    state: State, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
 ) -> None:
     """Let the entry at ``at`` sink to its place."""
     entry = heap[at]
@@ -77,14 +80,14 @@ def sift_down(
 
 
 @kernel
-def heapify(state: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
+def heapify(state: State, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
     """Make a heap of candidates."""
     for at in range(size // 2 - 1, -1, -1):
         sift_down(state, heap, size, at, jobs, key, shortest)
 
 
 @kernel
-def pop_first(state: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
+def pop_first(state: State, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
     """Remove the first candidate, ``heap[0]``; return the new size."""
     size -= 1
     if size > 0:

@@ -9,7 +9,7 @@ class of jobs may use, and in which order of preference; caps.py bounds the rese
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.caps import may_reserve
 from shadowtime.kernel.fields import CLASS, FREE
@@ -18,12 +18,15 @@ from shadowtime.kernel.profile import earliest_on, holds_until, needs_no_less
 from shadowtime.kernel.registers import NEVER, NOW
 from shadowtime.kernel.running import fits, need_on
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 RUN, RESERVE = 0, 1
 """Tables of tiers: -1 where a class may not go."""
 
 
 @kernel
-def leaves_less_now(state: Any, job: int, a: int, b: int) -> bool:
+def leaves_less_now(state: State, job: int, a: int, b: int) -> bool:
     """True if the job leaves less free on host ``a`` than on host ``b``, right now."""
     for k in range(state.host.shape[2]):
         left_a = state.host[FREE, a, k] - need_on(state, job, a, k)
@@ -34,7 +37,7 @@ def leaves_less_now(state: Any, job: int, a: int, b: int) -> bool:
 
 
 @kernel
-def host_now(state: Any, f: Any, job: int) -> int:
+def host_now(state: State, f: Any, job: int) -> int:
     """The best host with room for the job now, -1 if none has; a preferred one if any."""
     best = -1
     kind = state.job[job, CLASS]
@@ -48,7 +51,7 @@ def host_now(state: Any, f: Any, job: int) -> int:
 
 
 @kernel
-def is_better_now(state: Any, f: Any, job: int, kind: int, a: int, b: int) -> bool:
+def is_better_now(state: State, f: Any, job: int, kind: int, a: int, b: int) -> bool:
     """True if host ``a`` is preferred to host ``b``: by tier, then best fit."""
     if f.tier[RUN, kind, a] != f.tier[RUN, kind, b]:
         return f.tier[RUN, kind, a] < f.tier[RUN, kind, b]
@@ -56,7 +59,7 @@ def is_better_now(state: Any, f: Any, job: int, kind: int, a: int, b: int) -> bo
 
 
 @kernel
-def host_around(state: Any, f: Any, job: int, length: int) -> int:
+def host_around(state: State, f: Any, job: int, length: int) -> int:
     """The best host that can hold the job from now on for ``length`` around all reservations."""
     best = -1
     kind = state.job[job, CLASS]
@@ -87,7 +90,7 @@ def level_at(p: Any, h: int, when: int, k: int) -> int:
 
 
 @kernel
-def leaves_less_at(state: Any, p: Any, job: int, a: int, b: int, when: int) -> bool:
+def leaves_less_at(state: State, p: Any, job: int, a: int, b: int, when: int) -> bool:
     """True if the job leaves less free on host ``a`` than on host ``b`` at an instant."""
     for k in range(state.host.shape[2]):
         left_a = level_at(p, a, when, k) - need_on(state, job, a, k)
@@ -98,7 +101,7 @@ def leaves_less_at(state: Any, p: Any, job: int, a: int, b: int, when: int) -> b
 
 
 @kernel
-def has_host_to_reserve(state: Any, f: Any, job: int) -> bool:
+def has_host_to_reserve(state: State, f: Any, job: int) -> bool:
     """True if the caps leave room for a reservation of the job on some host."""
     kind = state.job[job, CLASS]
     for i in range(f.among[RESERVE, kind, f.among.shape[2] - 1]):
@@ -108,7 +111,7 @@ def has_host_to_reserve(state: Any, f: Any, job: int) -> bool:
 
 
 @kernel
-def earliest_host(state: Any, f: Any, job: int, length: int) -> tuple[int, int]:
+def earliest_host(state: State, f: Any, job: int, length: int) -> tuple[int, int]:
     """(start, host) of the earliest place for a reservation, host -1 if none is allowed.
 
     Ties go to the host that is left with the least at that instant. Hosts of a later tier are

@@ -7,7 +7,7 @@ reservations and fresh starts are cut out of it. Intervals are half-open.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from shadowtime.kernel.fields import FREE, HOST
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING
 from shadowtime.kernel.running import end_at, job_at, need_on
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 
 class Profile(NamedTuple):
@@ -39,7 +42,7 @@ def make_profile(hosts: int, steps: int, resources: int) -> Profile:
 
 
 @kernel
-def build_profile(state: Any, p: Any) -> None:
+def build_profile(state: State, p: Any) -> None:
     """Start from the running jobs: each is expected to give back its resources at its end."""
     now = state.reg[NOW]
     hosts, resources = p.level.shape[0], p.level.shape[2]
@@ -65,7 +68,7 @@ def build_profile(state: Any, p: Any) -> None:
 
 
 @kernel
-def holds(state: Any, p: Any, job: int, h: int, step: int) -> bool:
+def holds(state: State, p: Any, job: int, h: int, step: int) -> bool:
     """True if the job fits into what is free from a step on (until the next one)."""
     for k in range(p.level.shape[2]):
         if need_on(state, job, h, k) > p.level[h, step, k]:
@@ -74,7 +77,7 @@ def holds(state: Any, p: Any, job: int, h: int, step: int) -> bool:
 
 
 @kernel
-def holds_until(state: Any, p: Any, job: int, h: int, until: int) -> bool:
+def holds_until(state: State, p: Any, job: int, h: int, until: int) -> bool:
     """True if the job fits on the host from now on until an instant."""
     step = 0
     count = p.count[h]
@@ -86,7 +89,7 @@ def holds_until(state: Any, p: Any, job: int, h: int, until: int) -> bool:
 
 
 @kernel
-def earliest_on(state: Any, p: Any, job: int, h: int, length: int, latest: int) -> int:
+def earliest_on(state: State, p: Any, job: int, h: int, length: int, latest: int) -> int:
     """The earliest instant from which the job fits on the host for ``length``.
 
     NEVER if there is none up to ``latest``, beyond which a search over several hosts need not know.
@@ -114,7 +117,7 @@ def earliest_on(state: Any, p: Any, job: int, h: int, length: int, latest: int) 
 
 
 @kernel
-def needs_no_less(state: Any, p: Any, job: int, h: int) -> bool:
+def needs_no_less(state: State, p: Any, job: int, h: int) -> bool:
     """True if the job takes at least as much on the host as the one ``since`` was found for."""
     for k in range(p.level.shape[2]):
         if need_on(state, job, h, k) < p.least[h, k]:
@@ -123,7 +126,7 @@ def needs_no_less(state: Any, p: Any, job: int, h: int) -> bool:
 
 
 @kernel
-def remember(state: Any, p: Any, job: int, h: int, when: int) -> None:
+def remember(state: State, p: Any, job: int, h: int, when: int) -> None:
     """Note that the host has no room for such a job before an instant: it only fills up."""
     p.since[h] = when
     for k in range(p.level.shape[2]):
@@ -157,7 +160,7 @@ def step_at(p: Any, h: int, when: int) -> int:
 
 
 @kernel
-def occupy(state: Any, p: Any, job: int, h: int, begin: int, end: int) -> None:
+def occupy(state: State, p: Any, job: int, h: int, begin: int, end: int) -> None:
     """Cut what the job takes out of the profile of a host during [begin, end)."""
     first = step_at(p, h, begin)
     beyond = step_at(p, h, end)

@@ -7,16 +7,19 @@ take at their begin.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel import availability as av
 from shadowtime.kernel.holes import add_holes, first_hole, lower_bound
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.line import ask_at
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.availability import Availability
+
 
 @kernel
-def promise(b: Any, job: int, need: Any, at: int) -> None:
+def promise(b: Availability, job: int, need: Any, at: int) -> None:
     """Let a job be due at the begin of a step."""
     due = b.step[av.TIME, at]
     b.job[job, av.DUE] = due
@@ -26,7 +29,7 @@ def promise(b: Any, job: int, need: Any, at: int) -> None:
 
 
 @kernel
-def slide(b: Any, job: int, need: Any) -> int:
+def slide(b: Availability, job: int, need: Any) -> int:
     """The step at which a promise can begin if it moves over free steps."""
     at = b.job[job, av.BEGINS_AT]
     before = b.step[av.PREVIOUS, at]
@@ -37,7 +40,7 @@ def slide(b: Any, job: int, need: Any) -> int:
 
 
 @kernel
-def jump(b: Any, job: int, need: Any, before: int) -> int:
+def jump(b: Availability, job: int, need: Any, before: int) -> int:
     """The step of the earliest start in a hole that ends up to the promise; EDGE if none.
 
     It begins before a step to which the promise can slide.
@@ -54,7 +57,7 @@ def jump(b: Any, job: int, need: Any, before: int) -> int:
 
 
 @kernel
-def move(b: Any, job: int, need: Any, to: int) -> None:
+def move(b: Availability, job: int, need: Any, to: int) -> None:
     """Move the promise of a job to the begin of an earlier step."""
     own, end = b.job[job, av.BEGINS_AT], b.job[job, av.ENDS_AT]
     due, start = b.step[av.TIME, own], b.step[av.TIME, to]
@@ -75,7 +78,7 @@ def move(b: Any, job: int, need: Any, to: int) -> None:
 
 
 @kernel
-def end_earlier(b: Any, job: int, need: Any, end: int, when: int) -> None:
+def end_earlier(b: Availability, job: int, need: Any, end: int, when: int) -> None:
     """Let a promise end at an earlier instant, no earlier than its begin before it moved."""
     step = b.step
     before = step[av.PREVIOUS, end]
@@ -100,7 +103,7 @@ def end_earlier(b: Any, job: int, need: Any, end: int, when: int) -> None:
 
 
 @routine
-def release(b: Any, need: Any, at: int, end: int) -> None:
+def release(b: Availability, need: Any, at: int, end: int) -> None:
     """Give needs back from a step up to another, at which their job was to end."""
     first = at
     while at != end:

@@ -8,7 +8,7 @@ queues is in groups.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.fields import ESTIMATE, KNOWN, LENGTH, NEED, PROCS
 from shadowtime.kernel.groups import lower_group, tighten_group
@@ -16,9 +16,12 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, GROUP, QUEUE_FROM, SHIFT, WAITING
 from shadowtime.kernel.vector import least_in_block
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def enqueue(state: Any, job: int) -> None:
+def enqueue(state: State, job: int) -> None:
     """Put a job into the queue, at its place in job order."""
     procs = state.job[job, NEED]
     estimate = state.job[job, ESTIMATE]
@@ -37,7 +40,7 @@ def enqueue(state: Any, job: int) -> None:
 
 
 @kernel
-def dequeue(state: Any, job: int) -> None:
+def dequeue(state: State, job: int) -> None:
     """Take a job out of the queue."""
     state.wait[PROCS, job] = BIG
     state.wait[LENGTH, job] = BIG
@@ -46,7 +49,7 @@ def dequeue(state: Any, job: int) -> None:
 
 
 @kernel
-def reestimate(state: Any, job: int, estimate: int) -> None:
+def reestimate(state: State, job: int, estimate: int) -> None:
     """Change the estimate of a waiting job."""
     state.job[job, ESTIMATE] = estimate
     state.wait[LENGTH, job] = estimate
@@ -54,7 +57,7 @@ def reestimate(state: Any, job: int, estimate: int) -> None:
 
 
 @kernel
-def tighten(state: Any, job: int) -> None:
+def tighten(state: State, job: int) -> None:
     """Recompute the minima that a job has a part in."""
     block = job >> SHIFT
     state.least[PROCS, block] = least_in_block(state.wait, PROCS, block)
@@ -64,7 +67,7 @@ def tighten(state: Any, job: int) -> None:
 
 
 @kernel
-def first_waiting(state: Any) -> int:
+def first_waiting(state: State) -> int:
     """The first waiting job in job order, -1 if none waits."""
     if state.reg[WAITING] == 0:
         state.reg[QUEUE_FROM] = state.reg[ARRIVED]
@@ -75,7 +78,7 @@ def first_waiting(state: Any) -> int:
 
 
 @kernel
-def next_waiting(state: Any, at: int) -> int:
+def next_waiting(state: State, at: int) -> int:
     """The first waiting job with an index of at least ``at``, -1 if there is none."""
     arrived = state.reg[ARRIVED]
     while at < arrived:
@@ -91,7 +94,7 @@ def next_waiting(state: Any, at: int) -> int:
 
 
 @kernel
-def gather(state: Any, out: Any) -> int:
+def gather(state: State, out: Any) -> int:
     """Write all waiting jobs into ``out`` in job order; return how many there are."""
     count = 0
     if first_waiting(state) < 0:

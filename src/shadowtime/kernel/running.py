@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.estimates import FIXED, left_of, repredict
 from shadowtime.kernel.fields import (
@@ -43,12 +43,15 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.types import Reason
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 HEAD, RESERVED = int(Reason.HEAD), int(Reason.RESERVED)
 BACKFILLED, PREEMPTING = int(Reason.BACKFILLED), int(Reason.PREEMPTING)
 
 
 @kernel
-def insert(state: Any, job: int, expected_end: int) -> None:
+def insert(state: State, job: int, expected_end: int) -> None:
     """Add a job to the running list, behind all that are expected to end no later."""
     keys = state.running
     key = expected_end << state.reg[BITS] | job
@@ -62,7 +65,7 @@ def insert(state: Any, job: int, expected_end: int) -> None:
 
 
 @kernel
-def find(state: Any, job: int) -> int:
+def find(state: State, job: int) -> int:
     """Place of a running job in the list."""
     key = state.job[job, EXPECTED] << state.reg[BITS] | job
     low = 0
@@ -77,7 +80,7 @@ def find(state: Any, job: int) -> int:
 
 
 @kernel
-def remove(state: Any, at: int) -> None:
+def remove(state: State, at: int) -> None:
     """Close the gap at place ``at``."""
     last = state.reg[RUNNING] - 1
     keys = state.running
@@ -87,19 +90,19 @@ def remove(state: Any, at: int) -> None:
 
 
 @kernel
-def end_at(state: Any, at: int) -> int:
+def end_at(state: State, at: int) -> int:
     """Expected end of the running job at a place in the list."""
     return state.running[at] >> state.reg[BITS]
 
 
 @kernel
-def job_at(state: Any, at: int) -> int:
+def job_at(state: State, at: int) -> int:
     """The running job at a place in the list."""
     return state.running[at] & ((1 << state.reg[BITS]) - 1)
 
 
 @kernel
-def need_on(state: Any, job: int, host: int, k: int) -> int:
+def need_on(state: State, job: int, host: int, k: int) -> int:
     """What a job takes of resource ``k`` on a host: its need, or everything if it is exclusive."""
     if state.job[job, EXCLUSIVE] != 0:
         return state.host[CAPACITY, host, k]
@@ -107,14 +110,14 @@ def need_on(state: Any, job: int, host: int, k: int) -> int:
 
 
 @kernel
-def take(state: Any, job: int, host: int) -> None:
+def take(state: State, job: int, host: int) -> None:
     """Take what a job needs out of the free resources of a host."""
     for k in range(state.host.shape[2]):
         state.host[FREE, host, k] -= need_on(state, job, host, k)
 
 
 @kernel
-def give_back(state: Any, job: int) -> None:
+def give_back(state: State, job: int) -> None:
     """Return what a job took to its host."""
     host = state.job[job, HOST]
     for k in range(state.host.shape[2]):
@@ -122,7 +125,7 @@ def give_back(state: Any, job: int) -> None:
 
 
 @kernel
-def fits(state: Any, job: int, host: int) -> bool:
+def fits(state: State, job: int, host: int) -> bool:
     """True if a host has free now what the job takes there."""
     for k in range(state.host.shape[2]):
         if need_on(state, job, host, k) > state.host[FREE, host, k]:
@@ -133,7 +136,7 @@ def fits(state: Any, job: int, host: int) -> bool:
 
 
 @kernel
-def log(state: Any, kind: int, job: int) -> None:
+def log(state: State, kind: int, job: int) -> None:
     """Log a decision, for the event loop or the live port to carry out."""
     at = state.reg[DECISIONS]
     state.did[KIND, at] = kind
@@ -142,7 +145,7 @@ def log(state: Any, kind: int, job: int) -> None:
 
 
 @kernel
-def begin(state: Any, job: int, host: int, reason: int) -> None:
+def begin(state: State, job: int, host: int, reason: int) -> None:
     """Start a waiting job now on a host; its estimate is frozen as it stands."""
     now = state.reg[NOW]
     dequeue(state, job)
@@ -155,13 +158,13 @@ def begin(state: Any, job: int, host: int, reason: int) -> None:
 
 
 @kernel
-def begin_first(state: Any, job: int, host: int) -> None:
+def begin_first(state: State, job: int, host: int) -> None:
     """Start the job that is first in the order."""
     begin(state, job, host, HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED)
 
 
 @kernel
-def record_attempt(state: Any, job: int) -> None:
+def record_attempt(state: State, job: int) -> None:
     """Note the run of a job that is being stopped, and what it has left to do.
 
     What happens to its work depends on the registers SAVE_EVERY and OVERHEAD.
@@ -181,7 +184,7 @@ def record_attempt(state: Any, job: int) -> None:
 
 
 @kernel
-def stop(state: Any, job: int) -> None:
+def stop(state: State, job: int) -> None:
     """Preempt a running job: it goes back into the queue with its old place."""
     remove(state, find(state, job))
     give_back(state, job)
@@ -191,7 +194,7 @@ def stop(state: Any, job: int) -> None:
 
 
 @kernel
-def save(state: Any, job: int) -> int:
+def save(state: State, job: int) -> int:
     """Seconds of a job's work that outlive its stop: all up to its last checkpoint."""
     every = state.reg[SAVE_EVERY]
     if every == 0:
@@ -202,7 +205,7 @@ def save(state: Any, job: int) -> int:
 
 
 @kernel
-def forget_overdue(state: Any) -> None:
+def forget_overdue(state: State) -> None:
     """Give jobs that outlived their expected end a new one: start + request if that lies ahead.
 
     Jobs past both stay at the front; the reader of the list takes them to end at now + 1.

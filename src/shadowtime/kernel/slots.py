@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import FAILED, NOW
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 ORDER = 0
 """A key for each candidate, higher first."""
@@ -51,13 +54,13 @@ def asks(f: Any, slot: int) -> bool:
 
 
 @kernel
-def ask(state: Any, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
+def ask(state: State, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
     """Let a function answer for some jobs; the first failure of a pass is noted."""
     call(custom, slot, state.reg, state.job, f.fact, jobs, f.memory, f.series, out)
 
 
 @kernel
-def ask_one(state: Any, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
+def ask_one(state: State, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
     """The answer for one job."""
     f.asked[0] = job
     f.answer[0, 0] = given
@@ -68,7 +71,7 @@ def ask_one(state: Any, f: Any, custom: Any, slot: int, job: int, given: float) 
 
 
 @routine
-def tick(state: Any, f: Any, custom: Any, until: int) -> None:
+def tick(state: State, f: Any, custom: Any, until: int) -> None:
     """Let the timers go off that are due by an instant, in order of time, then of slots.
 
     A timer is due at every multiple of its period behind the first pass. No pass happens because

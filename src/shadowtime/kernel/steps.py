@@ -7,7 +7,7 @@ where it begins and ends, so cutting a job out needs no second search.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import BITS, NOW, RUNNING
 from shadowtime.kernel.running import need_on
 from shadowtime.kernel.vector import ONE
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 NOWHERE = -1
 """Stands for a step where there is no room."""
@@ -35,7 +38,7 @@ def make_steps(room: int) -> Steps:
 
 
 @kernel
-def build_steps(state: Any, steps: Any) -> Any:
+def build_steps(state: State, steps: Any) -> Any:
     """Start from the running jobs, which stand in order of their expected ends; how many steps."""
     now = state.reg[NOW]
     bits = state.reg[BITS]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass.memory import History
     from shadowtime.engine.site.live_pass import Decider
-    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.policy.policy import Policy
     from shadowtime.policy.snapshot import Snapshot

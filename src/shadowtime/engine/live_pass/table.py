@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.kernel.state import World
     from shadowtime.policy import Policy
     from shadowtime.policy.snapshot import Snapshot
     from shadowtime.types import Ints
@@ -283,7 +284,7 @@ def assume(table: Table, state: Snapshot, runs: Mapping[str, int]) -> World:
     return world
 
 
-def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:
+def queue_ends(kernel: Any, world: World, rows: list[int], assumed: Any, now: int) -> None:
     """Put the ends of the running jobs into the event loop's heap."""
     keys = []
     for row in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     DONE,
@@ -24,9 +24,14 @@ from shadowtime.kernel.fields import START as BEGAN
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rates import Rates
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State, World
+
 
 @routine
-def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
+def advance(state: State, world: World, table: Table, rates: Rates) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left.
 
     ROOM_NEEDED: a checkpoint is to be written first.
@@ -48,7 +53,7 @@ def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
 
 
 @kernel
-def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> None:
+def carry_out_ends(state: State, world: World, table: Table, rates: Rates, now: int) -> None:
     """End what ends now, by job id; the jobs that stay speed up."""
     reg = state.reg
     mask = (1 << reg[r.BITS]) - 1
@@ -77,7 +82,7 @@ def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> 
 
 
 @routine
-def queue_ends(state: Any, world: Any, table: Any, rates: Any) -> None:
+def queue_ends(state: State, world: World, table: Table, rates: Rates) -> None:
     """Put the ends that moved into the heap; the old ones go stale."""
     reg = state.reg
     for i in range(rates.par[MOVED]):
@@ -92,7 +97,7 @@ def queue_ends(state: Any, world: Any, table: Any, rates: Any) -> None:
 
 
 @routine
-def carry_out_starts(state: Any, world: Any, table: Any, rates: Any) -> None:
+def carry_out_starts(state: State, world: World, table: Table, rates: Rates) -> None:
     """Let the jobs run that the pass started: all their parts first, then the rates."""
     now = state.reg[r.NOW]
     count = state.reg[r.DECISIONS]

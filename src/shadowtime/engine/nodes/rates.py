@@ -10,13 +10,16 @@ job instead and adds it to its run time.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
 
 UNKNOWN = -1
 """PIN of a job whose last part gained: which one is the last now is to be found."""
@@ -56,7 +59,7 @@ def make_rates(
 
 
 @kernel
-def over_on(table: Any, rates: Any, node: int) -> int:
+def over_on(table: Table, rates: Rates, node: int) -> int:
     """Sum of the law's terms for what runs on a node now."""
     over = 0
     for h in range(table.par[nf.HINGES]):
@@ -66,7 +69,7 @@ def over_on(table: Any, rates: Any, node: int) -> int:
 
 
 @kernel
-def draw(table: Any, rates: Any, p: int, job: int, sign: int) -> None:
+def draw(table: Table, rates: Rates, p: int, job: int, sign: int) -> None:
     """The processes of a part begin (sign 1) or cease (-1) to draw on their node."""
     node = p // table.par[nf.CORES]
     for h in range(table.par[nf.HINGES]):
@@ -76,7 +79,7 @@ def draw(table: Any, rates: Any, p: int, job: int, sign: int) -> None:
 
 
 @kernel
-def settle(table: Any, rates: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
+def settle(table: Table, rates: Rates, p: int, job: int, over: int, rate: int, now: int) -> None:
     """Work of a part until now, at the rate that was in force."""
     since = rates.part[p, nf.SINCE]
     if since == now:
@@ -105,7 +108,7 @@ def settle(table: Any, rates: Any, p: int, job: int, over: int, rate: int, now: 
 
 
 @kernel
-def done_at(table: Any, rates: Any, p: int, job: int, node: int, now: int) -> int:
+def done_at(table: Table, rates: Rates, p: int, job: int, node: int, now: int) -> int:
     """First whole second at which a part, settled now, is done if nothing changes."""
     left = rates.part[p, nf.LEFT]
     if rates.par[nf.WINDOWS] != 0:
@@ -118,7 +121,7 @@ def done_at(table: Any, rates: Any, p: int, job: int, node: int, now: int) -> in
 
 
 @routine
-def find_end(table: Any, rates: Any, job: int, now: int) -> None:
+def find_end(table: Table, rates: Rates, job: int, now: int) -> None:
     """Look at all parts of a job: when is the last one done, and which is it?"""
     cores = table.par[nf.CORES]
     last = now
@@ -137,13 +140,13 @@ def find_end(table: Any, rates: Any, job: int, now: int) -> None:
 
 
 @kernel
-def will_end(table: Any, rates: Any, job: int) -> int:
+def will_end(table: Table, rates: Rates, job: int) -> int:
     """When a job ends as things stand: done, or killed at its limit."""
     return min(rates.job[job, nf.DONE], table.job[job, nf.START] + table.job[job, nf.LIMIT])
 
 
 @routine
-def refresh(table: Any, rates: Any, node: int, now: int) -> None:
+def refresh(table: Table, rates: Rates, node: int, now: int) -> None:
     """The processes of a node changed: a new rate, and the ends that move with it.
 
     Where less is drawn than before, :func:`find_ends` has to follow.
@@ -178,7 +181,7 @@ def refresh(table: Any, rates: Any, node: int, now: int) -> None:
 
 
 @kernel
-def find_ends(table: Any, rates: Any, now: int) -> None:
+def find_ends(table: Table, rates: Rates, now: int) -> None:
     """Find the last parts that are unknown; jobs that end when they did move nothing.
 
     Once for each job, behind all the nodes it shares with the one that ended: to do so at every
@@ -197,7 +200,7 @@ def find_ends(table: Any, rates: Any, now: int) -> None:
 
 
 @kernel
-def set_out(table: Any, rates: Any, job: int, now: int) -> None:
+def set_out(table: Table, rates: Rates, job: int, now: int) -> None:
     """A job starts: write down its parts, all work still to be done, and where they lie."""
     cores = table.par[nf.CORES]
     work = 0 if rates.par[nf.WINDOWS] != 0 else rates.job[job, nf.RUN] * rates.par[nf.UNIT]
@@ -217,7 +220,7 @@ def set_out(table: Any, rates: Any, job: int, now: int) -> None:
 
 
 @kernel
-def conclude(table: Any, rates: Any, job: int, now: int) -> None:
+def conclude(table: Table, rates: Rates, job: int, now: int) -> None:
     """A job ends now: was it done, and what did the others cost it, exactly?
 
     WHOLE + REST / PARTS becomes the penalised time: of a finished job the delay of its last part,

@@ -78,19 +78,19 @@ def numbered(n: int, columns: Any) -> Any:
 
 # ------------------------------------------------------------------------ the running jobs
 @kernel
-def end_at(table: Any, at: int) -> int:
+def end_at(table: Table, at: int) -> int:
     """End in the table of the running job at a place in the list."""
     return table.list[f.KEYS, at] >> table.par[f.BITS]
 
 
 @kernel
-def job_at(table: Any, at: int) -> int:
+def job_at(table: Table, at: int) -> int:
     """The running job at a place in the list."""
     return table.list[f.KEYS, at] & ((1 << table.par[f.BITS]) - 1)
 
 
 @kernel
-def free_at(table: Any, when: int) -> int:
+def free_at(table: Table, when: int) -> int:
     """Processors that the running jobs leave free at an instant."""
     free = table.par[f.FREE]
     at = 0
@@ -101,7 +101,7 @@ def free_at(table: Any, when: int) -> int:
 
 
 @kernel
-def enlist(table: Any, job: int, until: int) -> None:
+def enlist(table: Table, job: int, until: int) -> None:
     """Add a job to the running list, by its end in the table."""
     keys = table.list
     key = until << table.par[f.BITS] | job
@@ -115,7 +115,7 @@ def enlist(table: Any, job: int, until: int) -> None:
 
 
 @kernel
-def delist(table: Any, job: int) -> None:
+def delist(table: Table, job: int) -> None:
     """Take a job off the running list."""
     keys = table.list
     key = table.proc[table.job[job, f.FIRST], f.UNTIL] << table.par[f.BITS] | job
@@ -136,7 +136,7 @@ def delist(table: Any, job: int) -> None:
 
 # ------------------------------------------------------------------------ the lines of nodes
 @kernel
-def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
+def join_line(table: Table, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
     line = table.node
     cores = table.par[f.CORES]
@@ -166,7 +166,7 @@ def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
 
 
 @kernel
-def leave_line(table: Any, node: int, job: int, count: int) -> None:
+def leave_line(table: Table, node: int, job: int, count: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
     line = table.node
     cores = table.par[f.CORES]
@@ -196,7 +196,7 @@ def leave_line(table: Any, node: int, job: int, count: int) -> None:
 
 # ------------------------------------------------------------------------ processors
 @kernel
-def claim(table: Any, job: int, node: int, count: int, until: int, without: int) -> None:
+def claim(table: Table, job: int, node: int, count: int, until: int, without: int) -> None:
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
     proc = table.proc
     join_line(table, node, job, count, until)
@@ -231,7 +231,7 @@ def claim(table: Any, job: int, node: int, count: int, until: int, without: int)
 
 
 @kernel
-def vacate(table: Any, job: int) -> None:
+def vacate(table: Table, job: int) -> None:
     """A job is gone: free its processors. The chain of its parts can still be walked."""
     delist(table, job)
     proc = table.proc
@@ -253,7 +253,7 @@ def vacate(table: Any, job: int) -> None:
 
 
 @kernel
-def postpone(table: Any, job: int, until: int) -> None:
+def postpone(table: Table, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
     delist(table, job)
     proc = table.proc

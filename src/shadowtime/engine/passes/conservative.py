@@ -9,7 +9,7 @@ free since they were last asked, and those for which there may be a hole (kernel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     DONE,
@@ -49,9 +49,13 @@ from shadowtime.kernel.running import (
     job_at,
 )
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.availability import Availability
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def run(state: Any, world: Any, b: Any) -> int:
+def run(state: State, world: World, b: Availability) -> int:
     """The event loop with this pass."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -64,7 +68,7 @@ def run(state: Any, world: Any, b: Any) -> int:
 # The parts of every pass are kernels: with short queues, to hand all these arrays on from call to
 # call would take longer than what is done with them.
 @kernel
-def decide(state: Any, b: Any) -> None:
+def decide(state: State, b: Availability) -> None:
     """One pass."""
     now = state.reg[r.NOW]
     av.forget_past(b, now)
@@ -92,7 +96,7 @@ def decide(state: Any, b: Any) -> None:
 
 
 @kernel
-def book_out_ended(state: Any, b: Any, now: int) -> bool:
+def book_out_ended(state: State, b: Availability, now: int) -> bool:
     """Free what early ends leave of their expected time; True if there was one."""
     early = False
     for i in range(state.reg[r.ENDED]):
@@ -105,7 +109,7 @@ def book_out_ended(state: Any, b: Any, now: int) -> bool:
 
 
 @kernel
-def describe(state: Any, b: Any, job: int) -> None:
+def describe(state: State, b: Availability, job: int) -> None:
     """Note what the book must know of a job."""
     b.job[job, av.LENGTH_OF] = state.job[job, f.ESTIMATE]
     for k in range(av.NEEDS, b.job.shape[1]):
@@ -113,7 +117,7 @@ def describe(state: Any, b: Any, job: int) -> None:
 
 
 @kernel
-def compress(state: Any, b: Any) -> None:
+def compress(state: State, b: Availability) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
     if b.mark[av.GAPS] > b.mark[av.LISTED] >> 2:
         close_gaps(b)
@@ -141,7 +145,7 @@ def compress(state: Any, b: Any) -> None:
 
 
 @kernel
-def move_earlier(b: Any, job: int, place: int, now: int, few: bool) -> None:
+def move_earlier(b: Availability, job: int, place: int, now: int, few: bool) -> None:
     """Move a promise to its earliest start, if that is one of those its line gives reason for."""
     ask = b.ask[place]
     b.ask[place] = ask & WIDTH
@@ -164,7 +168,7 @@ def move_earlier(b: Any, job: int, place: int, now: int, few: bool) -> None:
 
 
 @kernel
-def start_due(state: Any, b: Any, now: int) -> None:
+def start_due(state: State, b: Availability, now: int) -> None:
     """Start jobs that are due now."""
     if b.mark[av.SOONEST] <= now:
         count = 0
@@ -196,7 +200,7 @@ def start_due(state: Any, b: Any, now: int) -> None:
 
 
 @routine
-def start_around(state: Any, b: Any, now: int) -> None:
+def start_around(state: State, b: Availability, now: int) -> None:
     """Without compression: start jobs that are due now, and those that fit before their promise."""
     head = -1
     soonest = r.NEVER
@@ -223,14 +227,14 @@ def start_around(state: Any, b: Any, now: int) -> None:
 
 
 @kernel
-def block_head(state: Any, head: int, now: int) -> None:
+def block_head(state: State, head: int, now: int) -> None:
     """Note the first pass at which a job was first in the queue and could not start."""
     if state.job[head, f.BLOCKED_AT] < 0:
         state.job[head, f.BLOCKED_AT] = now
 
 
 @kernel
-def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
+def may_start_early(state: State, b: Availability, job: int, now: int) -> bool:
     """The job fits now for its whole estimate around all promises."""
     if not fits(state, job, 0):
         return False
@@ -248,7 +252,7 @@ def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
 
 
 @routine
-def rebuild(state: Any, b: Any) -> None:
+def rebuild(state: State, b: Availability) -> None:
     """A job may have outlived its estimate: book everything again.
 
     In submit order, promises that still hold around the running jobs stay; those that do not

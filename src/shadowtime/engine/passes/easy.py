@@ -11,7 +11,7 @@ for its shortest job of each width (kernel/shortest.py).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import (
     DONE,
@@ -31,6 +31,9 @@ from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, end_at, forget_overdue, job_at
 from shadowtime.kernel.shortest import let_in, shortest_within
 from shadowtime.kernel.vector import any_fits
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
 
 SHORTEST_FIRST = 0
 KEEP_EXTRA = 1
@@ -54,7 +57,7 @@ FEW = 256
 
 
 @entry
-def run(state: Any, world: Any, parameters: Any, index: Any) -> int:
+def run(state: State, world: World, parameters: Any, index: Any) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -65,7 +68,7 @@ def run(state: Any, world: Any, parameters: Any, index: Any) -> int:
 
 
 @kernel
-def decide(state: Any, parameters: Any, index: Any) -> None:
+def decide(state: State, parameters: Any, index: Any) -> None:
     """One pass."""
     reg = state.reg
     if (
@@ -107,7 +110,7 @@ def decide(state: Any, parameters: Any, index: Any) -> None:
 
 
 @kernel
-def find_shadow(state: Any, head: int) -> None:
+def find_shadow(state: State, head: int) -> None:
     """Shadow time and extra processors: all jobs expected to end together are released together."""
     reg = state.reg
     need = state.job[head, f.NEED]
@@ -125,7 +128,7 @@ def find_shadow(state: Any, head: int) -> None:
 
 
 @kernel
-def count_extra(state: Any, head: int) -> None:
+def count_extra(state: State, head: int) -> None:
     """Extra processors at a shadow time that stays as it was; below zero where it has passed."""
     reg = state.reg
     available = state.host[f.FREE, 0, 0]
@@ -137,7 +140,7 @@ def count_extra(state: Any, head: int) -> None:
 
 
 @kernel
-def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
+def backfill(state: State, parameters: Any, index: Any, first: int) -> None:
     """Start jobs from index ``first`` on that do not delay the head."""
     reg = state.reg
     if parameters[SHORTEST_FIRST] != 0:
@@ -150,7 +153,7 @@ def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
 
 
 @kernel
-def backfill_in_order(state: Any, parameters: Any, first: int) -> None:
+def backfill_in_order(state: State, parameters: Any, first: int) -> None:
     """Candidates in order of arrival."""
     arrived = state.reg[r.ARRIVED]
     block = next_block(state, first >> r.SHIFT)
@@ -165,14 +168,14 @@ def backfill_in_order(state: Any, parameters: Any, first: int) -> None:
 
 
 @kernel
-def may_start(state: Any, procs: int, estimate: int) -> bool:
+def may_start(state: State, procs: int, estimate: int) -> bool:
     """The two tests of EASY: done by the shadow time, or within the extra processors."""
     reg = state.reg
     return reg[r.NOW] + estimate <= reg[r.SHADOW] or procs <= reg[r.EXTRA]
 
 
 @kernel
-def start_backfilled(state: Any, parameters: Any, job: int) -> None:
+def start_backfilled(state: State, parameters: Any, job: int) -> None:
     """Start a job that passed the tests; extra shrinks if only the second one let it in."""
     reg = state.reg
     if reg[r.NOW] + state.job[job, f.ESTIMATE] > reg[r.SHADOW] and parameters[KEEP_EXTRA] == 0:
@@ -181,7 +184,7 @@ def start_backfilled(state: Any, parameters: Any, job: int) -> None:
 
 
 @kernel
-def next_block(state: Any, block: int) -> int:
+def next_block(state: State, block: int) -> int:
     """The first block from ``block`` on that may hold a job to start; past the queue if none."""
     reg = state.reg
     free = state.host[f.FREE, 0, 0]
@@ -204,7 +207,7 @@ def next_block(state: Any, block: int) -> int:
 
 
 @kernel
-def block_may_hold(state: Any, block: int, free: int) -> bool:
+def block_may_hold(state: State, block: int, free: int) -> bool:
     """False if no job of the block can pass: by the minima first, then all 64 at once."""
     reg = state.reg
     extra = reg[r.EXTRA]
@@ -218,7 +221,7 @@ def block_may_hold(state: Any, block: int, free: int) -> bool:
 
 
 @kernel
-def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int) -> None:
+def backfill_shortest_first(state: State, parameters: Any, found: Any, first: int) -> None:
     """The same tests, candidates in order of (estimate, arrival)."""
     reg = state.reg
     arrived = reg[r.ARRIVED]
@@ -241,13 +244,13 @@ def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int)
 
 
 @kernel
-def is_indexed(state: Any, index: Any) -> bool:
+def is_indexed(state: State, index: Any) -> bool:
     """True if the index gives the shortest jobs: not where estimates change while jobs wait."""
     return state.reg[r.LEARNER] != LAST and index.tree.shape[0] > 2
 
 
 @routine
-def backfill_by_index(state: Any, parameters: Any, index: Any) -> None:
+def backfill_by_index(state: State, parameters: Any, index: Any) -> None:
     """The same starts: again and again the first by (estimate, arrival) that passes the tests.
 
     A job refused in an earlier pass since the last end is refused again, newcomers or not.

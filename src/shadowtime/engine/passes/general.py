@@ -12,7 +12,7 @@ pass.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import (
     BROKEN,
@@ -68,9 +68,12 @@ from shadowtime.kernel.slots import ORDER as ORDER_SLOT
 from shadowtime.kernel.slots import PLAN as PLAN_SLOT
 from shadowtime.kernel.slots import RESERVE as RESERVE_SLOT
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def run(state: Any, world: Any, f: Any, custom: Any) -> int:
+def run(state: State, world: World, f: General, custom: Any) -> int:
     """The event loop with this pass; ``custom`` is the pointer to the user's own functions."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -85,7 +88,7 @@ def run(state: Any, world: Any, f: Any, custom: Any) -> int:
 
 
 @kernel
-def decide(state: Any, f: Any, custom: Any) -> None:
+def decide(state: State, f: General, custom: Any) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
@@ -104,7 +107,7 @@ def decide(state: Any, f: Any, custom: Any) -> None:
 
 
 @kernel
-def free_up(state: Any, f: Any, head: int, custom: Any) -> bool:
+def free_up(state: State, f: General, head: int, custom: Any) -> bool:
     """Stop jobs that the head outranks so that it fits; False, and none stopped, if it cannot."""
     if asks(f, VICTIM):
         return make_chosen_room(state, f, head, f.par[PRUNE] != 0, custom)
@@ -112,7 +115,7 @@ def free_up(state: Any, f: Any, head: int, custom: Any) -> bool:
 
 
 @kernel
-def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
+def start_in_arrival_order(state: State, f: General, custom: Any) -> int:
     """Step 1 and the first reservation of step 2; returns the number of candidates left."""
     head = first_waiting(state)
     while head >= 0:
@@ -137,7 +140,7 @@ def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
 
 
 @kernel
-def start_in_key_order(state: Any, f: Any, custom: Any) -> int:
+def start_in_key_order(state: State, f: General, custom: Any) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
     now = state.reg[r.NOW]
     count = gather(state, f.jobs)
@@ -168,7 +171,7 @@ def start_in_key_order(state: Any, f: Any, custom: Any) -> int:
 
 
 @kernel
-def first_by_key(f: Any, count: int) -> int:
+def first_by_key(f: General, count: int) -> int:
     """The place of the first candidate in order; they lie in job order, so ties stay."""
     first = 0
     for i in range(1, count):
@@ -178,7 +181,7 @@ def first_by_key(f: Any, count: int) -> int:
 
 
 @kernel
-def fill_own_keys(state: Any, f: Any, custom: Any, count: int) -> None:
+def fill_own_keys(state: State, f: General, custom: Any, count: int) -> None:
     """Keys by a function of the user's own: for all candidates, or once for each job."""
     if f.par[LASTING] == 0:
         ask(state, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
@@ -198,7 +201,7 @@ def fill_own_keys(state: Any, f: Any, custom: Any, count: int) -> None:
 
 
 @kernel
-def block_head(state: Any, f: Any, head: int, size: int, custom: Any) -> int:
+def block_head(state: State, f: General, head: int, size: int, custom: Any) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many candidates are left, 0 if none of them can start in this pass.
@@ -228,7 +231,7 @@ def block_head(state: Any, f: Any, head: int, size: int, custom: Any) -> int:
 
 
 @kernel
-def all_too_wide(state: Any) -> bool:
+def all_too_wide(state: State) -> bool:
     """True if every waiting job is wider than what is free on any host."""
     widest = state.host[fields.FREE, 0, 0]
     for h in range(1, state.host.shape[1]):
@@ -242,7 +245,7 @@ def all_too_wide(state: Any) -> bool:
 
 
 @kernel
-def reserve(state: Any, f: Any, job: int, custom: Any) -> int:
+def reserve(state: State, f: General, job: int, custom: Any) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere.
 
     A function of the user's own may deny it the reservation or put that off; the earliest start
@@ -267,7 +270,7 @@ def reserve(state: Any, f: Any, job: int, custom: Any) -> int:
 
 
 @kernel
-def reserve_more(state: Any, f: Any, size: int, custom: Any) -> int:
+def reserve_more(state: State, f: General, size: int, custom: Any) -> int:
     """Go on in order until the depth is reached; returns how many candidates are left.
 
     What is free only shrinks during a pass, and plans are dropped at its end: behind the last

@@ -6,7 +6,7 @@ that are due now last. What the pass starts is reported behind it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from shadowtime.kernel.slots import (
     tick,
 )
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 
 @kernel
 def learns(f: Any) -> bool:
@@ -34,7 +37,7 @@ def learns(f: Any) -> bool:
 
 
 @routine
-def learn(state: Any, f: Any, custom: Any) -> None:
+def learn(state: State, f: Any, custom: Any) -> None:
     """Report what ended and what was submitted at this instant, and ask for estimates.
 
     Timers that were due before come first, those that are due now come last.
@@ -55,7 +58,7 @@ def learn(state: Any, f: Any, custom: Any) -> None:
 
 
 @kernel
-def predict(state: Any, f: Any, custom: Any, job: int) -> None:
+def predict(state: State, f: Any, custom: Any, job: int) -> None:
     """The estimate of a job that was just submitted: whole seconds within [1, request]."""
     guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
     within = max(1.0, min(float(state.job[job, REQUEST]), guess))
@@ -68,7 +71,7 @@ def predict(state: Any, f: Any, custom: Any, job: int) -> None:
 
 
 @kernel
-def learn_starts(state: Any, f: Any, custom: Any) -> None:
+def learn_starts(state: State, f: Any, custom: Any) -> None:
     """Report what the pass started."""
     for i in range(state.reg[r.DECISIONS]):
         if state.did[KIND, i] == r.STARTED:

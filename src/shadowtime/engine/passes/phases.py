@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.balance import (
     balances_better,
@@ -20,6 +20,9 @@ from shadowtime.kernel.profile import occupy
 from shadowtime.kernel.registers import FAILED, NOW, SHADOW
 from shadowtime.kernel.running import BACKFILLED, begin
 from shadowtime.kernel.slots import BACKFILL_KEY, BACKFILL_TEST, ask, asks
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
 
 AROUND = 0
 """Test: fits now and for its whole estimate around every reservation."""
@@ -52,7 +55,7 @@ PHASES = 5
 
 
 @kernel
-def run_phases(state: Any, f: Any, size: int, custom: Any) -> None:
+def run_phases(state: State, f: Any, size: int, custom: Any) -> None:
     """Try the candidates in the heap, phase by phase; what does not start is tried in the next."""
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
@@ -82,7 +85,7 @@ def list_candidates(f: Any, size: int) -> None:
 
 
 @kernel
-def keep_passing(state: Any, f: Any, size: int, custom: Any) -> int:
+def keep_passing(state: State, f: Any, size: int, custom: Any) -> int:
     """Drop the candidates that a test of the user's own turns down."""
     list_candidates(f, size)
     f.answer[0, :size] = float(state.reg[SHADOW])
@@ -96,7 +99,7 @@ def keep_passing(state: Any, f: Any, size: int, custom: Any) -> int:
 
 
 @kernel
-def fill_own_keys(state: Any, f: Any, size: int, custom: Any) -> None:
+def fill_own_keys(state: State, f: Any, size: int, custom: Any) -> None:
     """Give the candidates the keys that a function of the user's own returns."""
     list_candidates(f, size)
     ask(state, f, custom, BACKFILL_KEY, f.asked[:size], f.answer[0, :size])
@@ -105,7 +108,7 @@ def fill_own_keys(state: Any, f: Any, size: int, custom: Any) -> None:
 
 
 @kernel
-def host_by_test(state: Any, f: Any, job: int, test: int) -> int:
+def host_by_test(state: State, f: Any, job: int, test: int) -> int:
     """Where the job may start now under a test, -1 if it may not."""
     if test == AROUND:
         return host_around(state, f, job, state.job[job, ESTIMATE])
@@ -119,7 +122,7 @@ def host_by_test(state: Any, f: Any, job: int, test: int) -> int:
 
 
 @kernel
-def keeps_balance(state: Any, f: Any, job: int, test: int) -> bool:
+def keeps_balance(state: State, f: Any, job: int, test: int) -> bool:
     """IBB's test in its three readings."""
     if test == LITERAL:
         return sum_with(state, f.scale, job) <= f.frozen[1]
@@ -131,7 +134,7 @@ def keeps_balance(state: Any, f: Any, job: int, test: int) -> bool:
 
 
 @kernel
-def start_backfilled(state: Any, f: Any, job: int, host: int, test: int) -> None:
+def start_backfilled(state: State, f: Any, job: int, host: int, test: int) -> None:
     """Start a job ahead of the blocked ones."""
     if test == AROUND or test >= NOT_WORSE:
         now = state.reg[NOW]
@@ -140,7 +143,7 @@ def start_backfilled(state: Any, f: Any, job: int, host: int, test: int) -> None
 
 
 @kernel
-def run_in_order(state: Any, f: Any, size: int, test: int, shortest: bool) -> int:
+def run_in_order(state: State, f: Any, size: int, test: int, shortest: bool) -> int:
     """Each candidate once, in order; those that do not start are kept for the next phase."""
     heapify(state, f.heap, size, f.jobs, f.key, shortest)
     total, kept = size, 0
@@ -160,7 +163,7 @@ def run_in_order(state: Any, f: Any, size: int, test: int, shortest: bool) -> in
 
 
 @kernel
-def run_by_score(state: Any, f: Any, size: int, number: int) -> int:
+def run_by_score(state: State, f: Any, size: int, number: int) -> int:
     """The best candidate by a score that every start changes, again and again."""
     test, key = f.phase[number, TEST], f.phase[number, KEY]
     left = f.phase[number, AT_MOST]
@@ -183,7 +186,7 @@ def run_by_score(state: Any, f: Any, size: int, number: int) -> int:
 
 
 @kernel
-def keep_startable(state: Any, f: Any, size: int, test: int) -> int:
+def keep_startable(state: State, f: Any, size: int, test: int) -> int:
     """Drop the candidates that may not start; what is free only shrinks during a phase."""
     kept = 0
     for i in range(size):
@@ -195,7 +198,7 @@ def keep_startable(state: Any, f: Any, size: int, test: int) -> int:
 
 
 @kernel
-def scores_better(state: Any, f: Any, a: int, b: int, key: int, resource: int) -> bool:
+def scores_better(state: State, f: Any, a: int, b: int, key: int, resource: int) -> bool:
     """True if job ``a`` is to be taken before job ``b``; ties go to arrival."""
     if key == BALANCE:
         if balances_better(state, f.scale, a, b):

@@ -11,7 +11,7 @@ by the hour, kernel/ahead.py says what fits and when.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,9 @@ from shadowtime.kernel.running import (
     job_at,
 )
 from shadowtime.kernel.vector import any_fits_both
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
 
 NONE_OVERTAKES = 0
 """Rule: no job overtakes (FCFS)."""
@@ -127,7 +130,7 @@ def make_pool(
 
 
 @entry
-def run(state: Any, world: Any, f: Any) -> int:
+def run(state: State, world: World, f: Pool) -> int:
     """The event loop with this pass."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -140,7 +143,7 @@ def run(state: Any, world: Any, f: Any) -> int:
 
 
 @kernel
-def decide(state: Any, f: Any) -> None:
+def decide(state: State, f: Pool) -> None:
     """One pass."""
     reg = state.reg
     see_newcomers(state, f)
@@ -157,7 +160,7 @@ def decide(state: Any, f: Any) -> None:
 
 
 @kernel
-def see_newcomers(state: Any, f: Any) -> None:
+def see_newcomers(state: State, f: Pool) -> None:
     """Note what they need of the second resource, in one line for whole blocks of the queue."""
     if f.extra.shape[0] > 1:
         for job in range(f.par[SEEN], state.reg[r.ARRIVED]):
@@ -166,7 +169,7 @@ def see_newcomers(state: Any, f: Any) -> None:
 
 
 @kernel
-def begin_in_order(state: Any, f: Any) -> None:
+def begin_in_order(state: State, f: Pool) -> None:
     """Start jobs while the first one fits; the one that does not is blocked, others overtake it."""
     reg = state.reg
     if reg[r.VOLATILE] != 0:
@@ -201,13 +204,13 @@ def begin_in_order(state: Any, f: Any) -> None:
 
 
 @kernel
-def fits_now(state: Any, f: Any, job: int) -> bool:
+def fits_now(state: State, f: Pool, job: int) -> bool:
     """True if the job that is first in order may start."""
     return fits_ahead(state, f.ahead, job) if changes(f.ahead) else fits(state, job, 0)
 
 
 @kernel
-def find_shadow(state: Any, f: Any, head: int) -> None:
+def find_shadow(state: State, f: Pool, head: int) -> None:
     """When the head will fit in every resource, and what will be left over then.
 
     All jobs expected to end together are released together.
@@ -229,7 +232,7 @@ def find_shadow(state: Any, f: Any, head: int) -> None:
 
 
 @kernel
-def lacking(f: Any) -> bool:
+def lacking(f: Pool) -> bool:
     """True while some resource does not suffice for the head."""
     for k in range(f.extra.shape[0]):
         if f.extra[k] < 0:
@@ -238,7 +241,7 @@ def lacking(f: Any) -> bool:
 
 
 @kernel
-def may_start(state: Any, f: Any, job: int, left: int) -> bool:
+def may_start(state: State, f: Pool, job: int, left: int) -> bool:
     """Fits now, and is gone by the shadow time or content with what is left over then."""
     short = state.wait[fields.LENGTH, job] <= left
     if changes(f.ahead):
@@ -252,7 +255,7 @@ def may_start(state: Any, f: Any, job: int, left: int) -> bool:
 
 
 @kernel
-def might_start(state: Any, f: Any, job: int) -> bool:
+def might_start(state: State, f: Pool, job: int) -> bool:
     """The same by what lies in lines, which costs next to nothing: False is certain."""
     return bool(
         state.wait[fields.PROCS, job] <= state.host[fields.FREE, 0, 0]
@@ -261,7 +264,7 @@ def might_start(state: Any, f: Any, job: int) -> bool:
 
 
 @kernel
-def free_of_second(state: Any, f: Any) -> int:
+def free_of_second(state: State, f: Pool) -> int:
     """What is free now of the second resource, if there is one."""
     if f.extra.shape[0] == 1:
         return 0
@@ -271,7 +274,7 @@ def free_of_second(state: Any, f: Any) -> int:
 
 
 @kernel
-def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
+def start_backfilled(state: State, f: Pool, job: int, left: int) -> None:
     """Start a job that may; one that stays beyond the shadow time uses up what is left over."""
     if state.job[job, fields.ESTIMATE] > left:
         for k in range(f.extra.shape[0]):
@@ -281,7 +284,7 @@ def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
 
 
 @kernel
-def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
+def block_may_hold(state: State, f: Pool, block: int, left: int) -> bool:
     """False if no job of the block can start by its first needs: minima first, then all 64."""
     free, extra = state.host[fields.FREE, 0, 0], f.extra[0]
     least = state.least[fields.PROCS, block]
@@ -293,7 +296,7 @@ def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
 
 
 @kernel
-def backfill(state: Any, f: Any, first: int) -> None:
+def backfill(state: State, f: Pool, first: int) -> None:
     """Start jobs from index ``first`` on by the policy's rule."""
     rule = f.par[RULE]
     left = state.reg[r.SHADOW] - state.reg[r.NOW]
@@ -310,7 +313,7 @@ def backfill(state: Any, f: Any, first: int) -> None:
 
 
 @kernel
-def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
+def walk(state: State, f: Pool, first: int, left: int, rule: int) -> None:
     """Each job once, in order of arrival; IBB's readings look at the balance as well."""
     reg = state.reg
     arrived = reg[r.ARRIVED]
@@ -334,14 +337,14 @@ def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
 
 
 @kernel
-def note_balance(state: Any, f: Any) -> None:
+def note_balance(state: State, f: Pool) -> None:
     """The balance as it is now, for others to be compared with."""
     f.mark[0] = fullest_with(state, f.scale, -1)
     f.mark[1] = sum_with(state, f.scale, -1)
 
 
 @kernel
-def keeps_balance(state: Any, f: Any, job: int, rule: int) -> bool:
+def keeps_balance(state: State, f: Pool, job: int, rule: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= max(S) / avg(S) (eq. 2), or the paper's Algorithm 1."""
     if rule == LITERAL:
         return sum_with(state, f.scale, job) <= f.mark[1]
@@ -349,7 +352,7 @@ def keeps_balance(state: Any, f: Any, job: int, rule: int) -> bool:
 
 
 @kernel
-def collect(state: Any, f: Any, first: int, left: int) -> int:
+def collect(state: State, f: Pool, first: int, left: int) -> int:
     """Every job from index ``first`` on that may start, in order of arrival."""
     arrived = state.reg[r.ARRIVED]
     count = 0
@@ -365,7 +368,7 @@ def collect(state: Any, f: Any, first: int, left: int) -> int:
 
 
 @kernel
-def shortest_first(state: Any, f: Any, count: int, left: int) -> None:
+def shortest_first(state: State, f: Pool, count: int, left: int) -> None:
     """Candidates in order of (estimate, arrival): the list becomes a heap of such keys."""
     bits = state.reg[r.BITS]
     for i in range(count):
@@ -378,7 +381,7 @@ def shortest_first(state: Any, f: Any, count: int, left: int) -> None:
 
 
 @kernel
-def best_first(state: Any, f: Any, count: int, left: int, rule: int) -> None:
+def best_first(state: State, f: Pool, count: int, left: int, rule: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
     remaining = f.par[AT_MOST]
     while count > 0:

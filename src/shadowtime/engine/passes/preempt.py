@@ -6,7 +6,7 @@ lowest rank upwards until the head fits; no job is killed unless the head then s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.fields import FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
@@ -14,9 +14,13 @@ from shadowtime.kernel.registers import FAILED, RUNNING
 from shadowtime.kernel.running import fits, job_at, stop
 from shadowtime.kernel.slots import VICTIM, ask
 
+if TYPE_CHECKING:
+    from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.state import State
+
 
 @routine
-def make_room(state: Any, head: int, prune: bool) -> bool:
+def make_room(state: State, head: int, prune: bool) -> bool:
     """Kill shadow jobs so that the head fits on the pool; False, and none killed, if it cannot."""
     if not enough_above(state, head, head):
         return False
@@ -29,7 +33,7 @@ def make_room(state: Any, head: int, prune: bool) -> bool:
 
 
 @routine
-def make_chosen_room(state: Any, f: Any, head: int, prune: bool, custom: Any) -> bool:
+def make_chosen_room(state: State, f: General, head: int, prune: bool, custom: Any) -> bool:
     """The same with victims in the order of a function of the user's own, the highest key first.
 
     Ties fall from the lowest rank upwards. Pruning spares the last ones chosen first.
@@ -58,7 +62,7 @@ def make_chosen_room(state: Any, f: Any, head: int, prune: bool, custom: Any) ->
 
 
 @kernel
-def fits_without(state: Any, victims: Any, count: int, spared: int, head: int) -> bool:
+def fits_without(state: State, victims: Any, count: int, spared: int, head: int) -> bool:
     """True if the head fits once these jobs are gone, but for those that are spared."""
     for k in range(state.host.shape[2]):
         have = state.host[FREE, 0, k]
@@ -84,7 +88,7 @@ def move_first(jobs: Any, answer: Any, at: int, count: int) -> None:
 
 
 @kernel
-def enough_above(state: Any, head: int, rank: int) -> bool:
+def enough_above(state: State, head: int, rank: int) -> bool:
     """True if what is free and what running jobs behind ``rank`` hold is enough for the head."""
     for k in range(state.host.shape[2]):
         have = state.host[FREE, 0, k]
@@ -98,7 +102,7 @@ def enough_above(state: Any, head: int, rank: int) -> bool:
 
 
 @kernel
-def lowest_rank(state: Any) -> int:
+def lowest_rank(state: State) -> int:
     """The running job that was submitted last."""
     lowest = -1
     for at in range(state.reg[RUNNING]):
@@ -107,7 +111,7 @@ def lowest_rank(state: Any) -> int:
 
 
 @kernel
-def next_rank(state: Any, rank: int) -> int:
+def next_rank(state: State, rank: int) -> int:
     """The first running job behind ``rank``, or one beyond all jobs."""
     following = state.job.shape[0]
     for at in range(state.reg[RUNNING]):
@@ -118,7 +122,7 @@ def next_rank(state: Any, rank: int) -> int:
 
 
 @kernel
-def kill_needed(state: Any, head: int) -> None:
+def kill_needed(state: State, head: int) -> None:
     """The same victims, but the highest ranks first, and a job that is not needed is spared."""
     beyond = state.job.shape[0]
     victim = next_rank(state, head)

@@ -17,7 +17,7 @@ steps (kernel/steps.py) instead of the profile of hosts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import (
     DONE,
@@ -67,6 +67,10 @@ from shadowtime.kernel.running import (
 )
 from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take_now
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.alike import Alike
+    from shadowtime.kernel.state import State, World
+
 DEPTH = 1
 """Place in the parameters of the general pass, which this one takes over."""
 SOME_REFUSED = 8
@@ -75,7 +79,7 @@ many."""
 
 
 @entry
-def run(state: Any, world: Any, f: Any, alike: Any) -> int:
+def run(state: State, world: World, f: Any, alike: Alike) -> int:
     """The event loop with this pass."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -86,7 +90,7 @@ def run(state: Any, world: Any, f: Any, alike: Any) -> int:
 
 
 @kernel
-def decide(state: Any, f: Any, alike: Any) -> None:
+def decide(state: State, f: Any, alike: Alike) -> None:
     """One pass."""
     reg = state.reg
     if reg[r.WAITING] == 0:
@@ -111,7 +115,7 @@ def decide(state: Any, f: Any, alike: Any) -> None:
 
 
 @kernel
-def on_processors(state: Any, alike: Any) -> bool:
+def on_processors(state: State, alike: Alike) -> bool:
     """True on a pool of processors without a partition: one host, one resource, no caps."""
     return (
         state.host.shape[1] == 1 and state.host.shape[2] == 1 and alike.mark[GROUPING] != ONE_KIND
@@ -119,7 +123,7 @@ def on_processors(state: Any, alike: Any) -> bool:
 
 
 @kernel
-def start_in_order(state: Any, f: Any, alike: Any) -> int:
+def start_in_order(state: State, f: Any, alike: Alike) -> int:
     """Start jobs in order while the first one fits; the line of the one that does not, or -1."""
     place = first_place(alike)
     while place >= 0:
@@ -137,7 +141,7 @@ def start_in_order(state: Any, f: Any, alike: Any) -> int:
 
 
 @kernel
-def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
+def block_head(state: State, f: Any, alike: Alike, head: int) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many kinds may start in this pass all the same; they are in ``hope``.
@@ -170,7 +174,7 @@ def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
 
 
 @kernel
-def block_on_processors(state: Any, alike: Any, head: int, free: int, first_time: bool) -> int:
+def block_on_processors(state: State, alike: Alike, head: int, free: int, first_time: bool) -> int:
     """The same on a pool of processors, where the tests of the first reservation are exact."""
     reg = state.reg
     alike.mark[STEPS] = build_steps(state, alike.steps)
@@ -184,7 +188,7 @@ def block_on_processors(state: Any, alike: Any, head: int, free: int, first_time
 
 
 @kernel
-def keep_waiting(state: Any, alike: Any, count: int) -> int:
+def keep_waiting(state: State, alike: Alike, count: int) -> int:
     """Drop the kinds of which none waits any more."""
     kept = 0
     for i in range(count):
@@ -195,7 +199,7 @@ def keep_waiting(state: Any, alike: Any, count: int) -> int:
 
 
 @kernel
-def reserve_on_processors(state: Any, alike: Any, job: int) -> int:
+def reserve_on_processors(state: State, alike: Alike, job: int) -> int:
     """Put the job among the steps at its earliest start; returns that step, or NOWHERE."""
     need = need_on(state, job, 0, 0)
     if need > state.host[CAPACITY, 0, 0]:
@@ -207,7 +211,7 @@ def reserve_on_processors(state: Any, alike: Any, job: int) -> int:
 
 
 @routine
-def keep_startable(state: Any, f: Any, alike: Any, count: int, tested: bool) -> int:
+def keep_startable(state: State, f: Any, alike: Alike, count: int, tested: bool) -> int:
     """Drop the kinds that fit on no host around the first reservation, or of which none waits."""
     kept = 0
     for i in range(count):
@@ -219,7 +223,7 @@ def keep_startable(state: Any, f: Any, alike: Any, count: int, tested: bool) -> 
 
 
 @kernel
-def overtake(state: Any, f: Any, alike: Any, place: int, hopes: int) -> None:
+def overtake(state: State, f: Any, alike: Alike, place: int, hopes: int) -> None:
     """Go on behind the head, whose line is at ``place``: reservations first, then the rest."""
     if hopes == 0:
         return
@@ -235,7 +239,7 @@ def overtake(state: Any, f: Any, alike: Any, place: int, hopes: int) -> None:
 
 
 @routine
-def reserve(state: Any, f: Any, job: int) -> int:
+def reserve(state: State, f: Any, job: int) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
     length = state.job[job, ESTIMATE]
     if was_refused(state, f, job):
@@ -250,7 +254,7 @@ def reserve(state: Any, f: Any, job: int) -> int:
 
 
 @kernel
-def may_reserve(state: Any, f: Any, alike: Any, job: int) -> bool:
+def may_reserve(state: State, f: Any, alike: Alike, job: int) -> bool:
     """Put the job behind what is reserved already; False if it may reserve nowhere."""
     if on_processors(state, alike):
         return reserve_on_processors(state, alike, job) >= 0
@@ -258,7 +262,7 @@ def may_reserve(state: Any, f: Any, alike: Any, job: int) -> bool:
 
 
 @kernel
-def start_around(state: Any, f: Any, alike: Any, job: int) -> bool:
+def start_around(state: State, f: Any, alike: Alike, job: int) -> bool:
     """Start the job if it fits on some host around all reservations."""
     length = state.job[job, ESTIMATE]
     if on_processors(state, alike):
@@ -279,7 +283,7 @@ def start_around(state: Any, f: Any, alike: Any, job: int) -> bool:
 
 
 @routine
-def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
+def reserve_more(state: State, f: Any, alike: Alike, place: int, hopes: int) -> int:
     """Go on in order until the depth is reached; returns how many kinds are left in hope."""
     alike.job[place] = next_in_line(state, alike, alike.job[place])
     if alike.job[place] >= 0:
@@ -317,7 +321,7 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
 
 
 @routine
-def drop_refused(state: Any, f: Any, alike: Any, size: int) -> int:
+def drop_refused(state: State, f: Any, alike: Alike, size: int) -> int:
     """Drop the lines that can neither start nor reserve any more, each of them of one kind.
 
     Their turn would change nothing, and to bring them into order is most of a long walk.
@@ -334,7 +338,7 @@ def drop_refused(state: Any, f: Any, alike: Any, size: int) -> int:
 
 
 @routine
-def backfill(state: Any, f: Any, alike: Any, hopes: int) -> None:
+def backfill(state: State, f: Any, alike: Alike, hopes: int) -> None:
     """Start in order what fits around all reservations: the first of each kind, then the next."""
     size = 0
     for i in range(hopes):

@@ -7,7 +7,7 @@ verified that what starts fits. A planned start in the future calls the pass aga
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import (
     BROKEN,
@@ -33,9 +33,13 @@ from shadowtime.kernel.registers import FAILED, HEAD, NEVER, NOW, VOLATILE, WAIT
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, fits, forget_overdue
 from shadowtime.kernel.slots import LEARN_START, SLOT_SHIFT, asks
 
+if TYPE_CHECKING:
+    from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def run(state: Any, world: Any, f: Any, c: Any, custom: Any, choose: Any) -> int:
+def run(state: State, world: World, f: General, c: Any, custom: Any, choose: Any) -> int:
     """The event loop with this pass; ``choose`` is the pointer to the function that selects."""
     if c.mark[PENDING] > 0:
         carry_out_choice(state, c, c.mark[PENDING])
@@ -58,7 +62,7 @@ def run(state: Any, world: Any, f: Any, c: Any, custom: Any, choose: Any) -> int
 
 
 @kernel
-def decide(state: Any, f: Any, c: Any, custom: Any, choose: Any) -> None:
+def decide(state: State, f: General, c: Any, custom: Any, choose: Any) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
@@ -82,7 +86,7 @@ def decide(state: Any, f: Any, c: Any, custom: Any, choose: Any) -> None:
 
 
 @routine
-def line_up(state: Any, f: Any, c: Any, custom: Any) -> int:
+def line_up(state: State, f: General, c: Any, custom: Any) -> int:
     """List the waiting jobs in the policy's order; returns how many there are."""
     count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == FCFS:
@@ -104,7 +108,7 @@ def line_up(state: Any, f: Any, c: Any, custom: Any) -> int:
 
 
 @routine
-def describe(state: Any, f: Any, c: Any, count: int) -> None:
+def describe(state: State, f: General, c: Any, count: int) -> None:
     """Fill the columns, and what is free from the running jobs."""
     build_profile(state, f.profile)
     column = c.column
@@ -135,7 +139,7 @@ def describe(state: Any, f: Any, c: Any, count: int) -> None:
 
 
 @routine
-def carry_out_choice(state: Any, c: Any, count: int) -> None:
+def carry_out_choice(state: State, c: Any, count: int) -> None:
     """Start what was chosen and note what was planned."""
     now = state.reg[NOW]
     head = -1

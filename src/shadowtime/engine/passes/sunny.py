@@ -5,16 +5,19 @@ spec: algorithms 2.3 step 3a.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import CAPACITY, NEED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING
 from shadowtime.kernel.running import end_at, job_at
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def fits_beside_sunny(state: Any, head: int, when: int) -> bool:
+def fits_beside_sunny(state: State, head: int, when: int) -> bool:
     """True if the head fits beside the sunny jobs expected to run on after an instant."""
     soonest = state.reg[NOW] + 1
     for k in range(state.host.shape[2]):
@@ -29,7 +32,7 @@ def fits_beside_sunny(state: Any, head: int, when: int) -> bool:
 
 
 @routine
-def sunny_shadow(state: Any, head: int) -> int:
+def sunny_shadow(state: State, head: int) -> int:
     """The earliest time at which the head fits if shadow jobs are ignored.
 
     NEVER where it does not fit on the machine at all, as when nodes are down.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.saved import Pauses
     from shadowtime.engine.site.plan import Prepared
     from shadowtime.engine.site.run_tables import PreparedRun
-    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy
     from shadowtime.types import Floats, Ints

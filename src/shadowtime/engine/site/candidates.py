@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.site.general_parts import ORDER_KIND
 from shadowtime.kernel.fields import ESTIMATE, SUBMIT
@@ -14,15 +14,19 @@ from shadowtime.kernel.site.fields import TIER, TIERS
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.slots import ORDER, ask
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def sorted_already(ground: Any, f: Any) -> bool:
+def sorted_already(ground: Ground, f: Any) -> bool:
     """True where the order is that of arrival."""
     return bool(f.par[ORDER_KIND] == FCFS and ground.mark[TIERS] == 0)
 
 
 @routine
-def in_order(state: Any, ground: Any, f: Any, custom: Any) -> int:
+def in_order(state: State, ground: Ground, f: Any, custom: Any) -> int:
     """Gather the waiting jobs: ascending by arrival, or as a heap by (tier, key, arrival)."""
     now = state.reg[NOW]
     count = gather(state, f.jobs)
@@ -39,7 +43,7 @@ def in_order(state: Any, ground: Any, f: Any, custom: Any) -> int:
 
 
 @kernel
-def before(state: Any, ground: Any, f: Any, shortest: int, a: int, b: int) -> bool:
+def before(state: State, ground: Ground, f: Any, shortest: int, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: tier, estimate if asked, key, arrival."""
     one, other = f.jobs[a], f.jobs[b]
     if ground.job[one, TIER] != ground.job[other, TIER]:
@@ -54,7 +58,7 @@ def before(state: Any, ground: Any, f: Any, shortest: int, a: int, b: int) -> bo
 
 
 @routine
-def sink(state: Any, ground: Any, f: Any, size: int, at: int, shortest: int) -> None:
+def sink(state: State, ground: Ground, f: Any, size: int, at: int, shortest: int) -> None:
     """Let a candidate sink in the heap."""
     heap = f.heap
     place = heap[at]
@@ -71,14 +75,14 @@ def sink(state: Any, ground: Any, f: Any, size: int, at: int, shortest: int) -> 
 
 
 @routine
-def make_heap(state: Any, ground: Any, f: Any, size: int, shortest: int) -> None:
+def make_heap(state: State, ground: Ground, f: Any, size: int, shortest: int) -> None:
     """Make a heap of the candidates."""
     for at in range(size // 2 - 1, -1, -1):
         sink(state, ground, f, size, at, shortest)
 
 
 @kernel
-def removed_first(state: Any, ground: Any, f: Any, size: int, shortest: int) -> int:
+def removed_first(state: State, ground: Ground, f: Any, size: int, shortest: int) -> int:
     """Remove the first candidate of the heap; returns the new size."""
     size -= 1
     if size > 0:

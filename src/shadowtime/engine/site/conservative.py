@@ -7,7 +7,7 @@ the sweep is made in every pass, newcomers included.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
 from shadowtime.engine.site.conservative_parts import (
@@ -51,9 +51,16 @@ from shadowtime.kernel.site.start import (
 )
 from shadowtime.kernel.site.steps import current
 
+if TYPE_CHECKING:
+    from shadowtime.engine.site.world import Events
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int:
+def run(
+    state: State, world: World, ground: Ground, e: Events, f: ConservativeState, custom: Any
+) -> int:
     """The event loop with this pass."""
     while True:
         code = next_pass(state, world, ground, e, number(0))
@@ -66,7 +73,7 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
 
 
 @entry
-def decide_once(state: Any, ground: Any, f: Any, custom: Any) -> int:
+def decide_once(state: State, ground: Ground, f: ConservativeState, custom: Any) -> int:
     """One pass, for a live scheduler, over the tables that live_pass.py has filled."""
     if lacks_room(state, ground, number(0)):
         return ROOM_NEEDED
@@ -75,7 +82,7 @@ def decide_once(state: Any, ground: Any, f: Any, custom: Any) -> int:
 
 
 @routine
-def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
+def decide(state: State, ground: Ground, f: ConservativeState, custom: Any) -> None:
     """One pass."""
     now = state.reg[NOW]
     if state.reg[VOLATILE] != 0:
@@ -101,7 +108,7 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
 
 
 @routine
-def line_up(state: Any, ground: Any, f: Any, custom: Any) -> int:
+def line_up(state: State, ground: Ground, f: ConservativeState, custom: Any) -> int:
     """List the queue by (tier, key, arrival); returns how many wait."""
     count = in_order(state, ground, f, custom)
     simple = sorted_already(ground, f)
@@ -116,7 +123,7 @@ def line_up(state: Any, ground: Any, f: Any, custom: Any) -> int:
 
 
 @routine
-def start_due(state: Any, ground: Any, f: Any, count: int) -> None:
+def start_due(state: State, ground: Ground, f: ConservativeState, count: int) -> None:
     """Start jobs that are due now; without compression also those that fit before their promise."""
     now = state.reg[NOW]
     if ground.mark[sf.SOONEST] > now and f.par[COMPRESS] != 0:
@@ -162,7 +169,7 @@ __all__ = ["ConservativeState", "decide", "make_conservative", "run"]
 
 
 @routine
-def sweep(state: Any, ground: Any, f: Any, count: int) -> None:
+def sweep(state: State, ground: Ground, f: ConservativeState, count: int) -> None:
     """One sweep in queue order: promises to their earliest start, never later."""
     begin = ground.mark[sf.GAINS]
     spent = 0
@@ -196,7 +203,7 @@ def sweep(state: Any, ground: Any, f: Any, count: int) -> None:
 
 
 @routine
-def fill_idle(state: Any, ground: Any, f: Any, first: int, count: int) -> None:
+def fill_idle(state: State, ground: Ground, f: ConservativeState, first: int, count: int) -> None:
     """Jobs that the sweep has not reached start now if they fit beside all plans, their own too.
 
     Otherwise nodes would stay idle until the sweep has come to a job that can use them.
@@ -219,7 +226,7 @@ def fill_idle(state: Any, ground: Any, f: Any, first: int, count: int) -> None:
 
 
 @kernel
-def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[int, int]:
+def gain_for(state: State, ground: Ground, job: int, due: int, asked: int) -> tuple[int, int]:
     """Starts from ``since`` to before ``until`` may have become possible, no others."""
     now = state.reg[NOW]
     length = state.job[job, ESTIMATE]
@@ -253,7 +260,7 @@ def gain_for(state: Any, ground: Any, job: int, due: int, asked: int) -> tuple[i
 
 @kernel
 def opening(
-    ground: Any, now: int, shape: int, node: int, start: int, length: int, before: int, own: int
+    ground: Ground, now: int, shape: int, node: int, start: int, length: int, before: int, own: int
 ) -> int:
     """The first start before an instant at which the node holds a task until ``own`` at least.
 
@@ -284,7 +291,7 @@ def opening(
 
 
 @routine
-def improve(state: Any, ground: Any, job: int, since: int, until: int) -> None:
+def improve(state: State, ground: Ground, job: int, since: int, until: int) -> None:
     """Ask for an earlier start, the job's own promise taken out."""
     now = state.reg[NOW]
     due = ground.job[job, sf.DUE]

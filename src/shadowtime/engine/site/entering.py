@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
 from shadowtime.kernel.slots import BEGIN, ask_one
 from shadowtime.types import SINCE_END, SINCE_SUBMISSION
+
+if TYPE_CHECKING:
+    from shadowtime.engine.site.general_parts import General
+    from shadowtime.engine.site.world import Events
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
 
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 """Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
@@ -39,7 +45,7 @@ ARRAY_MOST, ARRAY_USED, ARRAY_FROM, ARRAY_BEHIND, ARRAY_NEXT = 0, 1, 2, 3, 4
 
 
 @routine
-def to_queue(state: Any, ground: Any, job: int) -> None:
+def to_queue(state: State, ground: Ground, job: int) -> None:
     """The job waits from now on."""
     ground.job[job, sf.PHASE] = sf.QUEUED
     ground.job[job, sf.DUE] = NEVER
@@ -48,7 +54,7 @@ def to_queue(state: Any, ground: Any, job: int) -> None:
 
 
 @routine
-def leave_queue(state: Any, ground: Any, job: int, now: int) -> None:
+def leave_queue(state: State, ground: Ground, job: int, now: int) -> None:
     """A waiting job goes; what was planned for it comes free."""
     dequeue(state, job)
     ground.mark[sf.WIDE] -= ground.job[job, sf.WIDTH]
@@ -63,7 +69,7 @@ def leave_queue(state: Any, ground: Any, job: int, now: int) -> None:
 
 
 @routine
-def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
+def admit(state: State, ground: Ground, e: Events, now: int) -> bool:
     """Jobs submitted now, and those whose begin time has come."""
     reg = state.reg
     any_arrival = False
@@ -89,7 +95,7 @@ def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
 
 
 @routine
-def be_submitted(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
+def be_submitted(state: State, ground: Ground, e: Events, job: int, now: int) -> None:
     """A job is submitted now."""
     reg = state.reg
     if reg[LEARNER] != FIXED:
@@ -111,7 +117,7 @@ def be_submitted(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
 
 
 @routine
-def follow_up(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
+def follow_up(state: State, ground: Ground, e: Events, job: int, now: int) -> None:
     """A job's time has come: those that it follows have ended, and its user has thought."""
     state.job[job, SUBMIT] = now
     ground.job[job, sf.BEGIN_AT] = now + e.follow[job, BEGIN_LATER]
@@ -124,7 +130,7 @@ def follow_up(state: Any, ground: Any, e: Any, job: int, now: int) -> None:
 
 
 @routine
-def tell_followers(state: Any, ground: Any, e: Any, job: int, since: int, now: int) -> None:
+def tell_followers(state: State, ground: Ground, e: Events, job: int, since: int, now: int) -> None:
     """A job was submitted, or is over: those that only waited for it are submitted in time."""
     for at in range(e.then_from[job], e.then_from[job + 1]):
         if e.then[at, 2] != since:
@@ -139,7 +145,7 @@ def tell_followers(state: Any, ground: Any, e: Any, job: int, since: int, now: i
 
 
 @routine
-def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
+def enter_queue(state: State, ground: Ground, e: Events, now: int) -> None:
     """Jobs whose begin time, dependencies and array allow it enter the queue, by index."""
     while e.count[READY] > 0:
         job = e.ready[0]
@@ -158,7 +164,7 @@ def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
 
 
 @routine
-def hold_back(state: Any, ground: Any, e: Any, f: Any, custom: Any) -> None:
+def hold_back(state: State, ground: Ground, e: Events, f: General, custom: Any) -> None:
     """Jobs that are new in the queue leave it until the instant that a function wants."""
     reg = state.reg
     again = True
@@ -190,7 +196,7 @@ def hold_back(state: Any, ground: Any, e: Any, f: Any, custom: Any) -> None:
 
 
 @kernel
-def is_ready(ground: Any, job: int, now: int) -> bool:
+def is_ready(ground: Ground, job: int, now: int) -> bool:
     """True if nothing but its array's throttle keeps a job out of the queue."""
     return bool(
         ground.job[job, sf.PHASE] == sf.PENDING
@@ -200,7 +206,7 @@ def is_ready(ground: Any, job: int, now: int) -> bool:
 
 
 @routine
-def call_next(ground: Any, e: Any, array: int, now: int) -> None:
+def call_next(ground: Ground, e: Events, array: int, now: int) -> None:
     """Call the array's next task that is ready, if the throttle has room."""
     if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
         return
@@ -217,7 +223,7 @@ def call_next(ground: Any, e: Any, array: int, now: int) -> None:
 
 
 @routine
-def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> None:
+def be_over(state: State, ground: Ground, e: Events, job: int, phase: int, now: int) -> None:
     """A job is over: notify its array and the jobs that depend on it."""
     array = ground.job[job, sf.ARRAY]
     if array >= 0 and ground.job[job, sf.PHASE] >= sf.QUEUED:
@@ -240,7 +246,7 @@ def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> 
 
 
 @routine
-def meet(ground: Any, e: Any, group: int, now: int) -> None:
+def meet(ground: Ground, e: Events, group: int, now: int) -> None:
     """One of the jobs that a dependency names has done what was asked."""
     e.group[group, GROUP_LEFT] -= 1
     if e.group[group, GROUP_LEFT] != 0:
@@ -256,7 +262,7 @@ def meet(ground: Any, e: Any, group: int, now: int) -> None:
 
 
 @routine
-def note_start(ground: Any, e: Any, job: int, now: int) -> None:
+def note_start(ground: Ground, e: Events, job: int, now: int) -> None:
     """A job starts for the first time: notify those that wait for its start."""
     if e.first[job] == e.first[job + 1] or e.well[job] & STARTED_ONCE != 0:
         return
@@ -270,7 +276,7 @@ def note_start(ground: Any, e: Any, job: int, now: int) -> None:
 
 
 @entry
-def seat(state: Any, ground: Any, running: Any, waiting: Any, promised: Any) -> None:
+def seat(state: State, ground: Ground, running: Any, waiting: Any, promised: Any) -> None:
     """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
 
     Their places are already in the tables, with the alternative each runs by. Promises are looked

@@ -6,7 +6,7 @@ queue are those of every other machine.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.engine.events import (
@@ -89,9 +89,14 @@ from shadowtime.kernel.site.fields import (
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import COMPRESSED, give_up, hold_place, stop_run
 
+if TYPE_CHECKING:
+    from shadowtime.engine.site.world import Events
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State, World
+
 
 @routine
-def advance(state: Any, world: Any, ground: Any, e: Any) -> int:
+def advance(state: State, world: World, ground: Ground, e: Events) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
     while True:
@@ -120,7 +125,7 @@ def advance(state: Any, world: Any, ground: Any, e: Any) -> int:
 
 
 @kernel
-def next_instant(state: Any, world: Any, ground: Any, e: Any) -> int:
+def next_instant(state: State, world: World, ground: Ground, e: Events) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
     now = next_of_jobs(state, world)
@@ -134,7 +139,7 @@ def next_instant(state: Any, world: Any, ground: Any, e: Any) -> int:
 
 
 @kernel
-def drop_stale_cancels(state: Any, ground: Any, e: Any) -> None:
+def drop_stale_cancels(state: State, ground: Ground, e: Events) -> None:
     """Forget cancellations of jobs that do not wait at that time."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -150,7 +155,7 @@ def drop_stale_cancels(state: Any, ground: Any, e: Any) -> None:
 
 
 @routine
-def carry_out_ends(state: Any, world: Any, ground: Any, e: Any, now: int) -> bool:
+def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -175,7 +180,7 @@ def carry_out_ends(state: Any, world: Any, ground: Any, e: Any, now: int) -> boo
 
 
 @routine
-def carry_out_corrections(state: Any, world: Any, ground: Any, now: int) -> None:
+def carry_out_corrections(state: State, world: World, ground: Ground, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -195,7 +200,7 @@ def carry_out_corrections(state: Any, world: Any, ground: Any, now: int) -> None
 
 
 @routine
-def carry_out_failures(state: Any, world: Any, ground: Any, e: Any, now: int) -> bool:
+def carry_out_failures(state: State, world: World, ground: Ground, e: Events, now: int) -> bool:
     """Stop the jobs on nodes that fail now: they return to the queue, or are lost."""
     any_failure = False
     while (
@@ -231,7 +236,7 @@ def carry_out_failures(state: Any, world: Any, ground: Any, e: Any, now: int) ->
 
 
 @routine
-def carry_out_closings(state: Any, ground: Any, e: Any, now: int) -> bool:
+def carry_out_closings(state: State, ground: Ground, e: Events, now: int) -> bool:
     """A node closes or opens, or that becomes known: whatever was refused is asked again."""
     any_closing = False
     while ground.mark[CLOSINGS_AT] < e.times.shape[0] and e.times[ground.mark[CLOSINGS_AT]] <= now:
@@ -246,7 +251,7 @@ def carry_out_closings(state: Any, ground: Any, e: Any, now: int) -> bool:
 
 
 @routine
-def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
+def carry_out_cancels(state: State, ground: Ground, e: Events, now: int) -> bool:
     """Jobs that leave the queue unstarted."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
@@ -283,7 +288,7 @@ def coarse(ahead: int) -> int:
 
 
 @routine
-def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
+def carry_out_decisions(state: State, world: World, ground: Ground, e: Events) -> None:
     """Carry out the starts that the pass decided."""
     reg = state.reg
     now = reg[NOW]
@@ -307,7 +312,7 @@ def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
 
 
 @routine
-def next_pass(state: Any, world: Any, ground: Any, e: Any, plans: int) -> int:
+def next_pass(state: State, world: World, ground: Ground, e: Events, plans: int) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
     if ground.mark[PASS_PENDING] == 0:
         if to_be_saved(state.reg) or lacks_room(state, ground, plans):
@@ -322,7 +327,7 @@ def next_pass(state: Any, world: Any, ground: Any, e: Any, plans: int) -> int:
 
 
 @kernel
-def lacks_room(state: Any, ground: Any, plans: int) -> bool:
+def lacks_room(state: State, ground: Ground, plans: int) -> bool:
     """True when a table might overflow in the next instant or pass.
 
     ``plans``: most nodes that the plans of a pass can hold.

@@ -7,7 +7,7 @@ Plans are dropped at the end of the pass.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import (
@@ -83,9 +83,14 @@ from shadowtime.kernel.slots import (
     asks,
 )
 
+if TYPE_CHECKING:
+    from shadowtime.engine.site.world import Events
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int:
+def run(state: State, world: World, ground: Ground, e: Events, f: General, custom: Any) -> int:
     """The event loop with this pass."""
     while True:
         code = next_pass(state, world, ground, e, f.par[PLAN_NODES])
@@ -104,7 +109,7 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
 
 
 @entry
-def decide_once(state: Any, ground: Any, f: Any, custom: Any) -> int:
+def decide_once(state: State, ground: Ground, f: General, custom: Any) -> int:
     """One pass, for a live scheduler."""
     if lacks_room(state, ground, f.par[PLAN_NODES]):
         return ROOM_NEEDED
@@ -113,7 +118,7 @@ def decide_once(state: Any, ground: Any, f: Any, custom: Any) -> int:
 
 
 @routine
-def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
+def decide(state: State, ground: Ground, f: General, custom: Any) -> None:
     """One pass."""
     if state.reg[VOLATILE] != 0:
         extend_overdue(state, ground)
@@ -147,7 +152,9 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
 
 
 @routine
-def start_and_plan(state: Any, ground: Any, f: Any, size: int, custom: Any) -> tuple[int, int]:
+def start_and_plan(
+    state: State, ground: Ground, f: General, size: int, custom: Any
+) -> tuple[int, int]:
     """In order: start jobs that fit, plan for blocked ones up to the depth.
 
     Returns how many plans there are and how many candidates are left in the heap.
@@ -198,7 +205,7 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int, custom: Any) -> t
 
 
 @kernel
-def passes(state: Any, f: Any, job: int, custom: Any) -> bool:
+def passes(state: State, f: General, job: int, custom: Any) -> bool:
     """True unless a test of the user's own forbids the job to overtake."""
     return not asks(f, BACKFILL_TEST) or bool(
         ask_one(state, f, custom, BACKFILL_TEST, job, float(state.reg[SHADOW])) != 0.0
@@ -206,7 +213,7 @@ def passes(state: Any, f: Any, job: int, custom: Any) -> bool:
 
 
 @kernel
-def any_might_start(state: Any, ground: Any, f: Any, first: int, size: int) -> bool:
+def any_might_start(state: State, ground: Ground, f: General, first: int, size: int) -> bool:
     """False if none of the candidates can start now, whatever is planned."""
     at = first
     while at < size and not might_start(state, ground, f.jobs[f.heap[at]]):
@@ -215,7 +222,7 @@ def any_might_start(state: Any, ground: Any, f: Any, first: int, size: int) -> b
 
 
 @routine
-def plan(state: Any, ground: Any, f: Any, job: int, plans: int, custom: Any) -> int:
+def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom: Any) -> int:
     """Hold nodes for a blocked job from its earliest start on; NEVER if it gets no plan.
 
     A function of the user's own may deny it the plan, or put that off: the plan then is the
@@ -244,7 +251,9 @@ def plan(state: Any, ground: Any, f: Any, job: int, plans: int, custom: Any) -> 
 
 
 @routine
-def put_off(state: Any, ground: Any, f: Any, job: int, start: int, custom: Any) -> tuple[int, int]:
+def put_off(
+    state: State, ground: Ground, f: General, job: int, start: int, custom: Any
+) -> tuple[int, int]:
     """(start, alternative) of the plan that a function wants not before an instant, placed.
 
     Where there is no start from then on, or the function fails, it is the earliest one.
@@ -261,7 +270,7 @@ def put_off(state: Any, ground: Any, f: Any, job: int, start: int, custom: Any) 
 
 
 @routine
-def drop_plans(state: Any, ground: Any, f: Any, plans: int) -> int:
+def drop_plans(state: State, ground: Ground, f: General, plans: int) -> int:
     """Forget the plans of this pass."""
     now = state.reg[NOW]
     for i in range(plans):
@@ -279,7 +288,7 @@ def drop_plans(state: Any, ground: Any, f: Any, plans: int) -> int:
 
 
 @routine
-def close_gaps(state: Any, ground: Any, first: int) -> None:
+def close_gaps(state: State, ground: Ground, first: int) -> None:
     """Move the places of started jobs over those of the plans that were dropped."""
     at = first
     for i in range(state.reg[DECISIONS]):
@@ -296,7 +305,7 @@ __all__ = ["General", "decide", "decide_once", "make_general", "run"]
 
 
 @routine
-def fill(state: Any, ground: Any, f: Any, size: int, custom: Any) -> None:
+def fill(state: State, ground: Ground, f: General, size: int, custom: Any) -> None:
     """Backfilling: which of the rest may start, in what order."""
     thinned = asks(f, BACKFILL_TEST) or asks(f, BACKFILL_KEY)
     if thinned:
@@ -334,7 +343,7 @@ def fill(state: Any, ground: Any, f: Any, size: int, custom: Any) -> None:
 
 
 @kernel
-def keep_able(state: Any, ground: Any, f: Any, size: int) -> int:
+def keep_able(state: State, ground: Ground, f: General, size: int) -> int:
     """Drop the candidates that cannot start now, before functions are asked for the others."""
     kept = 0
     for i in range(size):
@@ -345,7 +354,7 @@ def keep_able(state: Any, ground: Any, f: Any, size: int) -> int:
 
 
 @routine
-def fill_by_score(state: Any, ground: Any, f: Any, size: int) -> None:
+def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
     left = f.par[AT_MOST]
     while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.site import fields as sf
@@ -11,15 +11,18 @@ from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+
 
 @entry
-def note_gone_at(ground: Any, now: int) -> None:
+def note_gone_at(ground: Ground, now: int) -> None:
     """The same, called from Python before a run."""
     note_gone(ground, now)
 
 
 @routine
-def note_gone(ground: Any, now: int) -> None:
+def note_gone(ground: Ground, now: int) -> None:
     """Nodes that are known to be closed for good, and shapes that therefore fit nowhere."""
     fresh = False
     for node in range(ground.node.shape[0]):
@@ -40,7 +43,7 @@ def note_gone(ground: Any, now: int) -> None:
 
 
 @kernel
-def fits_what_is_left(ground: Any, shape: int) -> bool:
+def fits_what_is_left(ground: Ground, shape: int) -> bool:
     """True if the shape fits on the empty nodes that are not gone."""
     resources = ground.step.shape[1] - sf.LEVEL
     scratch = ground.scratch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.passes.phases import FITS
 from shadowtime.engine.site.candidates import sorted_already
@@ -25,9 +25,14 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_plan, keep_place
 from shadowtime.kernel.slots import PLAN, RESERVE, asks
 
+if TYPE_CHECKING:
+    from shadowtime.engine.site.general_parts import General
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def may_keep(state: Any, ground: Any, f: Any) -> bool:
+def may_keep(state: State, ground: Ground, f: General) -> bool:
     """True where the head's plan outlives a pass in which nothing was released: it stays right.
 
     One reservation in order of arrival, no job outlives its estimate, nothing but ends lets a job
@@ -50,7 +55,7 @@ def may_keep(state: Any, ground: Any, f: Any) -> bool:
 
 
 @kernel
-def keep_plan(state: Any, ground: Any, f: Any) -> None:
+def keep_plan(state: State, ground: Ground, f: General) -> None:
     """Remember the plan of this pass."""
     job = f.planned[0]
     f.kept[KEPT_HEAD] = job
@@ -59,7 +64,7 @@ def keep_plan(state: Any, ground: Any, f: Any) -> None:
 
 
 @routine
-def give_plan_up(state: Any, ground: Any, f: Any) -> None:
+def give_plan_up(state: State, ground: Ground, f: General) -> None:
     """Drop the plan that was kept; its start remains known."""
     job = f.kept[KEPT_HEAD]
     start = ground.job[job, sf.DUE]
@@ -73,7 +78,7 @@ def give_plan_up(state: Any, ground: Any, f: Any) -> None:
 
 
 @kernel
-def plan_stands(state: Any, ground: Any, f: Any, size: int) -> bool:
+def plan_stands(state: State, ground: Ground, f: General, size: int) -> bool:
     """True if nothing was released since the plan was made and the head is the same."""
     if f.kept[KEPT_AT] != ground.mark[sf.RELEASED]:
         return False
@@ -84,7 +89,7 @@ def plan_stands(state: Any, ground: Any, f: Any, size: int) -> bool:
 
 
 @kernel
-def fits_somewhere(ground: Any, job: int) -> bool:
+def fits_somewhere(ground: Ground, job: int) -> bool:
     """True if one of the job's shapes fits on the empty nodes."""
     ask = ground.job[job, sf.ASK]
     at = ground.ask[ask, 0]
@@ -94,7 +99,7 @@ def fits_somewhere(ground: Any, job: int) -> bool:
 
 
 @routine
-def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
+def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
     """The candidates behind the head whose plan stands; its nodes are chosen again after starts."""
     head = f.kept[KEPT_HEAD]
     if (
@@ -129,7 +134,7 @@ def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
 
 
 @kernel
-def moved(ground: Any, job: int) -> bool:
+def moved(ground: Ground, job: int) -> bool:
     """True if the placement found last is not the job's own."""
     if ground.mark[sf.PLACED] != ground.job[job, sf.PLACE_COUNT]:
         return True

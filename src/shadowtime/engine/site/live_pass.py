@@ -22,7 +22,7 @@ from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.plans import Plans, RunsByRow, joined
 from shadowtime.engine.site.run_tables import empty_state, with_more_room
-from shadowtime.engine.site.tables import Ground, build_ground
+from shadowtime.engine.site.tables import build_ground
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster.site import Site
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
     from shadowtime.types import Ints
@@ -243,7 +244,7 @@ def rows_by_name(site: Site, node_at: Ints) -> dict[str, int]:
 def verdict(
     site: Site,
     asks: Asks,
-    state: Any,
+    state: State,
     ground: Ground,
     node_at: Ints,
     snapshot: SiteJobs,
@@ -314,7 +315,7 @@ def with_old_partitions(promises: RunsByRow, given: RunsByRow, same: Any) -> Run
     return RunsByRow(promises.rows, plans._replace(partition=within, partitions=partitions))
 
 
-def noted(state: Any, column: int) -> dict[int, int]:
+def noted(state: State, column: int) -> dict[int, int]:
     """The values of a column by row, without those that are -1."""
     rows = np.flatnonzero(state.job[:, column] >= 0)
     return dict(zip(rows.tolist(), state.job[rows, column].tolist(), strict=True))

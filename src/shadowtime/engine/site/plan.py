@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
     from shadowtime.engine.site.asks import SiteClasses
-    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 

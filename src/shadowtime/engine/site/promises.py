@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.fields import ESTIMATE, PROMISED
 from shadowtime.kernel.jit import kernel, routine
@@ -21,9 +21,13 @@ from shadowtime.kernel.site.start import (
 from shadowtime.kernel.site.steps import amount, current
 from shadowtime.kernel.site.under_limits import place_at
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 
 @routine
-def promise(state: Any, ground: Any, job: int, start: int, alt: int) -> None:
+def promise(state: State, ground: Ground, job: int, start: int, alt: int) -> None:
     """Hold the placement found last for a job."""
     keep_place(ground, job, alt)
     ground.job[job, sf.DUE] = start
@@ -32,7 +36,7 @@ def promise(state: Any, ground: Any, job: int, start: int, alt: int) -> None:
 
 
 @routine
-def give(state: Any, ground: Any, job: int) -> None:
+def give(state: State, ground: Ground, job: int) -> None:
     """Promise a job its earliest start, if it is considered and there is one."""
     start, alt = ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
     if alt >= 0:
@@ -41,7 +45,7 @@ def give(state: Any, ground: Any, job: int) -> None:
 
 
 @routine
-def give_first(state: Any, ground: Any, job: int) -> None:
+def give_first(state: State, ground: Ground, job: int) -> None:
     """Promise a start to a job that has none, unless its promise was broken or withdrawn now."""
     withdrawn = ground.job[job, sf.WITHDRAWN] == ground.mark[sf.LEFT] + 1
     if ground.job[job, sf.DUE] == NEVER and ground.job[job, sf.BROKEN] == 0 and not withdrawn:
@@ -51,7 +55,7 @@ def give_first(state: Any, ground: Any, job: int) -> None:
 
 
 @kernel
-def let_go(state: Any, ground: Any, job: int) -> None:
+def let_go(state: State, ground: Ground, job: int) -> None:
     """Take a promise back: its nodes come free."""
     due = ground.job[job, sf.DUE]
     end = due + state.job[job, ESTIMATE]
@@ -61,7 +65,7 @@ def let_go(state: Any, ground: Any, job: int) -> None:
 
 
 @routine
-def repair(state: Any, ground: Any, f: Any, count: int) -> None:
+def repair(state: State, ground: Ground, f: Any, count: int) -> None:
     """Promises that hold around the running jobs stay, in queue order; others are made again."""
     now = state.reg[NOW]
     for i in range(count):
@@ -92,7 +96,7 @@ def repair(state: Any, ground: Any, f: Any, count: int) -> None:
 
 
 @kernel
-def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
+def promise_holds(state: State, ground: Ground, job: int, due: int) -> bool:
     """True if what was promised is still free, and the nodes open, for the whole estimate."""
     now = state.reg[NOW]
     shape = ground.job[job, sf.SHAPE]
@@ -130,7 +134,7 @@ def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
 
 
 @routine
-def start_early(state: Any, ground: Any, job: int) -> None:
+def start_early(state: State, ground: Ground, job: int) -> None:
     """Move the promise to now if the job fits now around all others."""
     now = state.reg[NOW]
     due, length = ground.job[job, sf.DUE], state.job[job, ESTIMATE]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.site.tables import Ground
     from shadowtime.engine.watch import Watch
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints

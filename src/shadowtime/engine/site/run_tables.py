@@ -11,7 +11,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.run_tables import as_schedule, attempts_of
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.tables import Ground, build_ground
+from shadowtime.engine.site.tables import build_ground
 from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
     from shadowtime.engine.site.asks import SiteClasses
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.policy.estimate import Estimate
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints

@@ -16,13 +16,17 @@ from shadowtime.kernel.site.fields import RELEASED
 from shadowtime.kernel.site.plain import number
 
 if TYPE_CHECKING:
+    from shadowtime.engine.site.general_parts import General
+    from shadowtime.engine.site.world import Events
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State, World
     from shadowtime.types import AnyArray, Ints
 
 STARTED = 0
 
 
 @entry
-def go_to_pass(state: Any, world: Any, ground: Any, e: Any) -> int:
+def go_to_pass(state: State, world: World, ground: Ground, e: Events) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED."""
     return int(events.next_pass(state, world, ground, e, number(0)))
 
@@ -32,29 +36,29 @@ NO_JOBS = np.zeros(0, np.int64)
 NO_ANSWERS = np.zeros(0, np.int8)
 
 
-def fits_now(state: Any, ground: Any, jobs: Ints, fits: AnyArray) -> None:
+def fits_now(state: State, ground: Ground, jobs: Ints, fits: AnyArray) -> None:
     """Which of the waiting jobs could start now, each by itself: 1 or 0."""
     place(state, ground, FITS_NOW, -1, 0, jobs, fits)
 
 
-def begin_job(state: Any, ground: Any, job: int, reason: int) -> int:
+def begin_job(state: State, ground: Ground, job: int, reason: int) -> int:
     """Start a waiting job where the place rule puts it: STARTED; else start.BLOCKED or ASIDE."""
     return int(place(state, ground, BEGIN, job, reason, NO_JOBS, NO_ANSWERS))
 
 
-def fits_without(state: Any, ground: Any, job: int, others: Ints) -> bool:
+def fits_without(state: State, ground: Ground, job: int, others: Ints) -> bool:
     """True if a waiting job could start now, were some running jobs gone."""
     return bool(place(state, ground, FITS_WITHOUT, job, 0, others, NO_ANSWERS))
 
 
-def earliest_without(state: Any, ground: Any, job: int, others: Ints) -> int:
+def earliest_without(state: State, ground: Ground, job: int, others: Ints) -> int:
     """The earliest start of a waiting job, were some running jobs gone; NEVER if there is none."""
     return int(place(state, ground, EARLIEST_WITHOUT, job, 0, others, NO_ANSWERS))
 
 
 @entry
 def place(
-    state: Any, ground: Any, question: int, job: int, reason: int, jobs: Any, fits: Any
+    state: State, ground: Ground, question: int, job: int, reason: int, jobs: Any, fits: Any
 ) -> int:
     """The four questions above in one entry: all of them compile the rules of places, once so."""
     if question == FITS_NOW:
@@ -78,7 +82,7 @@ def place(
 
 
 @routine
-def lift(state: Any, ground: Any, others: Any, sign: int) -> None:
+def lift(state: State, ground: Ground, others: Any, sign: int) -> None:
     """Take running jobs off their nodes (+1), or put them back (-1)."""
     now = state.reg[NOW]
     for i in range(others.shape[0]):
@@ -90,7 +94,7 @@ def lift(state: Any, ground: Any, others: Any, sign: int) -> None:
 
 
 @entry
-def stop_job(state: Any, world: Any, ground: Any, job: int) -> None:
+def stop_job(state: State, world: World, ground: Ground, job: int) -> None:
     """Stop a running job: it waits again, its work is lost."""
     now = state.reg[NOW]
     world.truth[job, ENDS_AT] = -1
@@ -102,24 +106,24 @@ def stop_job(state: Any, world: Any, ground: Any, job: int) -> None:
 
 
 @entry
-def finish_pass(state: Any, world: Any, ground: Any, e: Any) -> None:
+def finish_pass(state: State, world: World, ground: Ground, e: Events) -> None:
     """Carry out what was decided."""
     events.carry_out_decisions(state, world, ground, e)
 
 
 @entry
-def update_expected(state: Any, ground: Any) -> None:
+def update_expected(state: State, ground: Ground) -> None:
     """Give running jobs that outlived their expected end a new one."""
     start.extend_overdue(state, ground)
 
 
 @entry
-def report_news(state: Any, f: Any, custom: Any) -> None:
+def report_news(state: State, f: General, custom: Any) -> None:
     """Let functions of the user's own learn of ends and submissions, and predict."""
     learning.learn(state, f, custom)
 
 
 @entry
-def report_starts(state: Any, f: Any, custom: Any) -> None:
+def report_starts(state: State, f: General, custom: Any) -> None:
     """Let them learn of what the pass started."""
     learning.learn_starts(state, f, custom)

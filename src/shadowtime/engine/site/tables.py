@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
 from shadowtime.workload.bounds import bounds_of
@@ -24,32 +25,6 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
     from shadowtime.workload.series import Series
-
-
-class Ground(NamedTuple):
-    """The site as the kernels see it, and what each job has on it."""
-
-    mark: Any  # int64[MARKS]: scalars
-    node: Any  # int64[N + A, FREE + 2R]: nodes, then counted amounts
-    shape: Any  # int64[S, PER_TASK + 2R]
-    mask: Any  # int64[...]: nodes of each mask, in the order in which they are looked at
-    bits: Any  # int8[masks, N]
-    step: Any  # int64[room, LEVEL + R]
-    close: Any  # int64[closings, 4], by node and begin
-    reservation: Any  # int64[reservations, 3]
-    ask: Any  # int64[asks, 2]: first alternative, and behind the last
-    alt: Any  # int64[alternatives, ALT_AMOUNTS + A]
-    bucket: Any  # int64[...]: buckets of each alternative
-    limit: Any  # int64[2, buckets, columns]: bounds and what is in use
-    job: Any  # int64[n, COLUMNS]
-    place: Any  # int64[room]: node << 32 | tasks
-    gain: Any  # int64[room, 3]: node, begin, end
-    ring: Any  # int64[RING, 1 + 2R]: node, free before, free after
-    scratch: Any  # int64[SCRATCH, width]
-    count: Any  # int64[rows, SETS]: nodes that sets of counts of features ask for
-    kind: Any  # int64[rows, N]: which of those counts each node satisfies, as bits
-    planned: Any  # int64[N, R]: what the plans of a pass take (class partitioning)
-    own: Scoring
 
 
 def build_ground(

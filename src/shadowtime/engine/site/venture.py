@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
     from shadowtime.engine.saved import Pauses
     from shadowtime.engine.site.run_tables import PreparedRun
-    from shadowtime.engine.site.tables import Ground
     from shadowtime.engine.watch import Watch
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
     from shadowtime.types import AnyArray, Ints
@@ -217,12 +217,12 @@ class Pass:
         held: Ints = self.ground.place[first : first + count] >> 32
         return held
 
-    def nodes_of(self, row: int) -> Ints:
+    def nodes_of(self, row: int) -> AnyArray:
         """Which nodes a job may use, by any of its alternatives."""
         ground = self.ground
         first, behind = ground.ask[ground.job[row, f.ASK]].tolist()
         masks = ground.shape[ground.alt[first:behind, f.ALT_SHAPE], f.MASK]
-        usable: Ints = ground.bits[masks].any(axis=0)
+        usable: AnyArray = np.logical_or.reduce(ground.bits[masks])
         return usable
 
     def amounts_of(self, row: int) -> AnyArray:

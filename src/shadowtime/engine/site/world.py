@@ -26,7 +26,7 @@ from shadowtime.workload.follows import CHILD, COMES_AT, PARENT, SECONDS, SINCE,
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
     from shadowtime.types import Ints
     from shadowtime.workload import Workload

@@ -6,16 +6,19 @@ until its expected end, what is planned from its start on.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site.fields import ALT_AMOUNTS, AMOUNTS, LEVEL, NEXT, TIME
 from shadowtime.kernel.site.steps import change_amount, current
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+
 
 @routine
-def hold_amounts(ground: Any, alt: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_amounts(ground: Ground, alt: int, now: int, begin: int, end: int, sign: int) -> None:
     """Take (-1) or give back (+1) what an alternative takes during [begin, end)."""
     first = ground.node.shape[0] - ground.mark[AMOUNTS]
     for k in range(ground.mark[AMOUNTS]):
@@ -25,7 +28,7 @@ def hold_amounts(ground: Any, alt: int, now: int, begin: int, end: int, sign: in
 
 
 @kernel
-def takes_amounts(ground: Any, alt: int) -> bool:
+def takes_amounts(ground: Ground, alt: int) -> bool:
     """True if an alternative takes anything that is counted."""
     for k in range(ground.mark[AMOUNTS]):
         if ground.alt[alt, ALT_AMOUNTS + k] > 0:
@@ -34,7 +37,7 @@ def takes_amounts(ground: Any, alt: int) -> bool:
 
 
 @routine
-def amounts_from(ground: Any, alt: int, now: int, start: int, length: int) -> int:
+def amounts_from(ground: Ground, alt: int, now: int, start: int, length: int) -> int:
     """The first start from one on at which all that an alternative takes is free throughout."""
     first = ground.node.shape[0] - ground.mark[AMOUNTS]
     k = 0
@@ -52,7 +55,7 @@ def amounts_from(ground: Any, alt: int, now: int, start: int, length: int) -> in
 
 
 @kernel
-def amount_from(ground: Any, row: int, taken: int, now: int, start: int, length: int) -> int:
+def amount_from(ground: Ground, row: int, taken: int, now: int, start: int, length: int) -> int:
     """The same for one amount."""
     at = current(ground, row, now)
     following = ground.step[at, NEXT]

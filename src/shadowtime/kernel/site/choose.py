@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NOW
@@ -13,6 +13,10 @@ from shadowtime.kernel.site.room import holds, room_at
 from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 # Features with counts: ``count[row, s]`` is how many nodes a set ``s`` of the counts asks for
 # together; ``kind[row, node]`` is which counts a node satisfies, as bits. By Hall's theorem the
 # nodes used so far lack the most that any set of counts still asks for beyond the nodes that
@@ -20,14 +24,14 @@ from shadowtime.kernel.site.steps import current
 
 
 @kernel
-def use_none(ground: Any) -> None:
+def use_none(ground: Ground) -> None:
     """No node is used yet."""
     for one in range(sf.SETS):
         ground.scratch[sf.HITS, one] = 0
 
 
 @kernel
-def use(ground: Any, row: int, node: int) -> None:
+def use(ground: Ground, row: int, node: int) -> None:
     """One more node is used."""
     for one in range(sf.SETS):
         if ground.kind[row, node] & one != 0:
@@ -35,7 +39,7 @@ def use(ground: Any, row: int, node: int) -> None:
 
 
 @kernel
-def missing(ground: Any, row: int) -> int:
+def missing(ground: Ground, row: int) -> int:
     """Nodes that are still needed at the least."""
     worst = 0
     for one in range(sf.SETS):
@@ -44,7 +48,7 @@ def missing(ground: Any, row: int) -> int:
 
 
 @kernel
-def missing_with(ground: Any, row: int, node: int) -> int:
+def missing_with(ground: Ground, row: int, node: int) -> int:
     """Nodes that are still needed at the least, once this one is used too."""
     worst = 0
     for one in range(sf.SETS):
@@ -60,7 +64,7 @@ LARGEST = 9
 
 
 @routine
-def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: int) -> bool:
+def choose(state: State, ground: Ground, job: int, shape: int, start: int, length: int) -> bool:
     """Find tasks on named nodes for [start, start + length); False where the shape does not fit."""
     now = state.reg[NOW]
     scratch = ground.scratch
@@ -86,7 +90,7 @@ def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: in
 
 
 @routine
-def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
+def settle(state: State, ground: Ground, job: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row(ground, shape)
@@ -112,7 +116,7 @@ def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
 
 
 @kernel
-def note_steps(ground: Any, now: int, shape: int, start: int) -> None:
+def note_steps(ground: Ground, now: int, shape: int, start: int) -> None:
     """The step in force at the start on every node with room."""
     first = ground.shape[shape, sf.MASK_FROM]
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
@@ -126,7 +130,7 @@ def note_steps(ground: Any, now: int, shape: int, start: int) -> None:
 
 
 @kernel
-def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
+def ahead(ground: Ground, shape: int, rule: int, a: int, b: int) -> bool:
     """True if place ``a`` of the mask comes before place ``b`` by a rule."""
     scratch = ground.scratch
     wanted = ground.shape[shape, sf.WANTED]
@@ -158,7 +162,7 @@ def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
 
 
 @kernel
-def alone(ground: Any, shape: int, rule: int) -> bool:
+def alone(ground: Ground, shape: int, rule: int) -> bool:
     """One node that holds all tasks: best fit's by what is free, pack's the first."""
     wanted = ground.shape[shape, sf.WANTED]
     if ground.shape[shape, sf.LEAST] > 1 or wanted > 1:
@@ -189,7 +193,7 @@ def alone(ground: Any, shape: int, rule: int) -> bool:
 
 
 @routine
-def sink(ground: Any, shape: int, rule: int, size: int, at: int) -> None:
+def sink(ground: Ground, shape: int, rule: int, size: int, at: int) -> None:
     """Let a place sink in the heap of places."""
     heap = ground.scratch[sf.ORDER]
     place = heap[at]
@@ -206,7 +210,7 @@ def sink(ground: Any, shape: int, rule: int, size: int, at: int) -> None:
 
 
 @routine
-def arrange(ground: Any, shape: int, rule: int) -> int:
+def arrange(ground: Ground, shape: int, rule: int) -> int:
     """Put the places with room into a heap by a rule; first fit's order is the mask's own."""
     size = 0
     for at in range(ground.shape[shape, sf.MASK_COUNT]):
@@ -220,7 +224,7 @@ def arrange(ground: Any, shape: int, rule: int) -> int:
 
 
 @kernel
-def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
+def taken_out(ground: Ground, shape: int, rule: int, size: int) -> int:
     """Remove the first place of the heap; returns the new size."""
     size -= 1
     if size > 0:
@@ -230,7 +234,7 @@ def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
 
 
 @routine
-def walk(ground: Any, shape: int, rule: int) -> bool:
+def walk(ground: Ground, shape: int, rule: int) -> bool:
     """Give each node all it holds, in order, but keep one task for each node still due.
 
     A node is skipped if the nodes or tasks left could not satisfy the counts of features.
@@ -269,7 +273,7 @@ def walk(ground: Any, shape: int, rule: int) -> bool:
 
 
 @routine
-def deal(ground: Any, shape: int) -> bool:
+def deal(ground: Ground, shape: int) -> bool:
     """Tasks dealt out evenly to as many nodes as allowed, those with most free cpus first."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]

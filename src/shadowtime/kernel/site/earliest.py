@@ -6,7 +6,7 @@ that begins there. A heap knows which node changes next, so time goes from chang
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
@@ -17,12 +17,15 @@ from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import look
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+
 PLACES = 24
 """Bits of a place of the mask in the heap's keys."""
 
 
 @routine
-def earliest(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest(ground: Ground, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The first start in [since, before) at which the shape fits for its length; NEVER if none."""
     named = ground.shape[shape, sf.RESERVATION]
     if named >= 0:
@@ -38,7 +41,9 @@ def earliest(ground: Any, now: int, shape: int, length: int, since: int, before:
 
 
 @routine
-def earliest_on_one(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest_on_one(
+    ground: Ground, now: int, shape: int, length: int, since: int, before: int
+) -> int:
     """The same for a shape that takes one node."""
     first = ground.shape[shape, sf.MASK_FROM]
     size = ground.shape[shape, sf.MASK_COUNT]
@@ -61,7 +66,7 @@ def earliest_on_one(ground: Any, now: int, shape: int, length: int, since: int, 
 
 @routine
 def earliest_on_several(
-    ground: Any, now: int, shape: int, length: int, since: int, before: int
+    ground: Ground, now: int, shape: int, length: int, since: int, before: int
 ) -> int:
     """The same for a shape that may take several nodes."""
     scratch = ground.scratch
@@ -137,7 +142,7 @@ def settle_down(heap: Any, size: int, at: int) -> None:
 
 
 @routine
-def suffices(ground: Any, shape: int, bounded: bool) -> bool:
+def suffices(ground: Ground, shape: int, bounded: bool) -> bool:
     """True if nodes that hold all tasks do so within the bound on nodes, in a row, as counted."""
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return has_row(ground, shape)
@@ -147,7 +152,7 @@ def suffices(ground: Any, shape: int, bounded: bool) -> bool:
 
 
 @kernel
-def total_of_wanted(ground: Any, shape: int) -> int:
+def total_of_wanted(ground: Ground, shape: int) -> int:
     """Tasks that the wanted nodes hold."""
     total = 0
     for at in range(ground.shape[shape, sf.WANTED]):
@@ -156,7 +161,7 @@ def total_of_wanted(ground: Any, shape: int) -> int:
 
 
 @kernel
-def enough(ground: Any, shape: int, total: int) -> bool:
+def enough(ground: Ground, shape: int, total: int) -> bool:
     """True if the nodes that hold most, as many as allowed, hold all tasks."""
     tally = ground.scratch[sf.TALLY]
     tasks = ground.shape[shape, sf.TASKS]

@@ -1,6 +1,12 @@
-"""Names of the columns in a site's tables (engine/site/tables.py builds them)."""
+"""A site's tables and the names of their columns (engine/site/tables.py builds them)."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.score import Scoring
+    from shadowtime.types import AnyArray, Ints
 
 # Scalars of a run, in ``mark``.
 PLACE_RULE = 0
@@ -228,3 +234,29 @@ RING = 4096
 EVER = (1 << 40) - 1
 """An end that never comes."""
 FIRST_FIT, BEST_FIT, PACK, SPREAD, SLURM, SCORE = 0, 1, 2, 3, 4, 5
+
+
+class Ground(NamedTuple):
+    """The site as the kernels see it, and what each job has on it."""
+
+    mark: Ints  # int64[MARKS]: scalars
+    node: Ints  # int64[N + A, FREE + 2R]: nodes, then counted amounts
+    shape: Ints  # int64[S, PER_TASK + 2R]
+    mask: Ints  # int64[...]: nodes of each mask, in the order in which they are looked at
+    bits: AnyArray  # int8[masks, N]
+    step: Ints  # int64[room, LEVEL + R]
+    close: Ints  # int64[closings, 4], by node and begin
+    reservation: Ints  # int64[reservations, 3]
+    ask: Ints  # int64[asks, 2]: first alternative, and behind the last
+    alt: Ints  # int64[alternatives, ALT_AMOUNTS + A]
+    bucket: Ints  # int64[...]: buckets of each alternative
+    limit: Ints  # int64[2, buckets, columns]: bounds and what is in use
+    job: Ints  # int64[n, COLUMNS]
+    place: Ints  # int64[room]: node << 32 | tasks
+    gain: Ints  # int64[room, 3]: node, begin, end
+    ring: Ints  # int64[RING, 1 + 2R]: node, free before, free after
+    scratch: Ints  # int64[SCRATCH, width]
+    count: Any  # int64[rows, SETS]: nodes that sets of counts of features ask for
+    kind: Ints  # int64[rows, N]: which of those counts each node satisfies, as bits
+    planned: Ints  # int64[N, R]: what the plans of a pass take (class partitioning)
+    own: Scoring

@@ -7,7 +7,7 @@ seconds used so far, wall time used so far.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import REQUEST, START
 from shadowtime.kernel.jit import kernel, routine
@@ -15,12 +15,16 @@ from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 ASKED_FOR, IN_PLACE = 0, 1
 """Where the amounts come from: the request, or the job's own place."""
 
 
 @routine
-def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
+def charge(state: State, ground: Ground, job: int, alt: int, source: int) -> None:
     """Work out what a run adds to each column."""
     line = ground.scratch[sf.CHARGE]
     shape = ground.alt[alt, sf.ALT_SHAPE]
@@ -54,7 +58,7 @@ def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
 
 
 @routine
-def within(state: Any, ground: Any, job: int, alt: int, source: int) -> bool:
+def within(state: State, ground: Ground, job: int, alt: int, source: int) -> bool:
     """True if a start passes no bound."""
     if ground.alt[alt, sf.ALT_COUNT] == 0:
         return True
@@ -70,7 +74,7 @@ def within(state: Any, ground: Any, job: int, alt: int, source: int) -> bool:
 
 
 @routine
-def find_headroom(state: Any, ground: Any, job: int, alt: int, bare: int) -> None:
+def find_headroom(state: State, ground: Ground, job: int, alt: int, bare: int) -> None:
     """The most of each resource, and of nodes, that a place may take within the bounds.
 
     ``bare``: as if nothing were in use.
@@ -95,7 +99,7 @@ def find_headroom(state: Any, ground: Any, job: int, alt: int, bare: int) -> Non
 
 
 @routine
-def account_start(state: Any, ground: Any, job: int) -> None:
+def account_start(state: State, ground: Ground, job: int) -> None:
     """Count a job that starts in its place."""
     alt = ground.job[job, sf.ALT]
     if ground.alt[alt, sf.ALT_COUNT] == 0:
@@ -108,7 +112,7 @@ def account_start(state: Any, ground: Any, job: int) -> None:
 
 
 @routine
-def account_end(state: Any, ground: Any, job: int, now: int) -> None:
+def account_end(state: State, ground: Ground, job: int, now: int) -> None:
     """Count a job out; what it used of its minutes and wall time stays."""
     alt = ground.job[job, sf.ALT]
     if ground.alt[alt, sf.ALT_COUNT] == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
@@ -10,9 +10,12 @@ from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import room_in_cap
 from shadowtime.kernel.site.steps import current
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+
 
 @kernel
-def holds(ground: Any, shape: int, node: int, table: Any, row: int, first: int) -> int:
+def holds(ground: Ground, shape: int, node: int, table: Any, row: int, first: int) -> int:
     """Tasks that fit into the amounts free in a row of a table, from column ``first`` on."""
     resources = ground.step.shape[1] - sf.LEVEL
     cpus = table[row, first]
@@ -38,7 +41,7 @@ def holds(ground: Any, shape: int, node: int, table: Any, row: int, first: int) 
 
 
 @kernel
-def closed(ground: Any, now: int, shape: int, node: int, start: int, end: int) -> bool:
+def closed(ground: Ground, now: int, shape: int, node: int, start: int, end: int) -> bool:
     """True if a closing that is known and not the shape's own lies in [start, end)."""
     first = ground.node[node, sf.CLOSE_FROM]
     for at in range(first, first + ground.node[node, sf.CLOSE_COUNT]):
@@ -56,7 +59,7 @@ def closed(ground: Any, now: int, shape: int, node: int, start: int, end: int) -
 
 
 @kernel
-def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
+def room_at(ground: Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length), and may be planned for."""
     tasks = free_at(ground, now, shape, node, start, length)
     if tasks > 0 and ground.mark[sf.CAPPED] != 0:
@@ -65,7 +68,7 @@ def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: in
 
 
 @kernel
-def free_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
+def free_at(ground: Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length)."""
     end = start + length
     if ground.mark[sf.ANY_CLOSING] != 0 and closed(ground, now, shape, node, start, end):
@@ -86,7 +89,9 @@ def free_at(ground: Any, now: int, shape: int, node: int, start: int, length: in
 
 
 @kernel
-def look(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> tuple[int, int]:
+def look(
+    ground: Ground, now: int, shape: int, node: int, start: int, length: int
+) -> tuple[int, int]:
     """The same, and the next start at which that may change."""
     tasks, change = look_free(ground, now, shape, node, start, length)
     if tasks > 0 and ground.mark[sf.CAPPED] != 0:
@@ -96,7 +101,7 @@ def look(ground: Any, now: int, shape: int, node: int, start: int, length: int) 
 
 @kernel
 def look_free(
-    ground: Any, now: int, shape: int, node: int, start: int, length: int
+    ground: Ground, now: int, shape: int, node: int, start: int, length: int
 ) -> tuple[int, int]:
     """Tasks held throughout [start, start + length), and the next start at which that may change.
 
@@ -158,7 +163,7 @@ def look_free(
 
 
 @routine
-def bring_up_to_date(ground: Any, shape: int) -> None:
+def bring_up_to_date(ground: Ground, shape: int) -> None:
     """Bring a shape's total and count of what the nodes hold now up to date."""
     ring = ground.ring
     stamp = ground.shape[shape, sf.NOW_STAMP]
@@ -190,13 +195,13 @@ def bring_up_to_date(ground: Any, shape: int) -> None:
 
 
 @kernel
-def in_mask(ground: Any, shape: int, node: int) -> bool:
+def in_mask(ground: Ground, shape: int, node: int) -> bool:
     """True if a shape may use a node."""
     return bool(ground.bits[ground.shape[shape, sf.MASK], node] != 0)
 
 
 @kernel
-def may_hold_now(ground: Any, shape: int) -> bool:
+def may_hold_now(ground: Ground, shape: int) -> bool:
     """A test that fails only if the shape cannot start now, whatever is planned."""
     if ground.shape[shape, sf.NOW_STAMP] != ground.mark[sf.CHANGES]:
         bring_up_to_date(ground, shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.fields import (
@@ -36,6 +36,10 @@ from shadowtime.kernel.site.room import may_hold_now
 from shadowtime.kernel.site.steps import amount, change
 from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 COMPRESSED = 1
 """KEEPS: promises are kept and compressed."""
 BLOCKED = -1
@@ -45,7 +49,7 @@ ASIDE = -2
 
 
 @kernel
-def open_for(ground: Any, now: int, shape: int, length: int) -> bool:
+def open_for(ground: Ground, now: int, shape: int, length: int) -> bool:
     """True if the shape's nodes are not gone for good and its reservation is long enough."""
     if ground.shape[shape, sf.PLACEABLE] == 0:
         return False
@@ -58,7 +62,7 @@ def open_for(ground: Any, now: int, shape: int, length: int) -> bool:
 
 
 @routine
-def ask_start(state: Any, ground: Any, job: int) -> int:
+def ask_start(state: State, ground: Ground, job: int) -> int:
     """The alternative by which a job may start now, placed in scratch; else BLOCKED or ASIDE."""
     now = state.reg[r.NOW]
     length = state.job[job, ESTIMATE]
@@ -100,7 +104,7 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
 
 
 @kernel
-def admits(state: Any, ground: Any, job: int, alt: int, length: int) -> bool:
+def admits(state: State, ground: Ground, job: int, alt: int, length: int) -> bool:
     """True if an alternative is considered now, whatever its place."""
     if not open_for(ground, state.reg[r.NOW], ground.alt[alt, sf.ALT_SHAPE], length):
         return False
@@ -110,7 +114,7 @@ def admits(state: Any, ground: Any, job: int, alt: int, length: int) -> bool:
 
 
 @routine
-def doubted(state: Any, ground: Any, job: int, length: int) -> int:
+def doubted(state: State, ground: Ground, job: int, length: int) -> int:
     """BLOCKED if the limits allow a place on empty nodes by an alternative, else ASIDE."""
     ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
@@ -122,7 +126,7 @@ def doubted(state: Any, ground: Any, job: int, length: int) -> int:
 
 
 @kernel
-def might_start(state: Any, ground: Any, job: int) -> bool:
+def might_start(state: State, ground: Ground, job: int) -> bool:
     """A quick test that fails only if the job cannot start now."""
     ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
@@ -133,7 +137,7 @@ def might_start(state: Any, ground: Any, job: int) -> bool:
 
 
 @kernel
-def may_start(state: Any, ground: Any, job: int) -> bool:
+def may_start(state: State, ground: Ground, job: int) -> bool:
     """A quick test that fails only if the job cannot start now around the plans."""
     ask = ground.job[job, sf.ASK]
     length = state.job[job, ESTIMATE]
@@ -152,7 +156,7 @@ def may_start(state: Any, ground: Any, job: int) -> bool:
 
 @routine
 def ask_earliest(
-    state: Any, ground: Any, job: int, since: int, before: int, limited: int
+    state: State, ground: Ground, job: int, since: int, before: int, limited: int
 ) -> tuple[int, int]:
     """(start, alternative) of the job's earliest start in [since, before), placed in scratch.
 
@@ -195,7 +199,7 @@ def ask_earliest(
 
 @routine
 def earliest_of_all(
-    state: Any, ground: Any, job: int, alt: int, since: int, before: int, bare: int
+    state: State, ground: Ground, job: int, alt: int, since: int, before: int, bare: int
 ) -> int:
     """The first start in [since, before) with nodes that the limits allow and counted amounts."""
     now = state.reg[r.NOW]
@@ -221,7 +225,7 @@ def earliest_of_all(
 
 
 @routine
-def keep_place(ground: Any, job: int, alt: int) -> None:
+def keep_place(ground: Ground, job: int, alt: int) -> None:
     """Enter the placement found last as the job's."""
     first = ground.mark[sf.ENTRIES]
     for at in range(ground.mark[sf.PLACED]):
@@ -236,7 +240,7 @@ def keep_place(ground: Any, job: int, alt: int) -> None:
 
 
 @routine
-def hold_place(ground: Any, job: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_place(ground: Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place during [begin, end)."""
     first = ground.job[job, sf.PLACE_FROM]
     for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
@@ -247,14 +251,14 @@ def hold_place(ground: Any, job: int, now: int, begin: int, end: int, sign: int)
 
 
 @routine
-def hold_plan(ground: Any, job: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_plan(ground: Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
     """The same for a plan."""
     hold_place(ground, job, now, begin, end, sign)
     count_plan(ground, job, sign)
 
 
 @kernel
-def count_plan(ground: Any, job: int, sign: int) -> None:
+def count_plan(ground: Ground, job: int, sign: int) -> None:
     """The job's nodes have one more plan (-1), or one less (+1)."""
     first = ground.job[job, sf.PLACE_FROM]
     for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
@@ -262,7 +266,7 @@ def count_plan(ground: Any, job: int, sign: int) -> None:
 
 
 @routine
-def occupy(state: Any, ground: Any, job: int, sign: int) -> None:
+def occupy(state: State, ground: Ground, job: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place now, and log the changes."""
     resources = ground.step.shape[1] - sf.LEVEL
     first = ground.job[job, sf.PLACE_FROM]
@@ -282,7 +286,7 @@ def occupy(state: Any, ground: Any, job: int, sign: int) -> None:
 
 
 @routine
-def begin_here(state: Any, ground: Any, job: int, reason: int) -> None:
+def begin_here(state: State, ground: Ground, job: int, reason: int) -> None:
     """Start a waiting job now in its place, which the steps already hold for it."""
     now = state.reg[r.NOW]
     dequeue(state, job)
@@ -298,7 +302,7 @@ def begin_here(state: Any, ground: Any, job: int, reason: int) -> None:
 
 
 @routine
-def begin_placed(state: Any, ground: Any, job: int, alt: int, reason: int) -> None:
+def begin_placed(state: State, ground: Ground, job: int, alt: int, reason: int) -> None:
     """Start a waiting job now in the placement found last."""
     now = state.reg[r.NOW]
     keep_place(ground, job, alt)
@@ -307,13 +311,13 @@ def begin_placed(state: Any, ground: Any, job: int, alt: int, reason: int) -> No
 
 
 @kernel
-def latest_end(state: Any, job: int) -> int:
+def latest_end(state: State, job: int) -> int:
     """When the run of a job is over by its request, what it has behind it counted in."""
     return int(state.job[job, START] + state.job[job, REQUEST] - state.job[job, AHEAD])
 
 
 @routine
-def give_up(state: Any, ground: Any, job: int) -> None:
+def give_up(state: State, ground: Ground, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
     now = state.reg[r.NOW]
     remove(state, find(state, job))
@@ -332,7 +336,7 @@ def give_up(state: Any, ground: Any, job: int) -> None:
 
 
 @routine
-def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
+def note_gain(ground: Ground, job: int, begin: int, end: int) -> None:
     """Log that the job's nodes came free during an interval."""
     if ground.mark[sf.KEEPS] != COMPRESSED:
         return
@@ -346,14 +350,14 @@ def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
 
 
 @routine
-def stop_run(state: Any, ground: Any, job: int) -> None:
+def stop_run(state: State, ground: Ground, job: int) -> None:
     """A running job is stopped, by a policy or a failure: the attempt goes on record."""
     give_up(state, ground, job)
     record_attempt(state, job)
 
 
 @routine
-def extend_overdue(state: Any, ground: Any) -> None:
+def extend_overdue(state: State, ground: Ground) -> None:
     """Running jobs past their expected end: until start + request, or else the next second."""
     now = state.reg[r.NOW]
     at = 0

@@ -7,14 +7,17 @@ plans while they live.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.site import fields as sf
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+
 
 @kernel
-def amount(ground: Any, shape: int, node: int, tasks: int, k: int) -> int:
+def amount(ground: Ground, shape: int, node: int, tasks: int, k: int) -> int:
     """What a number of tasks of a shape take of a resource on a node."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.shape[shape, sf.EXCLUSIVE] != 0:
@@ -32,7 +35,7 @@ def amount(ground: Any, shape: int, node: int, tasks: int, k: int) -> int:
 
 
 @kernel
-def current(ground: Any, node: int, now: int) -> int:
+def current(ground: Ground, node: int, now: int) -> int:
     """The node's step in force now; older ones go back to the pool."""
     at = ground.node[node, sf.FIRST_STEP]
     following = ground.step[at, sf.NEXT]
@@ -45,7 +48,7 @@ def current(ground: Any, node: int, now: int) -> int:
 
 
 @kernel
-def drop(ground: Any, at: int) -> None:
+def drop(ground: Ground, at: int) -> None:
     """Give a step back to the pool."""
     ground.step[at, sf.NEXT] = ground.mark[sf.STEPS_FREE]
     ground.mark[sf.STEPS_FREE] = at
@@ -53,7 +56,7 @@ def drop(ground: Any, at: int) -> None:
 
 
 @kernel
-def fresh_step(ground: Any) -> int:
+def fresh_step(ground: Ground) -> int:
     """A step from the pool."""
     at = ground.mark[sf.STEPS_FREE]
     if at >= 0:
@@ -66,7 +69,7 @@ def fresh_step(ground: Any) -> int:
 
 
 @kernel
-def cut(ground: Any, first: int, when: int) -> int:
+def cut(ground: Ground, first: int, when: int) -> int:
     """The step before the one that begins at ``when``, which is made if needed.
 
     -1 where that is the first one itself (``when`` has come).
@@ -89,7 +92,7 @@ def cut(ground: Any, first: int, when: int) -> int:
 
 
 @kernel
-def merge(ground: Any, before: int) -> bool:
+def merge(ground: Ground, before: int) -> bool:
     """Drop the step after ``before`` if it changes nothing."""
     at = ground.step[before, sf.NEXT]
     if at < 0:
@@ -104,7 +107,7 @@ def merge(ground: Any, before: int) -> bool:
 
 @kernel
 def change(
-    ground: Any, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
+    ground: Ground, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
 ) -> None:
     """Take (-1) or give back (+1) what tasks of a shape need on a node during [begin, end)."""
     begin = max(begin, now)
@@ -125,7 +128,7 @@ def change(
 
 
 @kernel
-def change_amount(ground: Any, row: int, now: int, begin: int, end: int, by: int) -> None:
+def change_amount(ground: Ground, row: int, now: int, begin: int, end: int, by: int) -> None:
     """Change what is free of a counted amount during [begin, end)."""
     begin = max(begin, now)
     if end <= begin:
@@ -143,7 +146,7 @@ def change_amount(ground: Any, row: int, now: int, begin: int, end: int, by: int
 
 
 @kernel
-def cut_out(ground: Any, node: int, now: int, begin: int, end: int) -> tuple[int, int]:
+def cut_out(ground: Ground, node: int, now: int, begin: int, end: int) -> tuple[int, int]:
     """Let steps begin at both ends of an interval.
 
     Returns the step before it, -1 if it begins now, and its first one.
@@ -159,7 +162,7 @@ def cut_out(ground: Any, node: int, now: int, begin: int, end: int) -> tuple[int
 
 
 @kernel
-def join(ground: Any, before: int, last: int) -> None:
+def join(ground: Ground, before: int, last: int) -> None:
     """Drop the steps at both ends of an interval if they change nothing any more."""
     merge(ground, last)
     if before >= 0:

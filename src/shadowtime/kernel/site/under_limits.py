@@ -9,7 +9,7 @@ places".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
@@ -29,19 +29,23 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 from shadowtime.kernel.site.steps import amount, current
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.state import State
+
 TRIALS = 100_000
 """Nodes that a search tries to use before it is given up."""
 
 
 @kernel
-def varies(ground: Any, alt: int) -> bool:
+def varies(ground: Ground, alt: int) -> bool:
     """True if limits may allow one place and forbid another."""
     return bool(ground.mark[sf.HAS_LIMITS] != 0 and ground.alt[alt, sf.ALT_VARIES] != 0)
 
 
 @routine
 def place_at(
-    state: Any, ground: Any, job: int, alt: int, start: int, length: int, bare: int
+    state: State, ground: Ground, job: int, alt: int, start: int, length: int, bare: int
 ) -> bool:
     """Find tasks on named nodes for [start, start + length) under the limits; False if none.
 
@@ -66,7 +70,7 @@ def place_at(
 
 
 @routine
-def ever_allowed(state: Any, ground: Any, job: int, alt: int, bare: int) -> bool:
+def ever_allowed(state: State, ground: Ground, job: int, alt: int, bare: int) -> bool:
     """True if the limits allow some place on the empty nodes that are not gone."""
     shape = ground.alt[alt, sf.ALT_SHAPE]
     if not varies(ground, alt) or ground.mark[sf.PLACE_RULE] == sf.SLURM:
@@ -89,7 +93,7 @@ def ever_allowed(state: Any, ground: Any, job: int, alt: int, bare: int) -> bool
 
 
 @routine
-def next_release(ground: Any, now: int, shape: int, start: int) -> int:
+def next_release(ground: Ground, now: int, shape: int, start: int) -> int:
     """The first instant behind a start at which a node of the shape has more free or opens."""
     first = ground.shape[shape, sf.MASK_FROM]
     soonest = NEVER
@@ -110,7 +114,7 @@ def next_release(ground: Any, now: int, shape: int, start: int) -> int:
 
 
 @kernel
-def grows(ground: Any, before: int, at: int) -> bool:
+def grows(ground: Ground, before: int, at: int) -> bool:
     """True if a step has more of something than the one before it."""
     for k in range(sf.LEVEL, ground.step.shape[1]):
         if ground.step[at, k] > ground.step[before, k]:
@@ -119,7 +123,7 @@ def grows(ground: Any, before: int, at: int) -> bool:
 
 
 @kernel
-def allowed(ground: Any, shape: int) -> bool:
+def allowed(ground: Ground, shape: int) -> bool:
     """True if the placement found last takes no more than the limits leave."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.mark[sf.PLACED] > ground.scratch[sf.HEADROOM, resources]:
@@ -136,7 +140,7 @@ def allowed(ground: Any, shape: int) -> bool:
 
 
 @kernel
-def affords(ground: Any, shape: int, node: int, tasks: int) -> bool:
+def affords(ground: Ground, shape: int, node: int, tasks: int) -> bool:
     """True if the limits leave what tasks take on a node."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.scratch[sf.HEADROOM, resources] < 1:
@@ -148,7 +152,7 @@ def affords(ground: Any, shape: int, node: int, tasks: int) -> bool:
 
 
 @routine
-def narrow(ground: Any, shape: int) -> bool:
+def narrow(ground: Ground, shape: int) -> bool:
     """Let no node hold more tasks than the limits leave; False if too few nodes or tasks remain."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]
@@ -173,7 +177,7 @@ def narrow(ground: Any, shape: int) -> bool:
 
 
 @routine
-def take_row_allowed(ground: Any, shape: int) -> bool:
+def take_row_allowed(ground: Ground, shape: int) -> bool:
     """Take the first row of neighbours that the limits allow."""
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
         nodes = row_from(ground, shape, place)
@@ -188,7 +192,7 @@ def take_row_allowed(ground: Any, shape: int) -> bool:
 
 
 @routine
-def search(ground: Any, shape: int, rule: int) -> bool:
+def search(ground: Ground, shape: int, rule: int) -> bool:
     """The first set of nodes in a rule's order that holds all tasks and that the limits allow.
 
     Each node is used if the limits leave its part, and given up again if no nodes behind it
@@ -250,7 +254,7 @@ def search(ground: Any, shape: int, rule: int) -> bool:
 
 
 @routine
-def in_line(ground: Any, shape: int, rule: int) -> int:
+def in_line(ground: Ground, shape: int, rule: int) -> int:
     """Write the places with room in a rule's order, and what they hold from each on."""
     scratch = ground.scratch
     count = arrange(ground, shape, rule)
@@ -270,7 +274,7 @@ def in_line(ground: Any, shape: int, rule: int) -> int:
 
 
 @kernel
-def missing_by(ground: Any, shape: int, depth: int, node: int) -> int:
+def missing_by(ground: Ground, shape: int, depth: int, node: int) -> int:
     """Nodes that counts of features still need beside those used so far and one more."""
     counts = ground.shape[shape, sf.COUNTS]
     use_none(ground)
@@ -280,7 +284,7 @@ def missing_by(ground: Any, shape: int, depth: int, node: int) -> int:
 
 
 @kernel
-def charge_headroom(ground: Any, shape: int, node: int, tasks: int, sign: int) -> None:
+def charge_headroom(ground: Ground, shape: int, node: int, tasks: int, sign: int) -> None:
     """Take (-1) or give back (+1) a node's part of what the limits leave."""
     resources = ground.step.shape[1] - sf.LEVEL
     for k in range(resources):
@@ -289,7 +293,7 @@ def charge_headroom(ground: Any, shape: int, node: int, tasks: int, sign: int) -
 
 
 @kernel
-def behind_alike(ground: Any, shape: int, at: int, size: int) -> int:
+def behind_alike(ground: Ground, shape: int, at: int, size: int) -> int:
     """The next place in line that is not like this one in what it holds and takes."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]

@@ -5,22 +5,26 @@ Which of them it gets depends on nothing else, so that limits can be checked wit
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.limits import UNKNOWN, broken_by
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @kernel
-def is_alone(desk: Any, ask: int) -> bool:
+def is_alone(desk: Desk, ask: int) -> bool:
     """A request for nodes of one's own that no test of others matters to."""
     return desk.ask[ask, d.EXCLUSIVE] != 0 and desk.ask[ask, d.ASK_GPUS] == 0
 
 
 @routine
-def offer(board: Any, desk: Any, ask: int, base: int, section: int) -> None:
+def offer(board: Board, desk: Desk, ask: int, base: int, section: int) -> None:
     """Leave in OFFERED which nodes of ``mask[base]`` such a request may have now."""
     mask = board.mask
     for word in range(mask.shape[1]):
@@ -30,7 +34,7 @@ def offer(board: Any, desk: Any, ask: int, base: int, section: int) -> None:
 
 
 @routine
-def known_reason(board: Any, who: int, about: int, fits: bool) -> int:
+def known_reason(board: Board, who: int, about: int, fits: bool) -> int:
     """What limits say of it on OFFERED; UNKNOWN where it was not offered these, or not so."""
     memo = board.memo
     if memo[about, b.ALONE_UPS] != board.mark[b.UPS] + 1:
@@ -44,7 +48,7 @@ def known_reason(board: Any, who: int, about: int, fits: bool) -> int:
 
 
 @routine
-def note_offer(board: Any, about: int, fits: bool) -> None:
+def note_offer(board: Board, about: int, fits: bool) -> None:
     """It was counted with OWN_TALLY on OFFERED; not ``fits``: as if all nodes were empty."""
     memo = board.memo
     memo[about, b.ALONE_UPS] = board.mark[b.UPS] + 1

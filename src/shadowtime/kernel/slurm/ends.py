@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from shadowtime.kernel.slurm.offers import could_do, gpus_in, lacks_required
 from shadowtime.kernel.slurm.spans import valid_to
 from shadowtime.kernel.slurm.words import NONE, ONE, bits_in, put
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @routine
-def note_ends(board: Any, desk: Any) -> None:
+def note_ends(board: Board, desk: Desk) -> None:
     """Which nodes are idle after each end: all but those of the jobs that end later."""
     after, held, mark = board.after, board.held, board.mark
     count = mark[b.ENDS]
@@ -46,7 +50,7 @@ def note_ends(board: Any, desk: Any) -> None:
 
 
 @routine
-def note_candidates(board: Any, rank: int, section: int) -> int:
+def note_candidates(board: Board, rank: int, section: int) -> int:
     """Leave the jobs that one of this rank may preempt in a partition behind ``order``; how many.
 
     spec: slurm 7.1.
@@ -77,7 +81,7 @@ def note_candidates(board: Any, rank: int, section: int) -> int:
 
 
 @routine
-def note_holders(board: Any, desk: Any) -> None:
+def note_holders(board: Board, desk: Desk) -> None:
     """Sort the shares of running jobs by node, and by their ends there; sum up free cpus."""
     holders, holder, share, job = board.holders, board.holder, board.share, board.job
     nodes = desk.node.shape[0]
@@ -110,7 +114,7 @@ def note_holders(board: Any, desk: Any) -> None:
 
 
 @kernel
-def serves(desk: Any, ask: int, at: int, cpus: int, used: int, gpus: int) -> bool:
+def serves(desk: Desk, ask: int, at: int, cpus: int, used: int, gpus: int) -> bool:
     """A node with this much free (memory: in use) is of use to a job that may share it."""
     asks = desk.ask
     memory = asks[ask, d.FLOOR_MEMORY]
@@ -122,7 +126,7 @@ def serves(desk: Any, ask: int, at: int, cpus: int, used: int, gpus: int) -> boo
 
 
 @routine
-def note_able(board: Any, desk: Any, ask: int) -> None:
+def note_able(board: Board, desk: Desk, ask: int) -> None:
     """Leave in ``able`` which nodes are of use to a job now."""
     floor = desk.ask[ask, d.FLOOR]
     if board.when[floor, b.ABLE_STAMP] == board.mark[b.STAMP]:
@@ -137,7 +141,7 @@ def note_able(board: Any, desk: Any, ask: int) -> None:
 
 
 @routine
-def note_when(board: Any, desk: Any, ask: int) -> None:
+def note_when(board: Board, desk: Desk, ask: int) -> None:
     """Leave in ``when`` after how many ends each node is of use; more than there are: never."""
     floor = desk.ask[ask, d.FLOOR]
     if board.when[floor, b.WHEN_STAMP] == board.mark[b.STAMP]:
@@ -159,7 +163,7 @@ def note_when(board: Any, desk: Any, ask: int) -> None:
 
 
 @routine
-def able_after(board: Any, desk: Any, ask: int, ends: int) -> int:
+def able_after(board: Board, desk: Desk, ask: int, ends: int) -> int:
     """Leave of TRIED what is of use after this number of ends; how many nodes, 0: too few cpus."""
     mask = desk.mask
     count = 0
@@ -186,7 +190,7 @@ def able_after(board: Any, desk: Any, ask: int, ends: int) -> int:
 
 
 @routine
-def first_end(board: Any, desk: Any, ask: int, section: int) -> int:
+def first_end(board: Board, desk: Desk, ask: int, section: int) -> int:
     """A lower bound: the number of ends before which the job fits nowhere in the partition.
 
     One more than there are ends where it never could.
@@ -210,7 +214,7 @@ def first_end(board: Any, desk: Any, ask: int, section: int) -> int:
 
 
 @kernel
-def give(board: Any, desk: Any, place: int) -> None:
+def give(board: Board, desk: Desk, place: int) -> None:
     """Release in ``table`` what a running job holds."""
     share, table = board.share, board.table
     first = board.job[place, b.FIRST_SHARE]
@@ -225,7 +229,7 @@ def give(board: Any, desk: Any, place: int) -> None:
 
 
 @routine
-def state_after(board: Any, desk: Any, ends: int) -> None:
+def state_after(board: Board, desk: Desk, ends: int) -> None:
     """Leave in ``table`` the state after this many ends, without the jobs that are preempted."""
     mark, table, now = board.mark, board.table, board.now
     if mark[b.TABLE_ENDS] < 0 or mark[b.TABLE_ENDS] > ends:
@@ -241,13 +245,13 @@ def state_after(board: Any, desk: Any, ends: int) -> None:
 
 
 @kernel
-def end_of(board: Any, at: int) -> int:
+def end_of(board: Board, at: int) -> int:
     """When the job at this place of those that count as running ends."""
     return board.job[board.job[at, b.ORDER], b.JOB_END]
 
 
 @kernel
-def touches(board: Any, place: int, row: int) -> bool:
+def touches(board: Board, place: int, row: int) -> bool:
     """A running job holds some node of ``mask[row]``."""
     held, mask, job = board.held, board.mask, board.job
     for word in range(job[place, b.REACH_FIRST], job[place, b.REACH_LAST] + 1):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.offers import cores_in, gpus_in
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
 
 
 @kernel
@@ -16,7 +19,7 @@ def up(number: int, by: int) -> int:
 
 
 @kernel
-def estimated_cpus(desk: Any, ask: int) -> int:
+def estimated_cpus(desk: Desk, ask: int) -> int:
     """Cpus that the first try keeps beside each GPU where tasks and GPUs divide; 0: none."""
     tasks, wanted = desk.ask[ask, d.TASKS], desk.ask[ask, d.JOB_GPUS]
     per_task = desk.ask[ask, d.TASK_CPUS]
@@ -32,7 +35,7 @@ def estimated_cpus(desk: Any, ask: int) -> int:
 
 @routine
 def count_sockets(
-    desk: Any, ask: int, at: int, cpus: int, anywhere: int, first: bool, each: int, bound: int
+    desk: Desk, ask: int, at: int, cpus: int, anywhere: int, first: bool, each: int, bound: int
 ) -> tuple[int, int, int]:
     """GPUs that count socket by socket, most free cores first; the cpus and cores left then.
 
@@ -77,7 +80,7 @@ def count_sockets(
 
 
 @routine
-def gpu_offer(desk: Any, state: Any, ask: int, at: int, first: bool) -> int:
+def gpu_offer(desk: Desk, state: Any, ask: int, at: int, first: bool) -> int:
     """The cpus of a node with GPUs in this try; the GPUs that count and their cpus are noted.
 
     Rules

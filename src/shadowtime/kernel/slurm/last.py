@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -19,9 +19,13 @@ from shadowtime.kernel.slurm.offers import could_do
 from shadowtime.kernel.slurm.spans import count_idle, free_until, idle_until
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @routine
-def could_start(board: Any, desk: Any, at: int) -> bool:
+def could_start(board: Board, desk: Desk, at: int) -> bool:
     """False where nothing that this pass may still do lets the record start now.
 
     During a pass, what is free only shrinks. How many whole nodes there are for it is known.
@@ -50,14 +54,14 @@ def could_start(board: Any, desk: Any, at: int) -> bool:
 
 
 @kernel
-def has_prey(board: Any, row: int) -> bool:
+def has_prey(board: Board, row: int) -> bool:
     """A job runs that the record may preempt."""
     rank = board.record[row, b.RANK]
     return rank >= 0 and board.preys[rank] != 0
 
 
 @routine
-def matters(board: Any, desk: Any, at: int, row: int) -> bool:
+def matters(board: Board, desk: Desk, at: int, row: int) -> bool:
     """False where a look at the record starts nothing, preempts nothing and notes nothing new."""
     if board.queue[at, b.GONE] != 0:
         return False
@@ -74,7 +78,7 @@ def matters(board: Any, desk: Any, at: int, row: int) -> bool:
 
 
 @routine
-def last_to_start(board: Any, desk: Any, at: int) -> None:
+def last_to_start(board: Board, desk: Desk, at: int) -> None:
     """Move LAST down to the last record from ``at`` on that matters."""
     mark, queue, record, asks = board.mark, board.queue, board.record, desk.ask
     mark[b.SEEN], mark[b.SEEN_STAMP] = mark[b.VERSION], mark[b.STAMP]

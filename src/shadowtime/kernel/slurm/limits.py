@@ -8,19 +8,23 @@ which slurm/limit_table.py writes to ``check``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.words import has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 WITHIN, UNKNOWN = -1, -2
 """No bound is in the way; that is not certain."""
 
 
 @kernel
-def too_many(board: Any, who: int) -> int:
+def too_many(board: Board, who: int) -> int:
     """The reason of the first bound on numbers of running jobs that is reached, or WITHIN."""
     check = board.check
     first = board.who[who, b.FIRST_CHECK]
@@ -31,7 +35,7 @@ def too_many(board: Any, who: int) -> int:
 
 
 @kernel
-def broken_by(board: Any, who: int, tally: Any) -> int:
+def broken_by(board: Board, who: int, tally: Any) -> int:
     """The reason of the first bound on resources that these would break, or WITHIN."""
     check = board.check
     first = board.who[who, b.FIRST_CHECK] + board.who[who, b.JOB_CHECKS]
@@ -43,7 +47,7 @@ def broken_by(board: Any, who: int, tally: Any) -> int:
 
 
 @kernel
-def too_much(board: Any, who: int, about: int) -> int:
+def too_much(board: Board, who: int, about: int) -> int:
     """As :func:`too_many` for resources, with those of the request at this place of ``memo``.
 
     UNKNOWN where it depends on the nodes. If the least that it counts with breaks the same bound as
@@ -59,7 +63,7 @@ def too_much(board: Any, who: int, about: int) -> int:
 
 
 @routine
-def too_much_there(board: Any, desk: Any, who: int, about: int) -> int:
+def too_much_there(board: Board, desk: Desk, who: int, about: int) -> int:
     """As :func:`too_much` for a job that has the nodes to itself which the desk has chosen."""
     memo = board.memo
     cpus = count = 0
@@ -75,7 +79,7 @@ def too_much_there(board: Any, desk: Any, who: int, about: int) -> int:
 
 
 @kernel
-def note(board: Any, at: int, reason: int) -> None:
+def note(board: Board, at: int, reason: int) -> None:
     """The record was passed over for this reason."""
     slot = board.queue[at, b.SLOT]
     if board.met[slot] != reason:
@@ -84,13 +88,13 @@ def note(board: Any, at: int, reason: int) -> None:
 
 
 @kernel
-def about(board: Any, row: int) -> int:
+def about(board: Board, row: int) -> int:
     """The place in ``memo`` of a record's request in its partition."""
     return board.record[row, b.ASK] * board.part.shape[0] + board.record[row, b.SECTION]
 
 
 @kernel
-def is_checked(board: Any, row: int) -> bool:
+def is_checked(board: Board, row: int) -> bool:
     """The limits of a record are checked here."""
     record = board.record
     if board.mark[b.CHECKS_LIMITS] == 0 or record[row, b.PLAIN] == 0:
@@ -99,13 +103,13 @@ def is_checked(board: Any, row: int) -> bool:
 
 
 @kernel
-def leaves_weights(board: Any, desk: Any, ask: int) -> bool:
+def leaves_weights(board: Board, desk: Desk, ask: int) -> bool:
     """A test of this request leaves weights behind: it asks for GPUs (spec: slurm 11.4)."""
     return board.mark[b.FRESH] == 0 and desk.ask[ask, d.ASK_GPUS] > 0
 
 
 @routine
-def a_try_sets_weights(board: Any, desk: Any, row: int) -> bool:
+def a_try_sets_weights(board: Board, desk: Desk, row: int) -> bool:
     """A try to start the record may change weights: its own, or those that others have left."""
     if board.mark[b.MOVES] == 0:
         return False
@@ -120,7 +124,7 @@ def a_try_sets_weights(board: Any, desk: Any, row: int) -> bool:
 
 
 @routine
-def is_still_over(board: Any, desk: Any, at: int, row: int) -> bool:
+def is_still_over(board: Board, desk: Desk, at: int, row: int) -> bool:
     """A limit on resources keeps the record from starting, as it did before on whichever nodes.
 
     A look at it would change nothing but the count of tested jobs. Where the limit was not the
@@ -133,7 +137,7 @@ def is_still_over(board: Any, desk: Any, at: int, row: int) -> bool:
 
 
 @routine
-def is_over_a_limit(board: Any, desk: Any, at: int, row: int) -> bool:
+def is_over_a_limit(board: Board, desk: Desk, at: int, row: int) -> bool:
     """A limit keeps the record from a plan, and nothing else depends on a look at it."""
     mark = board.mark
     reason = too_many(board, board.record[row, b.WHO])

@@ -6,7 +6,7 @@ that finds no room, it is given here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
@@ -27,6 +27,10 @@ from shadowtime.kernel.slurm.refusal import (
 )
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 OVER, TRY, FITS = range(3)
 """What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT, or starts it
 on the nodes that the desk has chosen."""
@@ -34,7 +38,7 @@ PASSED_OVER, BUSY, UNCERTAIN, STARTS = range(4)
 
 
 @kernel
-def fail(board: Any, section: int) -> None:
+def fail(board: Board, section: int) -> None:
     """A record does not fit: nothing more is started in its partition, nor on its nodes."""
     all_of = board.part.shape[0] + section
     board.part[section, b.FAILED] = 1
@@ -45,7 +49,7 @@ def fail(board: Any, section: int) -> None:
 
 
 @routine
-def serves(board: Any, desk: Any, ask: int, section: int) -> bool:
+def serves(board: Board, desk: Desk, ask: int, section: int) -> bool:
     """The nodes that are left of a partition, empty, serve the job: those the desk has chosen."""
     count = 0
     for word in range(desk.mask.shape[1]):
@@ -59,7 +63,7 @@ def serves(board: Any, desk: Any, ask: int, section: int) -> bool:
 
 
 @routine
-def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> bool:
+def is_served(board: Board, desk: Desk, ask: int, section: int, whole: bool) -> bool:
     """As :func:`serves`, from memory. ``whole``: all nodes that suit the job are left."""
     memo = board.memo
     about = ask * board.part.shape[0] + section
@@ -71,7 +75,7 @@ def is_served(board: Any, desk: Any, ask: int, section: int, whole: bool) -> boo
 
 
 @routine
-def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
+def finds_room(board: Board, desk: Desk, ask: int, section: int) -> bool:
     """The job fits on the nodes that are left, those that the desk has chosen."""
     mask, asks = board.mask, desk.ask
     exclusive, gpus = asks[ask, d.EXCLUSIVE] != 0, asks[ask, d.ASK_GPUS] > 0
@@ -95,7 +99,7 @@ def finds_room(board: Any, desk: Any, ask: int, section: int) -> bool:
 
 
 @routine
-def fits_leaving_weights(board: Any, desk: Any, ask: int, section: int) -> bool:
+def fits_leaving_weights(board: Board, desk: Desk, ask: int, section: int) -> bool:
     """As :func:`finds_room` for a job with GPUs, where its test leaves weights behind."""
     mask = board.mask
     all_of = board.part.shape[0] + section
@@ -108,7 +112,7 @@ def fits_leaving_weights(board: Any, desk: Any, ask: int, section: int) -> bool:
 
 
 @routine
-def answer(board: Any, desk: Any, at: int, row: int) -> int:
+def answer(board: Board, desk: Desk, at: int, row: int) -> int:
     """What becomes of a record, where a try would find the same."""
     mark, mask = board.mark, board.mask
     record = board.record
@@ -185,7 +189,7 @@ def answer(board: Any, desk: Any, at: int, row: int) -> int:
 
 
 @routine
-def go_on(board: Any, desk: Any) -> int:
+def go_on(board: Board, desk: Desk) -> int:
     """Go on from the record AT."""
     mark, queue, part = board.mark, board.queue, board.part
     mark[b.MOVED] = 1 if mark[b.MOVES] != 0 and weights_moved(board) else 0
@@ -221,7 +225,7 @@ def go_on(board: Any, desk: Any) -> int:
 
 
 @entry
-def main_walk(board: Any, desk: Any) -> int:
+def main_walk(board: Board, desk: Desk) -> int:
     """For Python: as :func:`go_on`.
 
     Examples

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.gpu_offer import gpu_offer
 from shadowtime.kernel.slurm.words import has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @kernel
-def wanted_cpus(desk: Any, ask: int) -> int:
+def wanted_cpus(desk: Desk, ask: int) -> int:
     """Cpus wanted in all."""
     asks = desk.ask
     if asks[ask, d.CPUS_PER_GPU] > 0:
@@ -23,7 +26,7 @@ def wanted_cpus(desk: Any, ask: int) -> int:
 
 
 @routine
-def begin_need(desk: Any, ask: int, by_tasks: bool) -> None:
+def begin_need(desk: Desk, ask: int, by_tasks: bool) -> None:
     """What a try begins with; ``by_tasks``: no more nodes than tasks."""
     asks, need = desk.ask, desk.need
     need[d.N_CPUS] = need[d.N_BOUND] = wanted_cpus(desk, ask)
@@ -57,7 +60,7 @@ def is_due(need: Any) -> bool:
 
 
 @kernel
-def enough(desk: Any, ask: int, have: int, nodes: int) -> bool:
+def enough(desk: Desk, ask: int, have: int, nodes: int) -> bool:
     """Whether this many nodes suffice, as a range accepts fewer than it aims at."""
     least, wanted = desk.ask[ask, d.MIN_NODES], desk.ask[ask, d.WANTED]
     if wanted > least:
@@ -66,7 +69,7 @@ def enough(desk: Any, ask: int, have: int, nodes: int) -> bool:
 
 
 @routine
-def cores_for(desk: Any, state: Any, ask: int, at: int, first: bool) -> int:
+def cores_for(desk: Desk, state: Any, ask: int, at: int, first: bool) -> int:
     """Cpus of a node that this try may use."""
     asks, spot = desk.ask, desk.spot
     cpus = spot[at, d.OFFER]
@@ -98,7 +101,7 @@ def cores_for(desk: Any, state: Any, ask: int, at: int, first: bool) -> int:
 
 
 @routine
-def take(desk: Any, ask: int, at: int, cpus: int, due: int) -> int:
+def take(desk: Desk, ask: int, at: int, cpus: int, due: int) -> int:
     """Take a node: all of these cpus, or what is still wanted less one core per node due.
 
     Returns the cpus taken.
@@ -118,7 +121,7 @@ def take(desk: Any, ask: int, at: int, cpus: int, due: int) -> int:
 
 
 @kernel
-def add(desk: Any, at: int, cpus: int) -> None:
+def add(desk: Desk, at: int, cpus: int) -> None:
     """The node is taken with these cpus."""
     need, spot = desk.need, desk.spot
     need[d.N_CPUS] -= cpus
@@ -134,7 +137,7 @@ UNDECIDED, SUFFICES, FAILS = range(3)
 
 
 @routine
-def take_required(desk: Any, state: Any, ask: int, first: bool) -> int:
+def take_required(desk: Desk, state: Any, ask: int, first: bool) -> int:
     """Take the required nodes first: whether they suffice."""
     need = desk.need
     taken = False
@@ -156,7 +159,7 @@ def take_required(desk: Any, state: Any, ask: int, first: bool) -> int:
 
 
 @kernel
-def next_weight(desk: Any, weight: Any, after: int) -> int:
+def next_weight(desk: Desk, weight: Any, after: int) -> int:
     """The lowest weight above one among the nodes HERE; -1: none."""
     found = -1
     for at in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):

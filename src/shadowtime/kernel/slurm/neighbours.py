@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -19,6 +19,9 @@ from shadowtime.kernel.slurm.need import (
 )
 from shadowtime.kernel.slurm.words import has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @kernel
 def begin_set(run: Any, at: int, weight: int) -> None:
@@ -30,7 +33,7 @@ def begin_set(run: Any, at: int, weight: int) -> None:
 
 
 @routine
-def sets_of(desk: Any, weight: Any, ask: int) -> int:
+def sets_of(desk: Desk, weight: Any, ask: int) -> int:
     """Write the sets of neighbours to ``run``; nodes that offer nothing end a set. How many."""
     spot, run, need = desk.spot, desk.run, desk.need
     now = 0
@@ -74,7 +77,7 @@ def sets_of(desk: Any, weight: Any, ask: int) -> int:
 
 
 @routine
-def best_set(desk: Any, ask: int, sets: int) -> int:
+def best_set(desk: Desk, ask: int, sets: int) -> int:
     """The set to take next: lowest weight, then the tightest that suffices; -1: none.
 
     spec: slurm 4.2.
@@ -108,7 +111,7 @@ def best_set(desk: Any, ask: int, sets: int) -> int:
 
 
 @routine
-def keep_single(desk: Any, first: int, last: int) -> None:
+def keep_single(desk: Desk, first: int, last: int) -> None:
     """Where one node does, leave the one with the fewest cpus, the first of equals."""
     spot, need = desk.spot, desk.need
     best = -1
@@ -129,13 +132,13 @@ def keep_single(desk: Any, first: int, last: int) -> None:
 
 
 @kernel
-def add_one(desk: Any, ask: int, at: int) -> None:
+def add_one(desk: Desk, ask: int, at: int) -> None:
     """Take a node with what it offers in this try."""
     add(desk, at, take(desk, ask, at, desk.spot[at, d.LEFT], desk.need[d.N_DUE]))
 
 
 @routine
-def by_sets(desk: Any, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def by_sets(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
     """The default: sets of consecutive nodes, best fit."""
     spot, run, need = desk.spot, desk.run, desk.need
     begin_need(desk, ask, False)

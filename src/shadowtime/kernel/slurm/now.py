@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -14,12 +14,16 @@ from shadowtime.kernel.slurm.refusal import REFUSED, UNSURE, overfills, try_to_s
 from shadowtime.kernel.slurm.spans import search
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 VAIN = 3
 """Beside the answers of :func:`try_to_start`: it does not start, and its plan is of no account."""
 
 
 @kernel
-def is_simple(board: Any, desk: Any, row: int) -> bool:
+def is_simple(board: Board, desk: Desk, row: int) -> bool:
     """A will-run test finds that the record starts now exactly where a try to start it does.
 
     It takes no nodes from others, has no other tries, and no test changes the order of nodes.
@@ -34,7 +38,7 @@ def is_simple(board: Any, desk: Any, row: int) -> bool:
 
 
 @routine
-def starts_now(board: Any, desk: Any, at: int) -> int:
+def starts_now(board: Board, desk: Desk, at: int) -> int:
     """As :func:`try_to_start` on what no plan takes meanwhile; UNSURE: a will-run test must tell.
 
     The plan of the last record that matters is of no account, but for a limit that it may break.

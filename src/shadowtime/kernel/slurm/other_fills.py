@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -21,15 +21,18 @@ from shadowtime.kernel.slurm.need import (
 )
 from shadowtime.kernel.slurm.words import has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
+
 
 @kernel
-def rests(desk: Any, ask: int, at: int) -> bool:
+def rests(desk: Desk, ask: int, at: int) -> bool:
     """The node is tried, and not one of the required."""
     return desk.spot[at, d.HERE] != 0 and not has(desk.required, ask, at)
 
 
 @routine
-def by_weight(desk: Any, state: Any, weight: Any, ask: int, first: bool, busy: bool) -> bool:
+def by_weight(desk: Desk, state: Any, weight: Any, ask: int, first: bool, busy: bool) -> bool:
     """By weight: from the last node down, or (``busy``) busy nodes, then idle ones.
 
     With ``busy`` Slurm's loop goes on to the idle nodes after the need is met and takes one more.
@@ -69,7 +72,7 @@ def by_weight(desk: Any, state: Any, weight: Any, ask: int, first: bool, busy: b
 
 
 @routine
-def least_loaded(desk: Any, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def least_loaded(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
     """CR_LLN: within a weight, the node with the largest share of free cpus, the first of equals.
 
     Cpus count as free even where the job cannot use them because memory is short. As in Slurm the
@@ -117,13 +120,13 @@ BEST, MUST = 1, 2
 
 
 @kernel
-def in_reach(desk: Any, at: int) -> bool:
+def in_reach(desk: Desk, at: int) -> bool:
     """The node is tried, and below some leaf."""
     return desk.spot[at, d.HERE] != 0 and desk.node[at, d.IN_LEAF] != 0
 
 
 @routine
-def leaf_cpus(desk: Any, leaf: int) -> int:
+def leaf_cpus(desk: Desk, leaf: int) -> int:
     """What the nodes of a leaf offer; of all leaves where it is below 0."""
     total = 0
     for at in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):
@@ -141,7 +144,7 @@ def leaf_is_better(count: int, best: int, fits: bool, best_fits: bool) -> bool:
 
 
 @routine
-def by_leaves(desk: Any, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def by_leaves(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
     """topology/tree with one level of leaves below the top (spec: slurm 4.11)."""
     spot, need, run = desk.spot, desk.need, desk.run
     begin_need(desk, ask, False)

@@ -5,7 +5,7 @@ Where Python has tried to start it, or judged its plan, this goes on from there.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -33,13 +33,17 @@ from shadowtime.kernel.slurm.spans import (
 from shadowtime.kernel.slurm.will_run import NEVER, soonest
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 GIVEN_UP, PLANNED, STARTS, JUDGES = range(4)
 """The answers of :func:`place`; JUDGES: Python must judge the plan."""
 TRIES = 10_000
 
 
 @kernel
-def slot_end(board: Any, end: int) -> int:
+def slot_end(board: Board, end: int) -> int:
     """An end as the map of plans has it."""
     step = board.mark[b.STEP]
     if board.mark[b.ROUNDED_UP] != 0:
@@ -48,7 +52,7 @@ def slot_end(board: Any, end: int) -> int:
 
 
 @routine
-def find_room(board: Any, row: int, begin: int, end: int) -> int:
+def find_room(board: Board, row: int, begin: int, end: int) -> int:
     """Leave in FOUND the nodes that no plan and no reservation takes meanwhile; the next try.
 
     spec: slurm 3.4.
@@ -66,7 +70,7 @@ def find_room(board: Any, row: int, begin: int, end: int) -> int:
 
 
 @routine
-def place(board: Any, desk: Any, at: int) -> int:
+def place(board: Board, desk: Desk, at: int) -> int:
     """TRY until the record starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10).
 
     Where Python has tried to start it, or judged its plan, this goes on from there.
@@ -181,7 +185,7 @@ def place(board: Any, desk: Any, at: int) -> int:
 
 
 @routine
-def make_plan(board: Any, at: int, start: int, limit: int) -> int:
+def make_plan(board: Board, at: int, start: int, limit: int) -> int:
     """Write a plan for CHOSEN into the map; NEVER: it is in conflict with another.
 
     spec: slurm 3.10.

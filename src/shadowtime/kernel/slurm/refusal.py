@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -19,11 +19,15 @@ from shadowtime.kernel.slurm.limits import (
 )
 from shadowtime.kernel.slurm.words import has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 REFUSED, UNSURE, FITS = range(3)
 
 
 @kernel
-def set_weights(board: Any) -> None:
+def set_weights(board: Board) -> None:
     """What a try does to the weights of the nodes FOUND, those it may use (spec: slurm 11.4)."""
     for at in range(board.weight.shape[0]):
         if has(board.mask, b.FOUND, at):
@@ -31,7 +35,7 @@ def set_weights(board: Any) -> None:
 
 
 @kernel
-def weights_moved(board: Any) -> bool:
+def weights_moved(board: Board) -> bool:
     """Some weight is not that which a try begins with."""
     for at in range(board.weight.shape[0]):
         if board.weight[at] != board.node[at, b.PLAIN_WEIGHT]:
@@ -40,14 +44,14 @@ def weights_moved(board: Any) -> bool:
 
 
 @kernel
-def plain_weights(board: Any) -> None:
+def plain_weights(board: Board) -> None:
     """Leave in ``fresh_weight`` the weights that a try begins with."""
     for at in range(board.fresh_weight.shape[0]):
         board.fresh_weight[at] = board.node[at, b.PLAIN_WEIGHT]
 
 
 @kernel
-def overfills(board: Any, desk: Any, ask: int) -> bool:
+def overfills(board: Board, desk: Desk, ask: int) -> bool:
     """A start may take more memory than a test counts, and more than there is."""
     return (
         desk.ask[ask, d.PER_CPU] != 0
@@ -57,7 +61,7 @@ def overfills(board: Any, desk: Any, ask: int) -> bool:
 
 
 @routine
-def fits_now(board: Any, desk: Any, ask: int) -> bool:
+def fits_now(board: Board, desk: Desk, ask: int) -> bool:
     """The job fits on nodes of FOUND, whose weights are set first: those that the desk has chosen.
 
     Where it does not, more may be to do: a job with GPUs is tested on empty nodes then.
@@ -69,7 +73,7 @@ def fits_now(board: Any, desk: Any, ask: int) -> bool:
 
 
 @routine
-def try_to_start(board: Any, desk: Any, at: int) -> int:
+def try_to_start(board: Board, desk: Desk, at: int) -> int:
     """FITS where a try would start the record on nodes of FOUND, which the desk has chosen.
 
     REFUSED where a limit keeps it from that, which is noted; UNSURE where neither is certain.

@@ -14,7 +14,7 @@ missed. Memory and GPUs of suspended jobs stay in use.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
@@ -23,6 +23,10 @@ from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose
 from shadowtime.kernel.slurm.words import NONE, bits_in, has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 ALL_ROWS, ABOVE, SAME, OWN, DOWN_TO = range(5)
 """Which rows a view is without."""
 OFFERED, LEFT_ABOVE, BEST, FULL = range(4)
@@ -30,7 +34,7 @@ OFFERED, LEFT_ABOVE, BEST, FULL = range(4)
 
 
 @routine
-def in_use(board: Any, desk: Any, ends: int) -> None:
+def in_use(board: Board, desk: Desk, ends: int) -> None:
     """Leave in ``table`` memory and GPUs as they are after this many ends."""
     table, full, share = board.table, desk.full, board.share
     for at in range(table.shape[0]):
@@ -46,7 +50,7 @@ def in_use(board: Any, desk: Any, ends: int) -> None:
 
 
 @kernel
-def is_without(board: Any, job: int, which: int, section: int, tier: int) -> bool:
+def is_without(board: Board, job: int, which: int, section: int, tier: int) -> bool:
     """A view is without the cores of this job."""
     home = board.job[job, b.JOB_SECTION]
     theirs, mine = board.part[home, b.TIER], board.part[section, b.TIER]
@@ -61,7 +65,14 @@ def is_without(board: Any, job: int, which: int, section: int, tier: int) -> boo
 
 @routine
 def look(
-    board: Any, desk: Any, ends: int, suspends: bool, which: int, section: int, tier: int, last: int
+    board: Board,
+    desk: Desk,
+    ends: int,
+    suspends: bool,
+    which: int,
+    section: int,
+    tier: int,
+    last: int,
 ) -> None:
     """Leave in ``table`` the machine without the cores of some jobs.
 
@@ -94,7 +105,7 @@ def look(
 
 
 @kernel
-def count_cores(board: Any, desk: Any, at: int) -> None:
+def count_cores(board: Board, desk: Desk, at: int) -> None:
     """Free cpus of a node and cores of its sockets, by its cores."""
     table, cores, node = board.table, board.cores, desk.node
     found = 0
@@ -113,7 +124,7 @@ def count_cores(board: Any, desk: Any, at: int) -> None:
 
 
 @routine
-def copy_cores(board: Any, source: int, target: int) -> None:
+def copy_cores(board: Board, source: int, target: int) -> None:
     """Copy one part of ``cores`` to another."""
     nodes = board.table.shape[0]
     for at in range(nodes):
@@ -122,7 +133,7 @@ def copy_cores(board: Any, source: int, target: int) -> None:
 
 
 @routine
-def chooses(board: Any, desk: Any, weight: Any, ask: int) -> bool:
+def chooses(board: Board, desk: Desk, weight: Any, ask: int) -> bool:
     """The choice on what ``table`` has, among SPARED."""
     for word in range(board.mask.shape[1]):
         desk.mask[d.TRIED, word] = board.mask[b.SPARED, word]
@@ -130,7 +141,7 @@ def chooses(board: Any, desk: Any, weight: Any, ask: int) -> bool:
 
 
 @routine
-def save(board: Any, desk: Any) -> None:
+def save(board: Board, desk: Desk) -> None:
     """Remember a choice and what it was made from."""
     copy_cores(board, OFFERED, BEST)
     for at in range(board.table.shape[0]):
@@ -140,7 +151,7 @@ def save(board: Any, desk: Any) -> None:
 
 
 @routine
-def restore(board: Any, desk: Any) -> None:
+def restore(board: Board, desk: Desk) -> None:
     """The choice that was remembered is the choice."""
     copy_cores(board, BEST, OFFERED)
     for at in range(board.table.shape[0]):
@@ -151,7 +162,7 @@ def restore(board: Any, desk: Any) -> None:
 
 @routine
 def fits_in_rows(
-    board: Any, desk: Any, weight: Any, ask: int, section: int, ends: int, suspends: bool
+    board: Board, desk: Desk, weight: Any, ask: int, section: int, ends: int, suspends: bool
 ) -> bool:
     """The job fits on TRIED after this many ends; ``suspends``: those it would preempt too.
 
@@ -194,7 +205,7 @@ def fits_in_rows(
 
 
 @entry
-def rows_now(board: Any, desk: Any, ask: int, section: int) -> bool:
+def rows_now(board: Board, desk: Desk, ask: int, section: int) -> bool:
     """For Python: as :func:`fits_in_rows`, now.
 
     Examples

@@ -5,15 +5,18 @@ spec: slurm 3.1, 3.4, 3.10, 3.11.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+
 
 @kernel
-def first_after(board: Any, time: int) -> int:
+def first_after(board: Board, time: int) -> int:
     """The first span that ends after a time."""
     span = board.span
     low, high = 0, board.mark[b.SPANS]
@@ -29,14 +32,14 @@ def first_after(board: Any, time: int) -> int:
 
 
 @kernel
-def valid_to(board: Any, time: int) -> None:
+def valid_to(board: Board, time: int) -> None:
     """A pass at or after a time to come may compare differently."""
     if time < board.mark[b.VALID]:
         board.mark[b.VALID] = time
 
 
 @kernel
-def more_later(board: Any, base: int, at: int, row: int) -> bool:
+def more_later(board: Board, base: int, at: int, row: int) -> bool:
     """The span after this one has nodes of ``mask[base]`` that ``mask[row]`` and this lack."""
     free, mask = board.free, board.mask
     for word in range(free.shape[1]):
@@ -47,7 +50,7 @@ def more_later(board: Any, base: int, at: int, row: int) -> bool:
 
 
 @routine
-def search(board: Any, base: int, start: int, end: int) -> int:
+def search(board: Board, base: int, start: int, end: int) -> int:
     """Leave the nodes of ``mask[base]`` that are free in every span of [start, end] in FOUND.
 
     Returns when to try again (0: never).
@@ -73,7 +76,7 @@ def search(board: Any, base: int, start: int, end: int) -> int:
 
 
 @routine
-def next_try(board: Any, base: int, start: int, end: int) -> int:
+def next_try(board: Board, base: int, start: int, end: int) -> int:
     """The answer of :func:`search` alone."""
     free, mask, span = board.free, board.mask, board.span
     words = free.shape[1]
@@ -93,7 +96,7 @@ def next_try(board: Any, base: int, start: int, end: int) -> int:
 
 
 @routine
-def bar(board: Any, own: int, section: int, start: int, end: int) -> int:
+def bar(board: Board, own: int, section: int, start: int, end: int) -> int:
     """Leave BASE without the nodes of reservations in the way of [start, end] in BARRED.
 
     A job's ``own`` one is not in its way. When the first of the others ends; 0 where they have no
@@ -121,7 +124,7 @@ def bar(board: Any, own: int, section: int, start: int, end: int) -> int:
 
 
 @routine
-def free_until(board: Any, end: int, row: int) -> None:
+def free_until(board: Board, end: int, row: int) -> None:
     """Take away from ``mask[row]`` what is planned away between now and an end."""
     free, mask, span = board.free, board.mask, board.span
     for at in range(first_after(board, board.mark[b.NOW]), board.mark[b.SPANS]):
@@ -133,7 +136,7 @@ def free_until(board: Any, end: int, row: int) -> None:
 
 
 @routine
-def count_idle(board: Any) -> None:
+def count_idle(board: Board) -> None:
     """Leave in ``span`` how many whole nodes stay free from now to the end of each span."""
     mark, free, mask, span = board.mark, board.free, board.mask, board.span
     words = free.shape[1]
@@ -150,7 +153,7 @@ def count_idle(board: Any) -> None:
 
 
 @kernel
-def idle_until(board: Any, end: int) -> int:
+def idle_until(board: Board, end: int) -> int:
     """The most whole nodes that are free from now to an end, by :func:`count_idle`."""
     mark, span = board.mark, board.span
     first, count = mark[b.FIRST_SPAN], mark[b.SPANS]
@@ -167,7 +170,7 @@ def idle_until(board: Any, end: int) -> int:
 
 
 @kernel
-def is_narrow(board: Any, start: int, end: int, nodes: int) -> bool:
+def is_narrow(board: Board, start: int, end: int, nodes: int) -> bool:
     """Some span of [start, end] has fewer nodes free: :func:`search` would find too few."""
     span = board.span
     for at in range(first_after(board, start), board.mark[b.SPANS]):
@@ -181,7 +184,7 @@ def is_narrow(board: Any, start: int, end: int, nodes: int) -> bool:
 
 
 @routine
-def widest(board: Any) -> int:
+def widest(board: Board) -> int:
     """The most nodes that any span has free; those of each span are left in ``span``."""
     free = board.free
     best = 0
@@ -195,7 +198,7 @@ def widest(board: Any) -> int:
 
 
 @routine
-def has_room(board: Any, nodes: int, limit: int) -> bool:
+def has_room(board: Board, nodes: int, limit: int) -> bool:
     """False where no stretch of ``limit`` seconds has ``nodes`` free in each of its spans.
 
     Plans only take nodes away, so that it is False for the rest of the pass. It stays so while
@@ -216,7 +219,7 @@ def has_room(board: Any, nodes: int, limit: int) -> bool:
 
 
 @kernel
-def conflicts(board: Any, begin: int, end: int, row: int) -> bool:
+def conflicts(board: Board, begin: int, end: int, row: int) -> bool:
     """True where a node of ``mask[row]`` is planned away somewhere in [begin, end)."""
     free, mask, span = board.free, board.mask, board.span
     for at in range(first_after(board, begin), board.mark[b.SPANS]):
@@ -229,7 +232,7 @@ def conflicts(board: Any, begin: int, end: int, row: int) -> bool:
 
 
 @routine
-def split(board: Any, at: int, time: int) -> None:
+def split(board: Board, at: int, time: int) -> None:
     """Make two spans of one."""
     mark, free, span = board.mark, board.free, board.span
     words = free.shape[1]
@@ -248,7 +251,7 @@ def split(board: Any, at: int, time: int) -> None:
 
 
 @routine
-def plan_away(board: Any, begin: int, end: int, row: int) -> None:
+def plan_away(board: Board, begin: int, end: int, row: int) -> None:
     """Plan the nodes of ``mask[row]`` away during [begin, end), then merge one pair of spans."""
     mark, free, mask, span = board.mark, board.free, board.mask, board.span
     words = free.shape[1]
@@ -302,7 +305,7 @@ def plan_away(board: Any, begin: int, end: int, row: int) -> None:
 
 
 @kernel
-def equal(board: Any, at: int) -> bool:
+def equal(board: Board, at: int) -> bool:
     """A span and the next one have the same nodes free."""
     free = board.free
     for word in range(free.shape[1]):

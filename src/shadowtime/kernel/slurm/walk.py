@@ -5,7 +5,7 @@ Python starts jobs, knows limits and the tasks of arrays, and is asked where the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.reference import by_reference
@@ -19,6 +19,10 @@ from shadowtime.kernel.slurm.place import GIVEN_UP, JUDGES, PLANNED, STARTS, pla
 from shadowtime.kernel.slurm.refusal import FITS, REFUSED, UNSURE, try_to_start
 from shadowtime.kernel.slurm.spans import has_room, plan_away, widest
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 DONE, START, CLEAR, JUDGE, LAST_ONE, ENDS_WANTED = range(6)
 """What :func:`walk` stopped for: the pass is over; the record at AT may start now; Python must
 look at it first, or at its plan, or whether the record at LAST is over a limit; the ends of running
@@ -26,7 +30,7 @@ jobs are needed."""
 
 
 @routine
-def look_at(board: Any, desk: Any, at: int) -> int:
+def look_at(board: Board, desk: Desk, at: int) -> int:
     """As :func:`place`; a request given up before is so again while nothing has changed."""
     mark, memo = board.mark, board.memo
     if mark[b.REUSE] == 0 or mark[b.STAGE] >= b.TRIED_TO_START:
@@ -58,7 +62,7 @@ def look_at(board: Any, desk: Any, at: int) -> int:
 
 
 @routine
-def is_too_wide(board: Any, desk: Any, row: int) -> bool:
+def is_too_wide(board: Board, desk: Desk, row: int) -> bool:
     """True if its nodes are never free for that long: the record is given up without a test."""
     mark, narrow = board.mark, board.narrow
     kind = board.record[row, b.KIND]
@@ -73,7 +77,7 @@ def is_too_wide(board: Any, desk: Any, row: int) -> bool:
 
 
 @routine
-def measure(board: Any) -> None:
+def measure(board: Board) -> None:
     """Count the free nodes of each span, where the map has changed."""
     mark = board.mark
     if mark[b.MEASURED] != mark[b.VERSION]:
@@ -81,7 +85,7 @@ def measure(board: Any) -> None:
 
 
 @routine
-def may_run_out(board: Any) -> int:
+def may_run_out(board: Board) -> int:
     """1 where more jobs may be tested than a pass may test.
 
     A job that preempts others gives room to those behind it, so that any of them may matter.
@@ -98,7 +102,7 @@ def may_run_out(board: Any) -> int:
 
 
 @routine
-def passes(board: Any, desk: Any, at: int) -> int:
+def passes(board: Board, desk: Desk, at: int) -> int:
     """What becomes of a record before it is looked at: CLEAR where it is to be."""
     mark, queue = board.mark, board.queue
     if mark[b.TESTED] >= mark[b.BOUND] or mark[b.OVER] != 0:
@@ -130,7 +134,7 @@ def passes(board: Any, desk: Any, at: int) -> int:
 
 
 @routine
-def go_on(board: Any, desk: Any) -> int:
+def go_on(board: Board, desk: Desk) -> int:
     """Look at the records from AT on, until Python must do something."""
     mark, queue = board.mark, board.queue
     if mark[b.FRESH_ENDS] != 0:
@@ -188,7 +192,7 @@ def go_on(board: Any, desk: Any) -> int:
 
 
 @entry
-def walk(board: Any, desk: Any) -> int:
+def walk(board: Board, desk: Desk) -> int:
     """For Python: as :func:`go_on`.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.need import enough
 from shadowtime.kernel.slurm.words import ALL, NONE, ONE, zeros_below
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.desk import Desk
 
 
 @routine
@@ -71,7 +74,7 @@ def set_range(mask: Any, row: int, first: int, count: int) -> None:
 
 
 @routine
-def choose_whole(desk: Any, ask: int) -> bool:
+def choose_whole(desk: Desk, ask: int) -> bool:
     """Leave in CHOSEN the nodes that a job gets of TRIED, which are idle; False: none."""
     mask, run, asks = desk.mask, desk.run, desk.ask
     cpus = desk.node[0, d.CPUS]

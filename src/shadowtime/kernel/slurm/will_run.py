@@ -5,7 +5,7 @@ spec: slurm 3.6, 3.7.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -19,6 +19,10 @@ from shadowtime.kernel.slurm.spans import valid_to
 from shadowtime.kernel.slurm.whole import choose_whole
 from shadowtime.kernel.slurm.words import NONE, bits_in, has
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.slurm.board import Board
+    from shadowtime.kernel.slurm.desk import Desk
+
 FIRST_WIDTH = 30
 """Seconds: the width of the first group."""
 GROUP_MOST = 200
@@ -31,7 +35,7 @@ NEVER = -1
 
 
 @routine
-def has_fresh_weights(board: Any, completing: bool) -> bool:
+def has_fresh_weights(board: Board, completing: bool) -> bool:
     """A test sets scheduling weights anew, here in ``fresh_weight``; else those left by others do.
 
     ``completing``: nodes of FOUND that still complete come last of equal Weight.
@@ -49,7 +53,7 @@ def has_fresh_weights(board: Any, completing: bool) -> bool:
 
 @routine
 def fits_after(
-    board: Any, desk: Any, ask: int, section: int, ends: int, now: bool, completing: bool
+    board: Board, desk: Desk, ask: int, section: int, ends: int, now: bool, completing: bool
 ) -> bool:
     """The job fits on FOUND after this number of ends; its nodes are left in the desk's CHOSEN.
 
@@ -81,7 +85,7 @@ def fits_after(
 
 @routine
 def will_run(
-    board: Any, desk: Any, row: int, ask: int, first: int, now_only: bool, start: int, until: int
+    board: Board, desk: Desk, row: int, ask: int, first: int, now_only: bool, start: int, until: int
 ) -> int:
     """When the job could start on FOUND, by the ends of running jobs; NEVER: it could not.
 
@@ -113,7 +117,7 @@ def will_run(
 
 
 @kernel
-def some_end(board: Any, place: int, by: int, licences: int) -> bool:
+def some_end(board: Board, place: int, by: int, licences: int) -> bool:
     """From a place on, some job ends by then on nodes of FOUND, or with one of these licences."""
     job = board.job
     for at in range(place, board.mark[b.COUNT]):
@@ -126,7 +130,7 @@ def some_end(board: Any, place: int, by: int, licences: int) -> bool:
 
 
 @kernel
-def last_within(board: Any, time: int) -> int:
+def last_within(board: Board, time: int) -> int:
     """The last place whose job ends by a time; -1: none."""
     low, high = 0, board.mark[b.COUNT]
     while low < high:
@@ -140,7 +144,7 @@ def last_within(board: Any, time: int) -> int:
 
 @routine
 def after_groups(
-    board: Any, desk: Any, row: int, ask: int, first: int, before: int, until: int
+    board: Board, desk: Desk, row: int, ask: int, first: int, before: int, until: int
 ) -> int:
     """When the job could start after some group of running jobs that end together."""
     mark, job = board.mark, board.job
@@ -218,7 +222,7 @@ def after_groups(
 
 
 @routine
-def end_before(board: Any, desk: Any, last: int, before: int) -> int:
+def end_before(board: Board, desk: Desk, last: int, before: int) -> int:
     """When the plan starts: with the end of the group, or of the last job on its nodes."""
     if board.mark[b.RELEVANT] != 0:
         for word in range(board.mask.shape[1]):
@@ -231,7 +235,7 @@ def end_before(board: Any, desk: Any, last: int, before: int) -> int:
 
 @routine
 def will_run_somehow(
-    board: Any, desk: Any, row: int, first: int, now_only: bool, start: int, until: int
+    board: Board, desk: Desk, row: int, first: int, now_only: bool, start: int, until: int
 ) -> int:
     """As :func:`will_run`, but for jobs without -C first on nodes of their own (spec: slurm 3.15).
 
@@ -247,7 +251,7 @@ def will_run_somehow(
 
 
 @routine
-def keep_choice(board: Any, desk: Any, ask: int) -> None:
+def keep_choice(board: Board, desk: Desk, ask: int) -> None:
     """What the desk has chosen is the choice."""
     for word in range(board.mask.shape[1]):
         board.mask[b.CHOSEN, word] = desk.mask[d.CHOSEN, word]
@@ -259,7 +263,7 @@ def keep_choice(board: Any, desk: Any, ask: int) -> None:
 
 @routine
 def soonest(
-    board: Any, desk: Any, row: int, first: int, now_only: bool, start: int, until: int
+    board: Board, desk: Desk, row: int, first: int, now_only: bool, start: int, until: int
 ) -> int:
     """When the job could start on FOUND, in the best of its alternatives, and where: in CHOSEN."""
     mask = board.mask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.corrections import first_correction
 from shadowtime.engine.events import carry_out_corrections
@@ -12,6 +12,9 @@ from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.registers import ARRIVED, BIG, ENDED, LEARNER, NOW
 from shadowtime.kernel.running import insert, take
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State, World
 
 RUNS = 0
 """A job that holds resources."""
@@ -27,7 +30,7 @@ WHAT, JOB, WHEN = 0, 1, 2
 
 
 @entry
-def fill(state: Any, world: Any, facts: Any, now: int) -> None:
+def fill(state: State, world: World, facts: Any, now: int) -> None:
     """Carry out facts in their order: running jobs, waiting jobs, then the news by time."""
     reg = state.reg
     for i in range(facts.shape[1]):
@@ -55,7 +58,7 @@ def fill(state: Any, world: Any, facts: Any, now: int) -> None:
 
 
 @entry
-def set_aside(state: Any) -> None:
+def set_aside(state: State) -> None:
     """Take jobs out of the queue that no host could hold even when empty.
 
     They would keep every job waiting for a start that cannot come.
@@ -66,7 +69,7 @@ def set_aside(state: Any) -> None:
 
 
 @kernel
-def ever_fits(state: Any, job: int) -> bool:
+def ever_fits(state: State, job: int) -> bool:
     """True if some host could hold the job if it were empty."""
     for host in range(state.host.shape[1]):
         holds = True

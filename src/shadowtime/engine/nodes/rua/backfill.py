@@ -5,7 +5,7 @@ spec: algorithms 4.7.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.begin import begin, pin
@@ -18,13 +18,17 @@ from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
 from shadowtime.kernel.running import BACKFILLED
 from shadowtime.kernel.vector import any_fits
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State
+
 REASON = fields.REASON
 WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
 """Rows of the queue's mirrors."""
 
 
 @kernel
-def backfill(state: Any, table: Any, k: Any) -> None:
+def backfill(state: State, table: Table, k: Any) -> None:
     """Start the jobs that may overtake the blocked head.
 
     One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
@@ -81,7 +85,7 @@ def backfill(state: Any, table: Any, k: Any) -> None:
 
 
 @kernel
-def may_fit(table: Any, job: int) -> bool:
+def may_fit(table: Table, job: int) -> bool:
     """True if there is room for the job from now on for its request, around the reservation."""
     procs = table.job[job, nf.PROCS]
     if procs > table.par[nf.FREE]:
@@ -92,7 +96,7 @@ def may_fit(table: Any, job: int) -> bool:
 
 
 @kernel
-def gather_fitting(state: Any, table: Any) -> int:
+def gather_fitting(state: State, table: Table) -> int:
     """Waiting jobs behind the head that may fit, in the order in which they are tried.
 
     To a choice of the least penalised that order means nothing.
@@ -129,7 +133,7 @@ def gather_fitting(state: Any, table: Any) -> int:
 
 
 @kernel
-def is_less_penalised(table: Any, a: int, b: int) -> bool:
+def is_less_penalised(table: Table, a: int, b: int) -> bool:
     """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
     cost_a, cost_b = table.job[a, nf.COST], table.job[b, nf.COST]
     length_a, length_b = table.job[a, nf.SPAN], table.job[b, nf.SPAN]

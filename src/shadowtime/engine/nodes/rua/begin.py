@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.placing import allot
@@ -13,9 +13,13 @@ from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import STARTED
 from shadowtime.kernel.running import log
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State
+
 
 @routine
-def begin(state: Any, table: Any, k: Any, job: int) -> None:
+def begin(state: State, table: Table, k: Any, job: int) -> None:
     """Start a job now in the allocation its policy planned; its limit may grow with the penalty.
 
     The caller sets the reason (REASON). Where the evaluation at hand is no longer that plan (READY
@@ -46,7 +50,7 @@ def begin(state: Any, table: Any, k: Any, job: int) -> None:
 
 
 @kernel
-def hold(table: Any, k: Any) -> None:
+def hold(table: Table, k: Any) -> None:
     """Put the head's plan into the table: for now its time and the number of its processors.
 
     Which ones they are (resv=placed) is asked only where it matters: jobs that end before the
@@ -71,7 +75,7 @@ def hold(table: Any, k: Any) -> None:
 
 
 @kernel
-def pin(table: Any, k: Any) -> None:
+def pin(table: Table, k: Any) -> None:
     """Let the reservation take its processors; those that are free now are not spare."""
     par = table.par
     head = par[nf.HOLD_JOB]
@@ -107,7 +111,7 @@ def pin(table: Any, k: Any) -> None:
 
 
 @kernel
-def let_go(table: Any) -> None:
+def let_go(table: Table) -> None:
     """Take the reservation out of the table."""
     if table.par[nf.HOLD] != 0:
         table.par[nf.HOLD] = 0

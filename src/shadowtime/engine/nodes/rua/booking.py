@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import CHANGE, pointer
 from shadowtime.kernel.jit import kernel
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @kernel
-def get_slot(b: Any, job: int) -> None:
+def get_slot(b: Plan, job: int) -> None:
     """A place for the bits of a job's processors."""
     b.par[tl.SLOTS] -= 1
     b.job[job, tl.SLOT] = b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]]
 
 
 @kernel
-def free_slot(b: Any, job: int) -> None:
+def free_slot(b: Plan, job: int) -> None:
     """It is not needed any more."""
     b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]] = b.job[job, tl.SLOT]
     b.par[tl.SLOTS] += 1
 
 
 @kernel
-def count_by_node(b: Any, table: Any, slot: int) -> None:
+def count_by_node(b: Plan, table: Table, slot: int) -> None:
     """How many of a slot's processors lie on each node (TAKE), up to TOP."""
     cores = table.par[CORES]
     table.par[TOP] = table.par[NODES]
@@ -42,7 +46,7 @@ def count_by_node(b: Any, table: Any, slot: int) -> None:
 
 
 @pointer(CHANGE)
-def change(b: Any, table: Any, job: int, since: int, until: int, sign: int, what: int) -> None:
+def change(b: Plan, table: Table, job: int, since: int, until: int, sign: int, what: int) -> None:
     """Book a job in (sign -1) or out (1) during [since, until)."""
     first = tl.cut(b, since)
     last = tl.cut(b, until)

@@ -9,16 +9,19 @@ answers for every start ahead; the answers hold until a job starts or ends.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import clear_of_cost, room_on, running_at, within_hold
 from shadowtime.engine.nodes.running_table import job_at
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @kernel
-def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
+def all_clear(table: Table, node: int, at: int, count: int, job: int) -> bool:
     """True if ``count`` processes cost nothing on a node from this place of its line on."""
     behind = at < table.node[node, nf.BUSY]
     for h in range(table.par[nf.HINGES]):
@@ -31,7 +34,7 @@ def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
 
 
 @routine
-def count_clear(table: Any, job: int, slot: int) -> None:
+def count_clear(table: Table, job: int, slot: int) -> None:
     """Fill a slot: processes of the job's kind that cost nothing, by number of ends."""
     running = table.par[nf.RUNNING]
     cores = table.par[nf.CORES]
@@ -60,7 +63,7 @@ def count_clear(table: Any, job: int, slot: int) -> None:
 
 
 @kernel
-def free_of_cost(table: Any, job: int, ended: int) -> bool:
+def free_of_cost(table: Table, job: int, ended: int) -> bool:
     """True if a job costs nothing once the first ``ended`` of the running list have ended.
 
     The reservation is left aside.
@@ -78,7 +81,7 @@ def free_of_cost(table: Any, job: int, ended: int) -> bool:
 
 
 @routine
-def free_around(table: Any, job: int, begin: int, ended: int) -> bool:
+def free_around(table: Table, job: int, begin: int, ended: int) -> bool:
     """The same, at the start that follows these ends, around the reservation."""
     par = table.par
     if not free_of_cost(table, job, ended):
@@ -107,7 +110,7 @@ def free_around(table: Any, job: int, begin: int, ended: int) -> bool:
 
 
 @routine
-def roomy(table: Any, job: int) -> bool:
+def roomy(table: Table, job: int) -> bool:
     """False if a start now is known to cost something, whatever the allocation."""
     par = table.par
     kind = table.job[job, nf.KIND]

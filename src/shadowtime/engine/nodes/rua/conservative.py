@@ -10,7 +10,7 @@ limits a job gains only from processors that came free since it was placed, so f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
@@ -45,6 +45,12 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rates import Rates
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State, World
+
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 WIDTH = fields.PROCS
 """Row of the queue's mirrors."""
@@ -63,7 +69,7 @@ UNITS = Units(change, first_room, assess, seek)
 
 
 @entry
-def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
+def run(state: State, world: World, table: Table, rates: Rates, b: Plan, k: Any) -> int:
     """The event loop with this pass."""
     while True:
         if b.par[tl.RESUME] == 0:
@@ -81,7 +87,7 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
 
 
 @routine
-def decide(state: Any, table: Any, b: Any, k: Any) -> None:
+def decide(state: State, table: Table, b: Plan, k: Any) -> None:
     """One pass."""
     now = state.reg[r.NOW]
     tl.forget_past(b, now)
@@ -103,7 +109,7 @@ def decide(state: Any, table: Any, b: Any, k: Any) -> None:
 
 # ------------------------------------------------------------------------- promises
 @kernel
-def book_out_ended(state: Any, table: Any, b: Any, k: Any, now: int) -> bool:
+def book_out_ended(state: State, table: Table, b: Plan, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
     early = False
     for i in range(state.reg[r.ENDED]):
@@ -118,7 +124,7 @@ def book_out_ended(state: Any, table: Any, b: Any, k: Any, now: int) -> bool:
 
 
 @kernel
-def widest_before(b: Any, before: int) -> int:
+def widest_before(b: Plan, before: int) -> int:
     """The most processors that are free at once before an instant."""
     most = 0
     at = 0
@@ -129,7 +135,7 @@ def widest_before(b: Any, before: int) -> int:
 
 
 @routine
-def compress(state: Any, table: Any, b: Any, k: Any) -> None:
+def compress(state: State, table: Table, b: Plan, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
     by_gain = table.par[SEARCH] == LOWEST and table.par[STRETCHED] == 0
     gain = b.par[tl.GAIN] if by_gain else r.NEVER
@@ -161,7 +167,7 @@ def compress(state: Any, table: Any, b: Any, k: Any) -> None:
 
 
 @routine
-def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
+def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
     """A job has outlived its end in the table: book everything again.
 
     In submit order, reservations that still hold around the running jobs stay; those that do not
@@ -193,7 +199,7 @@ def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
 
 # ------------------------------------------------------------------------- starts
 @routine
-def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
+def start_due(state: State, table: Table, b: Plan, k: Any, now: int) -> None:
     """Start jobs that are due now; without compression also those the place part puts now."""
     head = first_waiting(state)
     if head < 0:
@@ -227,14 +233,14 @@ def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
 
 
 @kernel
-def block_head(state: Any, head: int, now: int) -> None:
+def block_head(state: State, head: int, now: int) -> None:
     """Note the first pass at which a job was first in the queue and could not start."""
     if state.job[head, BLOCKED_AT] < 0:
         state.job[head, BLOCKED_AT] = now
 
 
 @kernel
-def may_start_early(table: Any, b: Any, k: Any, job: int, now: int) -> bool:
+def may_start_early(table: Table, b: Plan, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
     if b.par[tl.COMPRESS] != 0 or b.line[tl.LEFT, 0] < table.job[job, PROCS]:
         return False

@@ -9,14 +9,17 @@ a later start; the reservation adds its own demand on its nodes for its time.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.kernel.jit import kernel
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @kernel
-def within_hold(table: Any, begin: int, end: int) -> int:
+def within_hold(table: Table, begin: int, end: int) -> int:
     """1 if [begin, end) overlaps the time of the reservation."""
     if (
         table.par[nf.HOLD] != 0
@@ -28,7 +31,7 @@ def within_hold(table: Any, begin: int, end: int) -> int:
 
 
 @kernel
-def running_at(table: Any, node: int, when: int) -> int:
+def running_at(table: Table, node: int, when: int) -> int:
     """Place in the node's line of the first process that still runs at an instant."""
     busy = table.node[node, nf.BUSY]
     at = 0
@@ -38,7 +41,7 @@ def running_at(table: Any, node: int, when: int) -> int:
 
 
 @kernel
-def room_on(table: Any, node: int, first: int, begin: int, without: int) -> int:
+def room_on(table: Table, node: int, first: int, begin: int, without: int) -> int:
     """Processors of a node that are free from ``begin`` on; ``first`` as found by running_at."""
     cores = table.par[nf.CORES]
     room = cores - table.node[node, nf.BUSY] + first
@@ -58,7 +61,7 @@ def room_on(table: Any, node: int, first: int, begin: int, without: int) -> int:
 
 @kernel
 def clear_of_cost(
-    table: Any, node: int, first: int, room: int, job: int, begin: int, hold: int
+    table: Table, node: int, first: int, room: int, job: int, begin: int, hold: int
 ) -> int:
     """How many processes of a job cost nothing on a node, of the ``room`` there is."""
     line = table.node
@@ -88,7 +91,7 @@ def clear_of_cost(
 
 @kernel
 def cost_on(
-    table: Any, node: int, first: int, count: int, job: int, begin: int, end: int, hold: int
+    table: Table, node: int, first: int, count: int, job: int, begin: int, end: int, hold: int
 ) -> int:
     """Cost of ``count`` processes of a job on a node during [begin, end)."""
     line = table.node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.clear import free_of_cost
@@ -10,9 +10,12 @@ from shadowtime.engine.nodes.rua.pointers import PLAN_HEAD, pointer
 from shadowtime.engine.nodes.rua.search import allowed, last_until, start_of
 from shadowtime.engine.nodes.running_table import end_at, job_at
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @pointer(PLAN_HEAD)
-def plan_head(table: Any, evaluate: Any, job: int) -> None:
+def plan_head(table: Table, evaluate: Any, job: int) -> None:
     """Choose the head's start (PLAN_START); the table holds no reservation.
 
     Costs never rise with the start, so thresholds are found by bisection.

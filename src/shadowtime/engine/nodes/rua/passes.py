@@ -10,7 +10,7 @@ least penalised.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.events import PASS_DUE
 from shadowtime.engine.nodes import fields as nf
@@ -40,6 +40,11 @@ from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import HEAD as AS_HEAD
 from shadowtime.kernel.running import RESERVED
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rates import Rates
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State, World
+
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 ESTIMATE = fields.ESTIMATE
 WIDTH = fields.PROCS
@@ -48,7 +53,7 @@ UNITS = Units(evaluate, within, plan_at, plan_head, prefers_later, must_wait)
 
 
 @entry
-def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
+def run(state: State, world: World, table: Table, rates: Rates, k: Any) -> int:
     """The event loop with this pass."""
     while True:
         code = advance(state, world, table, rates)
@@ -62,7 +67,7 @@ def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
 
 
 @kernel
-def admit(state: Any, table: Any) -> None:
+def admit(state: State, table: Table) -> None:
     """Take in jobs submitted at this instant: what they ask for, how long they may run."""
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         table.par[nf.WANTED] += table.job[job, nf.PROCS]
@@ -71,7 +76,7 @@ def admit(state: Any, table: Any) -> None:
 
 
 @kernel
-def choose_threshold(table: Any) -> None:
+def choose_threshold(table: Table) -> None:
     """One threshold for this pass: the strictest while no more waits than the machine holds."""
     machine = table.par[nf.NODES] * table.par[nf.CORES]
     chosen = min(table.par[nf.THETAS] - 1, table.par[nf.WANTED] // machine)
@@ -82,7 +87,7 @@ def choose_threshold(table: Any) -> None:
 
 
 @kernel
-def decide(state: Any, table: Any, k: Any) -> None:
+def decide(state: State, table: Table, k: Any) -> None:
     """One pass."""
     if state.reg[VOLATILE] != 0:
         move_overdue(table)
@@ -102,7 +107,7 @@ def decide(state: Any, table: Any, k: Any) -> None:
 
 
 @kernel
-def start_heads(state: Any, table: Any, k: Any) -> bool:
+def start_heads(state: State, table: Table, k: Any) -> bool:
     """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
     par = table.par
     now = par[nf.NOW]
@@ -135,7 +140,7 @@ def start_heads(state: Any, table: Any, k: Any) -> bool:
 
 
 @kernel
-def none_narrow_enough(state: Any, table: Any) -> bool:
+def none_narrow_enough(state: State, table: Table) -> bool:
     """True if every waiting job is wider than what is free."""
     free = table.par[nf.FREE]
     for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
@@ -145,7 +150,7 @@ def none_narrow_enough(state: Any, table: Any) -> bool:
 
 
 @kernel
-def move_overdue(table: Any) -> None:
+def move_overdue(table: Table) -> None:
     """Jobs past their end in the table are taken to end in the next second.
 
     spec: algorithms 1.2.

@@ -8,7 +8,7 @@ place, every place below M is taken, then those at M on nodes already used, then
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import (
@@ -22,11 +22,14 @@ from shadowtime.engine.nodes.rua.pointers import EVALUATE, WITHIN, pointer
 from shadowtime.engine.nodes.running_table import free_at
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+
 NO_ROOM = -1
 
 
 @kernel
-def empty_cost(table: Any, job: int) -> int:
+def empty_cost(table: Table, job: int) -> int:
     """The least cost on an empty machine: no allocation anywhere costs less."""
     nodes = table.par[nf.NODES]
     most = (table.job[job, nf.PROCS] + nodes - 1) // nodes
@@ -38,7 +41,7 @@ def empty_cost(table: Any, job: int) -> int:
 
 
 @kernel
-def kth(table: Any, count: int, rank: int) -> int:
+def kth(table: Table, count: int, rank: int) -> int:
     """The value that would stand at place ``rank`` if VALUES were sorted; reorders them."""
     values = table.list
     low = 0
@@ -68,7 +71,7 @@ def kth(table: Any, count: int, rank: int) -> int:
 
 
 @routine
-def allot(table: Any, job: int, worst: int) -> None:
+def allot(table: Table, job: int, worst: int) -> None:
     """How many processes go to each node (TAKE), given the cost that evaluate found."""
     if table.par[nf.SEARCH] == nf.FIRST_FIT:
         return
@@ -102,7 +105,7 @@ def allot(table: Any, job: int, worst: int) -> None:
 
 
 @kernel
-def touches_pins(table: Any, begin: int) -> bool:
+def touches_pins(table: Table, begin: int) -> bool:
     """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
     cores = table.par[nf.CORES]
     for node in table.list[nf.SITES, : table.par[nf.TOP]]:
@@ -122,7 +125,7 @@ def touches_pins(table: Any, begin: int) -> bool:
 
 
 @pointer(WITHIN)
-def within(table: Any, job: int, begin: int, without: int, most: int) -> bool:
+def within(table: Table, job: int, begin: int, without: int, most: int) -> bool:
     """True if a job's allocation by minimax at a start costs at most ``most``.
 
     As evaluate() would find, but without working out how much: a node is left at the first
@@ -160,7 +163,7 @@ def within(table: Any, job: int, begin: int, without: int, most: int) -> bool:
 
 
 @pointer(EVALUATE)
-def evaluate(table: Any, job: int, begin: int, without: int) -> int:
+def evaluate(table: Table, job: int, begin: int, without: int) -> int:
     """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
 
     By first fit, TAKE is filled at once (and the cost only worked out where it is asked for).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes.fields import (
     CORES,
@@ -34,21 +34,26 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.running import log
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def held(table: Any) -> int:
+def held(table: Table) -> int:
     """What a reservation books."""
     return tl.COUNT if table.par[COUNTED] != 0 else tl.COUNT | tl.PLACE
 
 
 @kernel
-def length_of(table: Any, b: Any, job: int) -> int:
+def length_of(table: Table, b: Plan, job: int) -> int:
     """For how long the table holds a job's processors."""
     return table.job[job, LENGTH] + b.job[job, tl.MORE]
 
 
 @kernel
-def book(table: Any, b: Any, k: Any, job: int, sign: int) -> None:
+def book(table: Table, b: Plan, k: Any, job: int, sign: int) -> None:
     """Book a waiting job's reservation in (sign -1) or out (1)."""
     due = b.job[job, tl.DUE]
     k.change(b, table, job, due, due + length_of(table, b, job), sign, held(table))
@@ -57,7 +62,7 @@ def book(table: Any, b: Any, k: Any, job: int, sign: int) -> None:
 
 
 @kernel
-def write_plan(table: Any, b: Any, job: int) -> None:
+def write_plan(table: Table, b: Plan, job: int) -> None:
     """The plan at hand becomes the job's."""
     b.job[job, tl.DUE] = table.par[PLAN_START]
     b.job[job, tl.MORE] = b.par[tl.PLAN_MORE]
@@ -66,7 +71,7 @@ def write_plan(table: Any, b: Any, job: int) -> None:
 
 
 @kernel
-def promise_anew(table: Any, b: Any, k: Any, job: int) -> None:
+def promise_anew(table: Table, b: Plan, k: Any, job: int) -> None:
     """Promise a job the start that its place part finds around all other jobs."""
     k.seek(b, table, k.first_room, k.assess, job, ZERO, r.NEVER, r.NEVER)
     write_plan(table, b, job)
@@ -74,7 +79,7 @@ def promise_anew(table: Any, b: Any, k: Any, job: int) -> None:
 
 
 @kernel
-def still_holds(table: Any, b: Any, job: int) -> bool:
+def still_holds(table: Table, b: Plan, job: int) -> bool:
     """True if no job has a reservation's processors in its time."""
     due = b.job[job, tl.DUE]
     at = tl.place_of(b, due)
@@ -86,7 +91,7 @@ def still_holds(table: Any, b: Any, job: int) -> bool:
 
 
 @kernel
-def claim(table: Any, b: Any, job: int, until: int) -> None:
+def claim(table: Table, b: Plan, job: int, until: int) -> None:
     """Give a job the processors of its reservation, node by node."""
     slot = b.job[job, tl.SLOT]
     cores = table.par[CORES]
@@ -117,7 +122,7 @@ def claim(table: Any, b: Any, job: int, until: int) -> None:
 
 
 @routine
-def begin(state: Any, table: Any, b: Any, k: Any, job: int, now: int) -> None:
+def begin(state: State, table: Table, b: Plan, k: Any, job: int, now: int) -> None:
     """Start a job now; where reservations are counted, its place is chosen now."""
     until = now + length_of(table, b, job)
     slot = b.job[job, tl.SLOT]

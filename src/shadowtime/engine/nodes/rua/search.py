@@ -6,7 +6,7 @@ algorithms 4.6, 4.7). To know that, few later starts need a look, and often none
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.clear import free_around, free_of_cost
@@ -21,6 +21,9 @@ from shadowtime.engine.nodes.rua.pointers import MUST_WAIT, PLAN_AT, PREFERS_LAT
 from shadowtime.engine.nodes.running_table import end_at, free_at
 from shadowtime.kernel.jit import kernel
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
+
 
 class Units(NamedTuple):
     """What the pass calls through pointers."""
@@ -34,7 +37,7 @@ class Units(NamedTuple):
 
 
 @kernel
-def stretch(table: Any, job: int, cost: int) -> int:
+def stretch(table: Table, job: int, cost: int) -> int:
     """Seconds that a planned cost adds to the limit (limit=pf), rounded up.
 
     The limit is the request times the penalty factor, which is that of the expected run time.
@@ -51,20 +54,20 @@ def stretch(table: Any, job: int, cost: int) -> int:
 
 
 @kernel
-def allowed(table: Any, theta: int, job: int) -> int:
+def allowed(table: Table, theta: int, job: int) -> int:
     """The largest cost within a threshold."""
     at = nf.LAW + 2 * (table.par[nf.HINGES] + theta)
     return table.job[job, nf.SPAN] * table.par[at + nf.FACTOR] // table.par[at + nf.SHARE]
 
 
 @kernel
-def start_of(table: Any, at: int) -> int:
+def start_of(table: Table, at: int) -> int:
     """The start at a place in the running list; -1 is now."""
     return table.par[nf.NOW] if at < 0 else end_at(table, at)
 
 
 @kernel
-def last_until(table: Any, bound: int) -> int:
+def last_until(table: Table, bound: int) -> int:
     """Place of the last end up to an instant, -1 if none is."""
     low = nf.ZERO
     high = table.par[nf.RUNNING]
@@ -78,7 +81,7 @@ def last_until(table: Any, bound: int) -> int:
 
 
 @kernel
-def room_by_count(table: Any, procs: int, begin: int, overlap: int) -> bool:
+def room_by_count(table: Table, procs: int, begin: int, overlap: int) -> bool:
     """resv=counts: is there room, the reservation's number of processors left aside?"""
     if begin == table.par[nf.NOW]:
         return procs <= table.par[nf.FREE] and (overlap == 0 or procs <= table.par[nf.SPARE])
@@ -91,7 +94,7 @@ def room_by_count(table: Any, procs: int, begin: int, overlap: int) -> bool:
 
 
 @pointer(PLAN_AT)
-def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
+def plan_at(table: Table, evaluate: Any, job: int, begin: int) -> int:
     """Cost of a candidate's allocation at a start, around the reservation; NO_ROOM if none.
 
     A limit stretched into the reservation must do without its processors.
@@ -123,7 +126,7 @@ def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
 
 
 @kernel
-def seen_start(table: Any, job: int, bound: int) -> int:
+def seen_start(table: Table, job: int, bound: int) -> int:
     """The first start from the one that was cheaper when last looked at; now if there is none.
 
     Waiting jobs are asked again and again, and mostly the same start is the answer.
@@ -137,7 +140,7 @@ def seen_start(table: Any, job: int, bound: int) -> int:
 
 
 @kernel
-def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bool:
+def costs_within(table: Table, within: Any, job: int, begin: int, most: int) -> bool:
     """True if plan_at() is known to find a cost of at most ``most`` there."""
     overlap = within_hold(table, begin, begin + table.job[job, nf.LENGTH])
     if overlap != 0 and table.par[nf.COUNTED] != 0:
@@ -146,7 +149,7 @@ def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bo
 
 
 @pointer(MUST_WAIT)
-def must_wait(table: Any, within: Any, job: int) -> bool:
+def must_wait(table: Table, within: Any, job: int) -> bool:
     """True if a candidate that would cost something now is known to prefer a later start.
 
     No cost is within the loosest threshold, or the start seen last still costs no more than it
@@ -174,7 +177,7 @@ def must_wait(table: Any, within: Any, job: int) -> bool:
 
 
 @pointer(PREFERS_LATER)
-def prefers_later(table: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
+def prefers_later(table: Table, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
     """True if the policy would rather have a later start than now, at this cost above 0.
 
     LessConsume: a start within the horizon costs less. Thresholds: none is met now, or a smaller

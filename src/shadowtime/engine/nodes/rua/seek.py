@@ -8,7 +8,7 @@ promised; none is later than that one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import timeline as tl
@@ -20,9 +20,13 @@ from shadowtime.engine.nodes.rua.window import gather, pick, within
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @pointer(ASSESS)
-def assess(b: Any, table: Any, job: int, at: int, begin: int) -> int:
+def assess(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
     """Cost of a job's allocation at a start, which lies in piece ``at``; NO_ROOM if none.
 
     Of that cost allot makes the allocation, and pick chooses its processors. Where its stretched
@@ -56,7 +60,7 @@ def assess(b: Any, table: Any, job: int, at: int, begin: int) -> int:
 
 
 @kernel
-def next_start(b: Any, at: int, latest: int) -> int:
+def next_start(b: Plan, at: int, latest: int) -> int:
     """The first start behind piece ``at``: an end, at last ``latest`` itself; -1 if none."""
     at += 1
     while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < latest:
@@ -68,7 +72,7 @@ def next_start(b: Any, at: int, latest: int) -> int:
 
 @pointer(SEEK)
 def seek(
-    b: Any, table: Any, first_room: Any, assess: Any, job: int, at: int, latest: int, before: int
+    b: Plan, table: Table, first_room: Any, assess: Any, job: int, at: int, latest: int, before: int
 ) -> bool:
     """Find the start that the place part prefers to ``latest`` (NEVER: to none), and its plan.
 

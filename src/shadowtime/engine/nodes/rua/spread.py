@@ -5,7 +5,7 @@ spec: algorithms 4.3, 4.4, 4.6.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes.fields import (
     CLEAR,
@@ -30,9 +30,13 @@ from shadowtime.engine.nodes.rua.placing import kth
 from shadowtime.engine.nodes.rua.window import rooms
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
+
 
 @kernel
-def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) -> int:
+def clear_of_cost(b: Plan, table: Table, node: int, job: int, at: int, end: int) -> int:
     """How many processes of a job cost nothing on a node from a place on until an instant."""
     clear = table.node[node, ROOM]
     hinges = table.par[HINGES]
@@ -52,7 +56,7 @@ def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) ->
 
 
 @routine
-def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin: int) -> int:
+def cost_on(b: Plan, table: Table, node: int, count: int, job: int, at: int, begin: int) -> int:
     """Cost of ``count`` processes on a node from ``begin``, in piece ``at``, for the job's span."""
     hinges = table.par[HINGES]
     end = begin + table.job[job, SPAN]
@@ -74,7 +78,7 @@ def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin:
 
 
 @kernel
-def is_idle(b: Any, table: Any, node: int, at: int, end: int) -> bool:
+def is_idle(b: Plan, table: Table, node: int, at: int, end: int) -> bool:
     """True if no job draws anything on a node in the window: such nodes cost the same."""
     hinges = table.par[HINGES]
     while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < end:
@@ -86,7 +90,7 @@ def is_idle(b: Any, table: Any, node: int, at: int, end: int) -> bool:
 
 
 @routine
-def minimax(b: Any, table: Any, job: int, at: int, begin: int) -> int:
+def minimax(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
     """Cost of the best spread over the rooms, for allot to make TAKE of; CAP if it is no less.
 
     As placing.evaluate: with costs that never fall with the number of processes, the answer is the
@@ -141,7 +145,7 @@ def minimax(b: Any, table: Any, job: int, at: int, begin: int) -> int:
 
 
 @routine
-def lowest(b: Any, table: Any, job: int, at: int, begin: int) -> int:
+def lowest(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
     """Cost of the lowest processors (first fit, limit=pf): TAKE is filled."""
     rooms(b, table)
     left = table.job[job, PROCS]

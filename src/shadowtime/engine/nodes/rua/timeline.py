@@ -13,13 +13,16 @@ Where reservations count processors (resv=counts), only running jobs have bits a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.nodes.fields import CORES, NODES
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.running_table import Table
 
 # Registers.
 COMPRESS = 0
@@ -147,13 +150,13 @@ def with_more_room(plan: Plan, more: int) -> Plan:
 
 # ------------------------------------------------------------------------- the line of time
 @kernel
-def lacks_room(b: Any, jobs: int) -> bool:
+def lacks_room(b: Plan, jobs: int) -> bool:
     """True if the rows or slots might not be enough for ``jobs`` running and waiting jobs."""
     return 2 * jobs + 8 > b.room.shape[0] or jobs + OWN + 2 > b.mask.shape[0]
 
 
 @kernel
-def place_of(b: Any, time: int) -> int:
+def place_of(b: Plan, time: int) -> int:
     """Place of the piece that an instant from now on lies in."""
     low = 1
     high = b.par[PIECES]
@@ -167,7 +170,7 @@ def place_of(b: Any, time: int) -> int:
 
 
 @routine
-def cut(b: Any, time: int) -> int:
+def cut(b: Plan, time: int) -> int:
     """Place of the piece that begins at an instant, cut there if need be."""
     before = place_of(b, time)
     line = b.line
@@ -195,7 +198,7 @@ def cut(b: Any, time: int) -> int:
 
 
 @kernel
-def close(b: Any, at: int) -> None:
+def close(b: Plan, at: int) -> None:
     """Close a cut at which no job starts or ends any more; the first piece always stays."""
     line = b.line
     if at == 0 or line[STARTS, at] != 0 or line[ENDS, at] != 0:
@@ -209,7 +212,7 @@ def close(b: Any, at: int) -> None:
 
 
 @kernel
-def forget_past(b: Any, now: int) -> None:
+def forget_past(b: Plan, now: int) -> None:
     """The line begins now."""
     line = b.line
     past = place_of(b, now)
@@ -225,7 +228,7 @@ def forget_past(b: Any, now: int) -> None:
 
 
 @routine
-def clear(b: Any, table: Any) -> None:
+def clear(b: Plan, table: Table) -> None:
     """No job holds anything: one piece from where the line begins."""
     while b.par[PIECES] > 1:
         b.par[PIECES] -= 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
 from shadowtime.kernel.jit import kernel
+
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rua.timeline import Plan
+    from shadowtime.engine.nodes.running_table import Table
 
 
 @kernel
@@ -20,21 +24,21 @@ def bits_in(word: int) -> int:
 
 
 @kernel
-def take_row(b: Any, slot: int, row: int) -> None:
+def take_row(b: Plan, slot: int, row: int) -> None:
     """The processors that are free in a row."""
     for word in range(b.par[tl.WORDS]):
         b.mask[slot, word] = b.room[row, word]
 
 
 @kernel
-def narrow(b: Any, slot: int, row: int) -> None:
+def narrow(b: Plan, slot: int, row: int) -> None:
     """Keep those processors of a slot that are free in a row."""
     for word in range(b.par[tl.WORDS]):
         b.mask[slot, word] &= b.room[row, word]
 
 
 @kernel
-def count(b: Any, slot: int) -> int:
+def count(b: Plan, slot: int) -> int:
     """Processors of a slot."""
     total = 0
     for word in range(b.par[tl.WORDS]):
@@ -43,7 +47,7 @@ def count(b: Any, slot: int) -> int:
 
 
 @pointer(FIRST_ROOM)
-def first_room(b: Any, table: Any, job: int, start: int, before: int, until: int) -> int:
+def first_room(b: Plan, table: Table, job: int, start: int, before: int, until: int) -> int:
     """Place of the first start with room for a job's request, -1 if none.
 
     Starts from a place on, before an instant; what happens from ``until`` on is left aside. Only
@@ -86,7 +90,7 @@ def first_room(b: Any, table: Any, job: int, start: int, before: int, until: int
 
 
 @kernel
-def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
+def gather(b: Plan, slot: int, at: int, end: int, procs: int) -> int:
     """Processors that are free from a place on until an instant; how many, or 0 if too few.
 
     Where reservations are counted, those that are free of running jobs, if as many are left.
@@ -105,7 +109,7 @@ def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
 
 
 @kernel
-def within(b: Any, slot: int, other: int) -> bool:
+def within(b: Plan, slot: int, other: int) -> bool:
     """True if all processors of a slot are in the other."""
     for word in range(b.par[tl.WORDS]):
         if b.mask[slot, word] & ~b.mask[other, word] != 0:
@@ -114,7 +118,7 @@ def within(b: Any, slot: int, other: int) -> bool:
 
 
 @kernel
-def rooms(b: Any, table: Any) -> int:
+def rooms(b: Plan, table: Table) -> int:
     """Free processors of the window by node (ROOM), and the nodes that have some (SITES)."""
     p = 0
     top = 0
@@ -138,7 +142,7 @@ def rooms(b: Any, table: Any) -> int:
 
 
 @kernel
-def pick_first(b: Any, left: int) -> None:
+def pick_first(b: Plan, left: int) -> None:
     """The ``left`` lowest processors of the window."""
     word = 0
     while left > 0:
@@ -156,7 +160,7 @@ def pick_first(b: Any, left: int) -> None:
 
 
 @kernel
-def pick(b: Any, table: Any, job: int) -> None:
+def pick(b: Plan, table: Table, job: int) -> None:
     """The plan's processors: the lowest of the window on each node, as many as TAKE holds.
 
     By first fit where cost does not matter, the lowest of all: nodes were not asked about.

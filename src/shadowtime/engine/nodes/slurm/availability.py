@@ -234,7 +234,7 @@ def count_type(cores: int) -> Any:
 
 # ---------------------------------------------------------------------------- kinds of jobs
 @kernel
-def kind_of(b: Any, wish: int) -> int:
+def kind_of(b: Availability, wish: int) -> int:
     """The kind of this demand; as many as there are if there is none."""
     kind = 0
     while kind < b.par[KINDS] and b.kinds[kind] != wish:
@@ -244,7 +244,7 @@ def kind_of(b: Any, wish: int) -> int:
 
 # ---------------------------------------------------------------------------- the line of time
 @kernel
-def clear(b: Any, now: int) -> None:
+def clear(b: Availability, now: int) -> None:
     """One segment from now on: everything is free."""
     par = b.par
     nodes = par[NODES]
@@ -264,7 +264,7 @@ def clear(b: Any, now: int) -> None:
 
 
 @routine
-def cut(b: Any, time: int) -> int:
+def cut(b: Availability, time: int) -> int:
     """Place of the segment that begins at an instant from now on, cut there if need be."""
     when = b.when
     count = b.par[SEGMENTS]
@@ -288,7 +288,7 @@ def cut(b: Any, time: int) -> int:
 
 
 @kernel
-def place_of(b: Any, time: int) -> int:
+def place_of(b: Availability, time: int) -> int:
     """Place of the first segment that begins no earlier than an instant."""
     low = 0
     high = b.par[SEGMENTS]
@@ -303,7 +303,7 @@ def place_of(b: Any, time: int) -> int:
 
 # ---------------------------------------------------------------------------- asking it
 @kernel
-def places_on(b: Any, cores: int, width: int, wish: int) -> int:
+def places_on(b: Availability, cores: int, width: int, wish: int) -> int:
     """How many processes of a demand fit into what is free.
 
     Most nodes are distinguished without a division.
@@ -318,7 +318,7 @@ def places_on(b: Any, cores: int, width: int, wish: int) -> int:
 
 
 @kernel
-def places_in(b: Any, cell: int, wish: int) -> int:
+def places_in(b: Availability, cell: int, wish: int) -> int:
     """The same for a cell."""
     bits = b.par[BITS]
     return places_on(b, cell >> bits, cell & ((1 << bits) - 1), wish)
@@ -326,7 +326,7 @@ def places_in(b: Any, cell: int, wish: int) -> int:
 
 # ---------------------------------------------------------------------------- what is measured
 @kernel
-def look_up(b: Any, job: int) -> None:
+def look_up(b: Availability, job: int) -> None:
     """A job's counted demand: the mean of its tag's records, rounded up; ALONE without any."""
     tag = b.job[job, TAG]
     if tag < 0 or b.tag[tag, RECORDS] == 0:

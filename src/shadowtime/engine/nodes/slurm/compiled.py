@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import carry_out_starts
@@ -14,9 +14,15 @@ from shadowtime.kernel.registers import DECISIONS, STARTED
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import log
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rates import Rates
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.engine.nodes.slurm.availability import Availability
+    from shadowtime.kernel.state import State, World
+
 
 @entry
-def once(state: Any, b: Any, unfit: Any, now: int) -> None:
+def once(state: State, b: Availability, unfit: Any, now: int) -> None:
     """The pass alone; no plan is made for jobs that the machine as it is could never hold."""
     for job in unfit:
         dequeue(state, job)
@@ -24,7 +30,9 @@ def once(state: Any, b: Any, unfit: Any, now: int) -> None:
 
 
 @entry
-def take_on(state: Any, world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
+def take_on(
+    state: State, world: World, table: Table, rates: Rates, b: Availability, now: int
+) -> None:
     """Let the jobs in the book's list run on in the simulated world."""
     state.reg[CLOCK] = now
     table.par[nodes.NOW] = now

@@ -7,7 +7,7 @@ order. A job that can start now does. Under HPerf a finished job leaves a record
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes import fields as nodes
@@ -44,13 +44,19 @@ from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import BACKFILLED, RESERVED, log
 from shadowtime.kernel.running import HEAD as AS_HEAD
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.rates import Rates
+    from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.engine.nodes.slurm.availability import Availability
+    from shadowtime.kernel.state import State, World
+
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 FEW = 4
 """To plan more jobs than this is not worth it where none behind them may start any more."""
 
 
 @entry
-def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
+def run(state: State, world: World, table: Table, rates: Rates, b: Availability) -> int:
     """The event loop with this pass."""
     while True:
         if b.par[av.RESUME] == 0:
@@ -76,7 +82,7 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
 
 
 @routine
-def decide(state: Any, b: Any, now: int) -> None:
+def decide(state: State, b: Availability, now: int) -> None:
     """One pass: touches the queue, the log of decisions and the book alone.
 
     Plans only matter to later jobs that could start now, so the pass ends with the last of them;
@@ -164,7 +170,7 @@ def decide(state: Any, b: Any, now: int) -> None:
 
 
 @kernel
-def goes_on(state: Any, b: Any, now: int) -> bool:
+def goes_on(state: State, b: Availability, now: int) -> bool:
     """True if the book of the last pass still holds; the newcomers are then in the list."""
     par = b.par
     segments = par[av.SEGMENTS]
@@ -179,7 +185,7 @@ def goes_on(state: Any, b: Any, now: int) -> bool:
 
 
 @kernel
-def start_over(state: Any, b: Any, now: int) -> None:
+def start_over(state: State, b: Availability, now: int) -> None:
     """List the waiting jobs, and the running ones alone in the book."""
     par = b.par
     bring_up_to_date(state, b)
@@ -190,7 +196,7 @@ def start_over(state: Any, b: Any, now: int) -> None:
 
 
 @kernel
-def fill(b: Any, now: int) -> None:
+def fill(b: Availability, now: int) -> None:
     """Write the running jobs into the book: until their limits, or the next second if past."""
     av.clear(b, now)
     for i in range(b.par[av.RUNNING]):
@@ -206,7 +212,7 @@ def fill(b: Any, now: int) -> None:
 
 
 @kernel
-def begin(state: Any, b: Any, job: int, now: int) -> None:
+def begin(state: State, b: Availability, job: int, now: int) -> None:
     """Start a job now on the listed nodes."""
     par = b.par
     b.job[job, av.UNTIL] = now + b.job[job, av.LENGTH]
@@ -223,7 +229,7 @@ def begin(state: Any, b: Any, job: int, now: int) -> None:
 
 
 @routine
-def occupy(state: Any, table: Any, b: Any, now: int) -> None:
+def occupy(state: State, table: Table, b: Availability, now: int) -> None:
     """The jobs that were started take their processors in the world."""
     for i in range(state.reg[DECISIONS]):
         job = state.did[WHICH, i]
@@ -244,7 +250,7 @@ def occupy(state: Any, table: Any, b: Any, now: int) -> None:
 
 # ---------------------------------------------------------------------------- learning
 @routine
-def forget_ended(world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
+def forget_ended(world: World, table: Table, rates: Rates, b: Availability, now: int) -> None:
     """Take ended jobs off the running list; what they drew becomes a record of their tag."""
     kept = 0
     for i in range(b.par[av.RUNNING]):
@@ -260,7 +266,7 @@ def forget_ended(world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
 
 
 @kernel
-def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
+def measured(table: Table, rates: Rates, b: Availability, job: int, now: int) -> int:
     """What was measured for an ended job, in grains; its own slowdown counts if BY_RATE."""
     amount = b.job[job, av.MEASURED]
     elapsed = now - table.job[job, nodes.START]
@@ -277,7 +283,7 @@ def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
 
 
 @kernel
-def look_up_arrivals(state: Any, b: Any) -> None:
+def look_up_arrivals(state: State, b: Availability) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
     if b.par[av.BY_TAG] != 0:
         for job in range(b.par[av.LOOKED], state.reg[JOBS_ARRIVED]):

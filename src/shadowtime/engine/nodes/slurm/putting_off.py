@@ -8,7 +8,7 @@ look shows that the job starts later still. However long the queue, few jobs hav
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.earliest import (
@@ -22,16 +22,19 @@ from shadowtime.engine.nodes.slurm.writing import write
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.slurm.availability import Availability
+
 
 @kernel
-def clear_off(b: Any) -> None:
+def clear_off(b: Availability) -> None:
     """No job is put off."""
     b.par[av.NEXT] = 0
     b.par[av.BOUND] = NEVER
 
 
 @kernel
-def pass_over(b: Any, since: int) -> None:
+def pass_over(b: Availability, since: int) -> None:
     """Go on to the next place: the job here does not start before ``since``.
 
     NEVER if it has started or is planned.
@@ -45,7 +48,7 @@ def pass_over(b: Any, since: int) -> None:
 
 
 @kernel
-def pass_over_known(b: Any, stop: int, until: int) -> int:
+def pass_over_known(b: Availability, stop: int, until: int) -> int:
     """Go on, up to ``stop`` in the same block, over jobs known not to start before ``until``.
 
     Returns how many there are; gaps between them are passed over as well.
@@ -73,7 +76,7 @@ def pass_over_known(b: Any, stop: int, until: int) -> int:
 
 
 @kernel
-def pass_over_block(b: Any, until: int) -> bool:
+def pass_over_block(b: Availability, until: int) -> bool:
     """Go on to the next block if none of the jobs in this one starts before ``until``."""
     first = b.par[av.NEXT]
     block = first >> av.BLOCK_BITS
@@ -89,7 +92,7 @@ def pass_over_block(b: Any, until: int) -> bool:
 
 
 @kernel
-def earliest_in(b: Any, block: int, until: int) -> int:
+def earliest_in(b: Availability, block: int, until: int) -> int:
     """No job of a block starts before this; NEVER if there is none in it.
 
     If it is before ``until`` that is all there is to know: the other kinds are not looked at.
@@ -106,7 +109,7 @@ def earliest_in(b: Any, block: int, until: int) -> int:
 
 
 @routine
-def settle(b: Any, until: int) -> None:
+def settle(b: Availability, until: int) -> None:
     """Plan as many of them as it takes until no other starts before ``until``.
 
     A job can be planned if none that is put off before it in the queue starts before it would end.
@@ -134,7 +137,7 @@ def settle(b: Any, until: int) -> None:
 
 
 @routine
-def first_to_start(b: Any, last: int, until: int) -> int:
+def first_to_start(b: Availability, last: int, until: int) -> int:
     """Place of the first job put off, in front of ``last``, that starts before ``until``; or -1."""
     for block in range((last + av.BLOCK - 1) >> av.BLOCK_BITS):
         if b.soon[block] < until and not waits_until(b, block, until):
@@ -151,7 +154,7 @@ def first_to_start(b: Any, last: int, until: int) -> int:
 
 
 @kernel
-def look_for(b: Any, i: int, job: int, until: int) -> bool:
+def look_for(b: Availability, i: int, job: int, until: int) -> bool:
     """True if the job at a place starts before ``until``; it is known when, or not before what."""
     if b.asked[i] == av.GONE:
         b.since[i] = NEVER
@@ -163,7 +166,7 @@ def look_for(b: Any, i: int, job: int, until: int) -> bool:
 
 
 @kernel
-def waits_until(b: Any, block: int, until: int) -> bool:
+def waits_until(b: Availability, block: int, until: int) -> bool:
     """True if none of a block that was put off starts before ``until``."""
     since = earliest_in(b, block, until)
     if since < until:

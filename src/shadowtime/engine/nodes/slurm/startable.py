@@ -6,15 +6,18 @@ what a pass is for.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm.earliest import begin_window, narrow_and_count
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.slurm.availability import Availability
+
 
 @routine
-def find_startable(b: Any, first: int, segments: int) -> None:
+def find_startable(b: Availability, first: int, segments: int) -> None:
     """List the blocks with waiting jobs, from the place ``first`` on, that may start now.
 
     The book has room for them: ``segments`` of it are looked at. As long as running jobs are alone
@@ -44,7 +47,7 @@ def find_startable(b: Any, first: int, segments: int) -> None:
 
 
 @routine
-def ask_again(b: Any, first: int) -> None:
+def ask_again(b: Availability, first: int) -> None:
     """Find LAST and HORIZON again, of the jobs from the place ``first`` on."""
     if b.par[av.ASKED] == 0:
         b.par[av.ASKED] = max(1, av.place_of(b, b.par[av.HORIZON]))
@@ -53,7 +56,7 @@ def ask_again(b: Any, first: int) -> None:
 
 
 @routine
-def narrow_down(b: Any, first: int) -> None:
+def narrow_down(b: Availability, first: int) -> None:
     """Find the last job that may start, and as HORIZON the latest end of all that may.
 
     The book only fills up during a pass: a job it has no room for stays without. So the last one
@@ -78,7 +81,7 @@ def narrow_down(b: Any, first: int) -> None:
 
 
 @routine
-def step_back(b: Any, first: int) -> None:
+def step_back(b: Availability, first: int) -> None:
     """Go back from LAST to a job that may start, from the place ``first`` on."""
     par = b.par
     while par[av.MAY] > 0:
@@ -92,7 +95,7 @@ def step_back(b: Any, first: int) -> None:
 
 
 @kernel
-def drop_too_wide(b: Any) -> None:
+def drop_too_wide(b: Availability) -> None:
     """Step back from jobs that are wider than what is left now.
 
     A job has just been written: of later segments it is not known what they have now.
@@ -102,7 +105,7 @@ def drop_too_wide(b: Any) -> None:
 
 
 @kernel
-def longest_of(b: Any, block: int) -> int:
+def longest_of(b: Availability, block: int) -> int:
     """The longest limit of a kind of which a block has jobs no wider than what is left now."""
     longest = 0
     for kind in range(b.par[av.KINDS]):
@@ -112,7 +115,7 @@ def longest_of(b: Any, block: int) -> int:
 
 
 @kernel
-def longest_with_room(b: Any, k: int, first: int) -> int:
+def longest_with_room(b: Availability, k: int, first: int) -> int:
     """The longest limit of the jobs in a block on the list that may start."""
     longest = 0
     begin = b.may[k] << av.BLOCK_BITS
@@ -124,7 +127,7 @@ def longest_with_room(b: Any, k: int, first: int) -> int:
 
 
 @kernel
-def has_room(b: Any, i: int) -> bool:
+def has_room(b: Availability, i: int) -> bool:
     """True if the job at a place of the queue may start now, and ends by HORIZON then."""
     procs = b.asked[i] >> av.KIND_BITS
     enough = av.ENOUGH + (b.asked[i] & (av.MOST_KINDS - 1))
@@ -146,14 +149,14 @@ def has_room(b: Any, i: int) -> bool:
 
 
 @kernel
-def count_all(b: Any, segments: int) -> None:
+def count_all(b: Availability, segments: int) -> None:
     """Processes of every kind that could start now, for each segment: until its end."""
     for kind in range(b.par[av.KINDS]):
         count_until(b, kind, segments)
 
 
 @kernel
-def count_until(b: Any, kind: int, segments: int) -> None:
+def count_until(b: Availability, kind: int, segments: int) -> None:
     """For every segment: processes of a kind that could start now and stay until its end.
 
     Too many of a kind of several demands, which only means that some jobs are asked again.

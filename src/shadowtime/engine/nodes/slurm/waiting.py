@@ -8,7 +8,7 @@ queue.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.kernel.jit import kernel, routine
@@ -16,9 +16,13 @@ from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
 from shadowtime.kernel.registers import NEVER, WAITING
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.slurm.availability import Availability
+    from shadowtime.kernel.state import State
+
 
 @kernel
-def bring_up_to_date(state: Any, b: Any) -> None:
+def bring_up_to_date(state: State, b: Availability) -> None:
     """List all waiting jobs, each with its kind."""
     par = b.par
     few_gaps = par[av.LISTED] * 4 <= state.reg[WAITING] * 5  # of a short queue a new list is cheap
@@ -27,7 +31,7 @@ def bring_up_to_date(state: Any, b: Any) -> None:
 
 
 @kernel
-def add_arrivals(state: Any, b: Any, most_kinds: int) -> bool:
+def add_arrivals(state: State, b: Availability, most_kinds: int) -> bool:
     """Add the jobs that came since the last pass; False if one is of a kind too many."""
     par = b.par
     if par[av.LISTED] == 0:
@@ -49,7 +53,7 @@ def add_arrivals(state: Any, b: Any, most_kinds: int) -> bool:
 
 
 @routine
-def list_again(state: Any, b: Any) -> None:
+def list_again(state: State, b: Availability) -> None:
     """Make the list anew, without gaps."""
     par = b.par
     par[av.LISTED] = gather(state, b.found)
@@ -74,7 +78,7 @@ def list_again(state: Any, b: Any) -> None:
 
 
 @kernel
-def enter(b: Any, i: int, kind: int) -> None:
+def enter(b: Availability, i: int, kind: int) -> None:
     """Give the job at a place of the list, the last so far, its kind."""
     job = b.found[i]
     b.job[job, av.KIND] = kind
@@ -89,7 +93,7 @@ def enter(b: Any, i: int, kind: int) -> None:
 
 
 @kernel
-def strike(b: Any, i: int) -> None:
+def strike(b: Availability, i: int) -> None:
     """The job at a place of the list waits no longer."""
     block = i >> av.BLOCK_BITS
     b.asked[i] = av.GONE
@@ -101,7 +105,7 @@ def strike(b: Any, i: int) -> None:
 
 
 @kernel
-def clear_block(b: Any, block: int, kind: int) -> None:
+def clear_block(b: Availability, block: int, kind: int) -> None:
     """No job of a kind is in a block."""
     b.block[block, kind, av.FEWEST] = NEVER
     b.block[block, kind, av.SHORTEST] = NEVER
@@ -109,7 +113,7 @@ def clear_block(b: Any, block: int, kind: int) -> None:
 
 
 @kernel
-def narrow_block(b: Any, block: int, i: int) -> None:
+def narrow_block(b: Availability, block: int, i: int) -> None:
     """Count a job in its block."""
     kind = b.asked[i] & (av.MOST_KINDS - 1)
     procs = b.asked[i] >> av.KIND_BITS

@@ -7,25 +7,28 @@ as are equal.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.kernel.jit import kernel, routine
 
+if TYPE_CHECKING:
+    from shadowtime.engine.nodes.slurm.availability import Availability
+
 ONE = np.uint64(1)
 """Unsigned counters make vector code of the loops over nodes (kernel/vector.py)."""
 
 
 @kernel
-def clear_list(b: Any) -> None:
+def clear_list(b: Availability) -> None:
     """Nothing is to be written."""
     b.par[av.LISTED_RUNS] = 0
 
 
 @kernel
-def list_node(b: Any, row: int, node: int, count: int, wish: int) -> None:
+def list_node(b: Availability, row: int, node: int, count: int, wish: int) -> None:
     """Put the next node on the list: ``count`` processes of one demand go there.
 
     It belongs to the run before it if that ends here and has as much left at the beginning, ``row``
@@ -48,7 +51,7 @@ def list_node(b: Any, row: int, node: int, count: int, wish: int) -> None:
 
 
 @routine
-def write(b: Any, first: int, last: int) -> None:
+def write(b: Availability, first: int, last: int) -> None:
     """Book the listed nodes in the segments from ``first`` up to ``last``.
 
     From one segment to the next most cells of a node are the same, and so is what fits there.
@@ -87,7 +90,7 @@ def write(b: Any, first: int, last: int) -> None:
 
 
 @kernel
-def find_places(b: Any, k: int, cell: int) -> None:
+def find_places(b: Availability, k: int, cell: int) -> None:
     """How many processes of each kind go on a node of a run, by what is left there."""
     if cell != b.node[av.KNOWN, k]:
         b.node[av.KNOWN, k] = cell
@@ -96,7 +99,7 @@ def find_places(b: Any, k: int, cell: int) -> None:
 
 
 @kernel
-def take_from_equal(b: Any, row: int, first: int, last: int, drop: int) -> int:
+def take_from_equal(b: Availability, row: int, first: int, last: int, drop: int) -> int:
     """Take an amount from the first cell and from those after it that are equal: where they end."""
     cells = b.cell
     line = np.uint64(row)
@@ -112,7 +115,7 @@ def take_from_equal(b: Any, row: int, first: int, last: int, drop: int) -> int:
 
 
 @kernel
-def more_places(b: Any, kind: int, row: int, first: int, last: int, some: int) -> int:
+def more_places(b: Availability, kind: int, row: int, first: int, last: int, some: int) -> int:
     """Let ``some`` processes go on each of these nodes; returns how many more that is."""
     room = b.room
     which, line = np.uint64(kind), np.uint64(row)
