@@ -222,14 +222,14 @@ class Pass:
         ground = self.ground
         first, behind = ground.ask[ground.job[row, f.ASK]].tolist()
         masks = ground.shape[ground.alt[first:behind, f.ALT_SHAPE], f.MASK]
-        usable: AnyArray = np.logical_or.reduce(ground.bits[masks])
+        usable: AnyArray = ground.bits[masks].any(axis=0)
         return usable
 
     def amounts_of(self, row: int) -> AnyArray:
         """Which counted amounts a job takes, by any of its alternatives."""
         ground = self.ground
         first, behind = ground.ask[ground.job[row, f.ASK]].tolist()
-        taken: AnyArray = (ground.alt[first:behind, f.ALT_AMOUNTS :] > 0).any(axis=0)
+        taken: AnyArray = ground.alt[first:behind, f.ALT_AMOUNTS :].max(axis=0) > 0
         return taken
 
     def reserve(self, head: int) -> int:
