@@ -6,7 +6,7 @@ by id, timers, then one pass. An instant with corrections only has no pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
@@ -52,6 +52,7 @@ from shadowtime.kernel.running import end_at, find, give_back, job_at, remove
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State, World
+    from shadowtime.types import Ints
 
 DONE = 0
 PASS_DUE = 1
@@ -271,6 +272,6 @@ def lacks_room(state: State) -> bool:
 
 
 @kernel
-def to_be_saved(reg: Any) -> bool:
+def to_be_saved(reg: Ints) -> bool:
     """True when the loop shall return before the next pass, for a checkpoint."""
     return bool(0 < reg[PAUSE] <= reg[PASSES] + 1)

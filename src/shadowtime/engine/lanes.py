@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 ORDER, BACKFILL = 0, 1
@@ -113,7 +113,7 @@ def stacked(kind: Any, tables: Sequence[Any]) -> Any:
 
 
 @kernel
-def state_of(table: Any, i: int) -> Any:
+def state_of(table: State, i: int) -> Any:
     """The tables of one lane."""
     return State(
         table.reg[i], table.job[i], table.wait[i], table.least[i], table.group[i],
@@ -123,13 +123,13 @@ def state_of(table: Any, i: int) -> Any:
 
 
 @kernel
-def world_of(table: Any, i: int) -> Any:
+def world_of(table: World, i: int) -> Any:
     """The truth behind one lane."""
     return World(table.truth[i], table.of_rank[i], table.ends[i], table.corrections[i])
 
 
 @entry
-def step_lanes(lanes: Lanes, actions: Any, following: Any) -> None:
+def step_lanes(lanes: Lanes, actions: AnyArray, following: AnyArray) -> None:
     """Carry out one action in each lane and go on to its next decision.
 
     A lane whose window is over begins the window that ``following`` names instead, and its action
@@ -168,14 +168,14 @@ def begin_window(lanes: Lanes, i: int, window: int) -> None:
 
 
 @kernel
-def copy(into: Any, source: Any) -> None:
+def copy(into: AnyArray, source: AnyArray) -> None:
     """Copy a row; a slice would allocate."""
     for k in range(source.shape[0]):
         into[k] = source[k]
 
 
 @kernel
-def copy2(into: Any, source: Any) -> None:
+def copy2(into: AnyArray, source: AnyArray) -> None:
     """Copy a table."""
     for k in range(source.shape[0]):
         for m in range(source.shape[1]):

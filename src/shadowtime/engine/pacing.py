@@ -11,12 +11,14 @@ from shadowtime.kernel.choice import earliest, occupy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.kernel.choice import Free
+
 
 @lru_cache(maxsize=64)
 def easy_at_pace(speed: Callable[..., Any]) -> Callable[..., Any]:
     """The pass in which ``speed(now, jobs, i)`` chooses every job's speed (spec: changing 3.5)."""
 
-    def at_pace(now: int, jobs: Any, free: Any, *values: Any) -> None:
+    def at_pace(now: int, jobs: Any, free: Free, *values: Any) -> None:
         blocked = False
         for i in range(len(jobs.procs)):
             jobs.speed[i] = speed(now, jobs, i, *values)

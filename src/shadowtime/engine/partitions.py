@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 SMALL_LONG, SMALL_SHORT, LARGE = 0, 1, 2
@@ -107,7 +108,7 @@ def reject_unplaceable(part: ByClass, cluster: Cluster, workload: Workload) -> N
         )
 
 
-def hosts_with_a_tier(tier: Any) -> Any:
+def hosts_with_a_tier(tier: Ints) -> Any:
     """For each table and class its hosts in order; the last entry is their number."""
     among = np.zeros((*tier.shape[:2], tier.shape[2] + 1), np.int64)
     for table, kind in np.ndindex(*tier.shape[:2]):
@@ -122,7 +123,7 @@ def every_host(count: int) -> Any:
     return np.array([[[*range(count), count]]] * 2, np.int64)
 
 
-def most_reservations(cap: Any, widest: int) -> int:
+def most_reservations(cap: Ints, widest: int) -> int:
     """How many reservations a host can be given at most under the caps of its group."""
     return max(
         int(count) if times == 0 else min(int(count), int(times) * widest) for count, times in cap

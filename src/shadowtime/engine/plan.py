@@ -17,8 +17,8 @@ from shadowtime.errors import PolicyError
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.passes.general_parts import General
     from shadowtime.kernel.ahead import Ahead
+    from shadowtime.kernel.general import General
     from shadowtime.kernel.shortest import Shortest
     from shadowtime.policy import Policy, backfill, order
 

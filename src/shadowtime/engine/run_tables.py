@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 
@@ -159,7 +159,7 @@ def as_schedule(
 
 
 def attempts_of(
-    workload: Workload, state: State, start: Any, end: Any, cut: Any = False
+    workload: Workload, state: State, start: AnyArray, end: AnyArray, cut: Any = False
 ) -> Attempts:
     """All runs of preempted jobs: the lost ones from the log, then the one that counted.
 

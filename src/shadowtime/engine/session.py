@@ -6,7 +6,7 @@ function would be called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.engine.custom import own_of
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
@@ -27,13 +27,14 @@ from shadowtime.policy.policy import Policy
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.kernel.choice import Free, Queue
     from shadowtime.policy.order import Order
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 
-def start_none(now: int, jobs: Any, free: Any) -> None:
+def start_none(now: int, jobs: Queue, free: Free) -> None:
     """Stands in for the function: the session decides."""
 
 

@@ -19,6 +19,7 @@ from shadowtime.kernel.running import end_at, job_at
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 AT, COVERED, HEAD, SINCE, UNTIL, SPARE = range(6)
 """Places in ``mark``: the step of the bounds in force; up to which end all is filled; the job with
@@ -37,7 +38,7 @@ class Ahead(NamedTuple):
     least: Any  # int64[room, K]: ... a job has no more than this of each resource
 
 
-def make_ahead(*, time: Any, drop: Any, room: int) -> Ahead:
+def make_ahead(*, time: Ints, drop: Ints, room: int) -> Ahead:
     """Nothing is filled yet; ``room`` is the most jobs that run at once."""
     steps, resources = drop.shape
     return Ahead(

@@ -23,6 +23,7 @@ from shadowtime.kernel.steps import make_steps
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import AnyArray, Floats
 
 SINCE, KINDS, LINES, WAITING_KINDS, WAITING_LINES, GROUPING, ORDER_KIND, STEPS = range(8)
 """Places in ``mark``: the first job that was not asked for yet; kinds and lines known so far, and
@@ -132,7 +133,7 @@ def let_in(state: State, alike: Alike) -> None:
 
 
 @kernel
-def queue(alike: Alike, which: Any, row: int, number: int, job: int) -> None:
+def queue(alike: Alike, which: AnyArray, row: int, number: int, job: int) -> None:
     """Put a job at the end of a queue."""
     alike.after[row, job] = -1
     if which[PLACE, number] < 0:
@@ -232,7 +233,7 @@ def let_out(state: State, alike: Alike) -> None:
 
 
 @kernel
-def first_of(state: State, alike: Alike, which: Any, row: int, number: int) -> int:
+def first_of(state: State, alike: Alike, which: AnyArray, row: int, number: int) -> int:
     """The first job of a queue that still waits, -1 if none does; the others are forgotten."""
     job = which[FIRST, number]
     while job >= 0 and state.wait[f.PROCS, job] == BIG:
@@ -251,7 +252,7 @@ def next_in_line(state: State, alike: Alike, job: int) -> int:
 
 
 @kernel
-def priority(state: State, alike: Alike, weight: Any, job: int) -> float:
+def priority(state: State, alike: Alike, weight: Floats, job: int) -> float:
     """The key of a job by a built-in order, now; higher comes first."""
     order = alike.mark[ORDER_KIND]
     length = state.job[job, f.ESTIMATE]
@@ -264,7 +265,7 @@ def priority(state: State, alike: Alike, weight: Any, job: int) -> float:
 
 
 @kernel
-def begin_turn(state: State, alike: Alike, weight: Any) -> None:
+def begin_turn(state: State, alike: Alike, weight: Floats) -> None:
     """It is the turn of the first job of every line."""
     for place in range(alike.mark[WAITING_LINES]):
         job = alike.line[FIRST, alike.lines[place]]
@@ -314,7 +315,7 @@ def heapify(alike: Alike, size: int) -> None:
 
 
 @kernel
-def next_turn(state: State, alike: Alike, weight: Any, size: int, job: int) -> int:
+def next_turn(state: State, alike: Alike, weight: Floats, size: int, job: int) -> int:
     """Let another job stand for the entry on top of the heap (-1: none); return the new size."""
     place = alike.heap[0]
     alike.job[place] = job

@@ -14,12 +14,15 @@ for it (holes.py).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER, SHIFT
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
 
 (FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, HELD, HELD_LAST, HOLDS, STEPS) = range(10)
 """Places in ``mark``: the first step in force; compress promises?; no promise falls due before; up
@@ -65,15 +68,15 @@ class Availability(NamedTuple):
     Few arrays: a call that is not inlined passes each of them field by field.
     """
 
-    step: Any  # int64[5 + K, cap]
-    job: Any  # int64[n, 7 + K]
-    ask: Any  # uint8[n]: by place in the line, the class of width and why to ask (line.py)
-    listed: Any  # int64[4, n]
-    least: Any  # int64[blocks of the line, CLASSES]: no job of that width is shorter
-    latest: Any  # int64[blocks, CLASSES]: none would have to begin later to end before its promise
-    longest: Any  # int32[CLASSES, PARTS]: the longest hole so wide that begins up to then
-    near: Any  # int64[PARTS]: a step that begins no later than the part of time
-    mark: Any  # int64[MARKS]
+    step: Ints  # int64[5 + K, cap]
+    job: Ints  # int64[n, 7 + K]
+    ask: AnyArray  # uint8[n]: by place in the line, the class of width and why to ask (line.py)
+    listed: Ints  # int64[4, n]
+    least: Ints  # int64[blocks of the line, CLASSES]: no job of that width is shorter
+    latest: Ints  # int64[blocks, CLASSES]: none would have to begin later to end before its promise
+    longest: AnyArray  # int32[CLASSES, PARTS]: the longest hole so wide that begins up to then
+    near: Ints  # int64[PARTS]: a step that begins no later than the part of time
+    mark: Ints  # int64[MARKS]
 
     @property
     def due(self) -> Any:
@@ -81,7 +84,9 @@ class Availability(NamedTuple):
         return self.job[:, DUE]
 
 
-def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = FEW) -> Availability:
+def make_availability(
+    *, n: int, capacity: Ints, compress: bool, ask_all: int = FEW
+) -> Availability:
     """A profile for a run of ``n`` jobs: nothing is promised yet."""
     # Each job begins at one step and ends at another. A sweep takes one more place for each job at
     # most, and those that are held before it are half as many as the steps.
@@ -268,14 +273,14 @@ def insert(b: Availability, before: int, when: int) -> int:
 
 
 @kernel
-def add(step: Any, at: int, need: Any, sign: int) -> None:
+def add(step: Ints, at: int, need: Ints, sign: int) -> None:
     """Add needs to what is free in a step, or take them out of it."""
     for k in range(LEVEL, step.shape[0]):
         step[k, at] += sign * need[k - LEVEL]
 
 
 @routine
-def book(b: Availability, need: Any, at: int, end: int, job: int) -> None:
+def book(b: Availability, need: Ints, at: int, end: int, job: int) -> None:
     """Take the needs of a job out of what is free from a step up to an instant."""
     step = b.step
     before = at
@@ -314,7 +319,7 @@ def unlink(b: Availability, job: int) -> None:
 
 
 @kernel
-def roomy(step: Any, need: Any, at: Any) -> bool:
+def roomy(step: Ints, need: Ints, at: Any) -> bool:
     """True if needs fit into a step."""
     if step[LEVEL, at] < need[0]:
         return False
@@ -325,7 +330,7 @@ def roomy(step: Any, need: Any, at: Any) -> bool:
 
 
 @routine
-def seek_start(step: Any, at: int, need: Any, length: int, before: int, own_from: int) -> Any:
+def seek_start(step: Ints, at: int, need: Ints, length: int, before: int, own_from: int) -> Any:
     """The step of the earliest start before an instant, from a step on; EDGE if there is none.
 
     ``before`` is at most ``own_from``: from there on the job's own promise keeps the room. Also
@@ -350,7 +355,7 @@ def seek_start(step: Any, at: int, need: Any, length: int, before: int, own_from
 
 
 @kernel
-def find_start(b: Availability, need: Any, length: int) -> int:
+def find_start(b: Availability, need: Ints, length: int) -> int:
     """The step of the earliest start of a job without a promise."""
     at, _ = seek_start(b.step, b.mark[FIRST], need, length, NEVER, NEVER)
     return at
@@ -374,7 +379,7 @@ def step_before(b: Availability, when: int) -> int:
 
 
 @kernel
-def holds_from(b: Availability, need: Any, at: int, until: int) -> bool:
+def holds_from(b: Availability, need: Ints, at: int, until: int) -> bool:
     """True if needs fit from a step on up to an instant."""
     while b.step[TIME, at] < until:
         if not roomy(b.step, need, at):

@@ -17,12 +17,15 @@ from shadowtime.kernel.fields import CAPACITY, FREE, NEED
 from shadowtime.kernel.jit import kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 MOST = 1 << 62
 
 
-def common_scale(capacity: Any) -> Any:
+def common_scale(capacity: Iterable[int]) -> Any:
     """Factors that bring the shares of all resources to one denominator, which comes last."""
     amounts = [int(amount) for amount in capacity]
     whole = lcm(*(amount for amount in amounts if amount > 0))
@@ -35,13 +38,13 @@ def common_scale(capacity: Any) -> Any:
 
 
 @kernel
-def used_share(state: State, scale: Any, k: int) -> int:
+def used_share(state: State, scale: Ints, k: int) -> int:
     """Share of a resource in use, times L."""
     return (state.host[CAPACITY, 0, k] - state.host[FREE, 0, k]) * scale[k]
 
 
 @kernel
-def fullest_with(state: State, scale: Any, job: int) -> int:
+def fullest_with(state: State, scale: Ints, job: int) -> int:
     """The largest share if the job ran too, times L; ``job`` -1: as it is."""
     most = 0
     for k in range(state.host.shape[2]):
@@ -53,7 +56,7 @@ def fullest_with(state: State, scale: Any, job: int) -> int:
 
 
 @kernel
-def sum_with(state: State, scale: Any, job: int) -> int:
+def sum_with(state: State, scale: Ints, job: int) -> int:
     """The sum of the shares if the job ran too, times L; ``job`` -1: as it is."""
     total = 0
     for k in range(state.host.shape[2]):
@@ -64,7 +67,7 @@ def sum_with(state: State, scale: Any, job: int) -> int:
 
 
 @kernel
-def balances_better(state: State, scale: Any, a: int, b: int) -> bool:
+def balances_better(state: State, scale: Ints, a: int, b: int) -> bool:
     """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (spec: algorithms 5.2)."""
     whole = scale[scale.shape[0] - 1] * state.host.shape[2]
     max_a, sum_a = fullest_with(state, scale, a), sum_with(state, scale, a)
@@ -73,7 +76,7 @@ def balances_better(state: State, scale: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def least_used(state: State, scale: Any) -> int:
+def least_used(state: State, scale: Ints) -> int:
     """BL: the resource with the smallest share in use, the lower index on a tie."""
     least = 0
     for k in range(1, state.host.shape[2]):
@@ -83,7 +86,7 @@ def least_used(state: State, scale: Any) -> int:
 
 
 @kernel
-def not_worse(state: State, scale: Any, job: int, fullest: int, total: int) -> bool:
+def not_worse(state: State, scale: Ints, job: int, fullest: int, total: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= fullest / (total / K) (eq. 2)."""
     return (
         compare_products(
@@ -94,7 +97,7 @@ def not_worse(state: State, scale: Any, job: int, fullest: int, total: int) -> b
 
 
 @kernel
-def best_balance(state: State, scale: Any, found: Any, count: int) -> int:
+def best_balance(state: State, scale: Ints, found: Ints, count: int) -> int:
     """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie.
 
     spec: algorithms 5.2.
@@ -114,7 +117,7 @@ def best_balance(state: State, scale: Any, found: Any, count: int) -> int:
 
 
 @kernel
-def largest_request(state: State, scale: Any, found: Any, count: int) -> int:
+def largest_request(state: State, scale: Ints, found: Ints, count: int) -> int:
     """BL: the candidate with the largest request for the least used resource."""
     k = NEED + least_used(state, scale)
     best = 0

@@ -5,13 +5,14 @@ spec: algorithms 3.4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import CAPACITY, CLASS, EXCLUSIVE, NEED
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.running import need_on
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.general import General
     from shadowtime.kernel.state import State
 
 RESERVATIONS, TIMES = 0, 1
@@ -19,7 +20,7 @@ RESERVATIONS, TIMES = 0, 1
 
 
 @kernel
-def may_reserve(state: State, f: Any, job: int, h: int) -> bool:
+def may_reserve(state: State, f: General, job: int, h: int) -> bool:
     """True if the caps of the partition part leave room for a reservation on a host."""
     group = f.group[h]
     if f.cap[group, RESERVATIONS] <= f.booked[f.booked.shape[0] - 1 - group, 0]:
@@ -36,7 +37,7 @@ def may_reserve(state: State, f: Any, job: int, h: int) -> bool:
 
 
 @kernel
-def note_reservation(state: State, f: Any, job: int, h: int) -> None:
+def note_reservation(state: State, f: General, job: int, h: int) -> None:
     """Count a reservation against the caps."""
     f.booked[f.booked.shape[0] - 1 - f.group[h], 0] += 1
     for k in range(state.host.shape[2]):
@@ -44,7 +45,7 @@ def note_reservation(state: State, f: Any, job: int, h: int) -> None:
 
 
 @kernel
-def was_refused(state: State, f: Any, job: int) -> bool:
+def was_refused(state: State, f: General, job: int) -> bool:
     """True if a job of the class that needs no more found the caps used up in this pass."""
     at = 2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE]
     for k in range(state.host.shape[2]):
@@ -54,7 +55,7 @@ def was_refused(state: State, f: Any, job: int) -> bool:
 
 
 @kernel
-def note_refusal(state: State, f: Any, job: int) -> None:
+def note_refusal(state: State, f: General, job: int) -> None:
     """Remember that the caps have no room for such a job: they only fill up during a pass."""
     at = 2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE]
     for k in range(state.host.shape[2]):

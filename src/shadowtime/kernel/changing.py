@@ -7,10 +7,13 @@ A function sees all jobs that are there, the running ones too, in the columns of
 from __future__ import annotations
 
 from math import floor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.kernel.jit import routine
 from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION
+
+if TYPE_CHECKING:
+    from shadowtime.types import Floats, Ints
 
 SEEN = (
     "held", "size", "speed", "least", "most", "left", "pause", "cost", "stops", "kind",
@@ -45,19 +48,19 @@ RESIZE_SIZE, RESIZE_FULL, RESIZE_SPEED = 18, 19, 20
 class Tables(NamedTuple):
     """What a run works on."""
 
-    reg: Any  # int64[COUNT]: registers.py
-    job: Any  # int64[n, WORDS]
-    curve: Any  # int64[n, 3]: a, b, beta, as bits
-    fraction: Any  # float64[n, 3]: the same numbers
-    knot: Any  # float64[points]
-    speed: Any  # int64[levels]: thousandths of full speed
-    here: Any  # int64[n + 1]: jobs that are submitted and not over, in order
-    piece: Any  # int64[P_ROWS, room]
-    there: Any  # int64[1]: processors of the machine
+    reg: Ints  # int64[COUNT]: registers.py
+    job: Ints  # int64[n, WORDS]
+    curve: Ints  # int64[n, 3]: a, b, beta, as bits
+    fraction: Floats  # float64[n, 3]: the same numbers
+    knot: Floats  # float64[points]
+    speed: Ints  # int64[levels]: thousandths of full speed
+    here: Ints  # int64[n + 1]: jobs that are submitted and not over, in order
+    piece: Ints  # int64[P_ROWS, room]
+    there: Ints  # int64[1]: processors of the machine
 
 
 @routine
-def speedup_at(kind: int, a: float, b: float, knot: Any, procs: int) -> float:
+def speedup_at(kind: int, a: float, b: float, knot: Floats, procs: int) -> float:
     """S(p) (spec: changing 1.2)."""
     p = float(procs)
     if kind == AMDAHL:
@@ -86,7 +89,7 @@ def speedup_at(kind: int, a: float, b: float, knot: Any, procs: int) -> float:
 
 @routine
 def rate_at(
-    kind: int, a: float, b: float, beta: float, knot: Any, own: int, procs: int, speed: int
+    kind: int, a: float, b: float, beta: float, knot: Floats, own: int, procs: int, speed: int
 ) -> int:
     """Millionths of the progress at its own size and full speed (spec: changing 2.2)."""
     gain = speedup_at(kind, a, b, knot, procs) / speedup_at(kind, a, b, knot, own)

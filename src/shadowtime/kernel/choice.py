@@ -8,17 +8,29 @@ where they are for a whole run; ``Choice.address`` holds their addresses.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.jit import routine
 from shadowtime.kernel.registers import NEVER
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from shadowtime.kernel.profile import Profile
+    from shadowtime.types import Floats, Ints
+
 SELECT = 16
 """Slot in the register FAILED: the function chose a job that does not fit."""
 SELECT_BROKE = 17
 """The same: it raised an error."""
+
+
+if TYPE_CHECKING:
+    Chooser: TypeAlias = Callable[[int, int, int], int]
+    """A function of a user's own that decides a whole pass: now, jobs, where its tables lie."""
 
 
 class Queue(NamedTuple):
@@ -59,22 +71,22 @@ COLUMNS = len(Queue._fields) - 1
 class Free(NamedTuple):
     """What will be free from now on: a step function of time, whose last level lasts for ever."""
 
-    time: Any  # int64[steps]: the first is now
-    level: Any  # int64[steps, K]
+    time: Ints  # int64[steps]: the first is now
+    level: Ints  # int64[steps, K]
     count: Any  # int64[1]: steps in use
 
 
 class Choice(NamedTuple):
     """The columns, and what the pass keeps beside them."""
 
-    column: Any  # int64[COLUMNS and those of the log, room]
-    need: Any  # int64[room, K]
-    jobs: Any  # int64[room]: the jobs in order
-    due: Any  # int64[room]: by job
-    values: Any  # float64[parameters]: of the function
-    address: Any  # int64[ADDRESSES]: of column, need, time, level, count; room, resources, steps;
+    column: Ints  # int64[COLUMNS and those of the log, room]
+    need: Ints  # int64[room, K]
+    jobs: Ints  # int64[room]: the jobs in order
+    due: Ints  # int64[room]: by job
+    values: Floats  # float64[parameters]: of the function
+    address: Ints  # int64[ADDRESSES]: of column, need, time, level, count; room, resources, steps;
     # values; series and how many words they take
-    mark: Any  # int64[3]: see below
+    mark: Ints  # int64[3]: see below
 
 
 SERIES_AT = 9
@@ -85,7 +97,9 @@ ONCE, STEPPING = 1, 2
 """The loop ends after one pass; or it ends at each pass and goes on with the answer."""
 
 
-def make_choice(n: int, resources: int, profile: Any, values: Any = (), *, more: int = 0) -> Choice:
+def make_choice(
+    n: int, resources: int, profile: Profile, values: Sequence[float] = (), *, more: int = 0
+) -> Choice:
     """Room for a queue of ``n`` jobs; ``profile`` is the pass's own, of one host.
 
     ``more`` columns of the log stand behind those of every queue (engine/columns.py).
@@ -117,7 +131,7 @@ def select_signature() -> Any:
 
 
 @routine
-def earliest(free: Any, need: Any, seconds: int) -> int:
+def earliest(free: Free, need: Ints, seconds: int) -> int:
     """The first instant from which ``need`` is free for ``seconds``.
 
     Examples
@@ -142,7 +156,7 @@ def earliest(free: Any, need: Any, seconds: int) -> int:
 
 
 @routine
-def holds(free: Any, need: Any, step: int) -> bool:
+def holds(free: Free, need: Ints, step: int) -> bool:
     """True if ``need`` is free from a step on, until the next one."""
     for k in range(free.level.shape[1]):
         if need[k] > free.level[step, k]:
@@ -151,7 +165,7 @@ def holds(free: Any, need: Any, step: int) -> bool:
 
 
 @routine
-def occupy(free: Any, need: Any, start: int, end: int) -> None:
+def occupy(free: Free, need: Ints, start: int, end: int) -> None:
     """Take ``need`` out of what is free during [start, end).
 
     Examples
@@ -165,7 +179,7 @@ def occupy(free: Any, need: Any, start: int, end: int) -> None:
 
 
 @routine
-def release(free: Any, need: Any, start: int, end: int) -> None:
+def release(free: Free, need: Ints, start: int, end: int) -> None:
     """Give back what was occupied.
 
     Examples
@@ -181,7 +195,7 @@ def release(free: Any, need: Any, start: int, end: int) -> None:
 
 
 @routine
-def change(free: Any, need: Any, start: int, end: int, sign: int) -> None:
+def change(free: Free, need: Ints, start: int, end: int, sign: int) -> None:
     """Add to what is free during [start, end), or take away; the past stays as it was."""
     start = max(start, free.time[0])
     if end <= start:
@@ -198,7 +212,7 @@ def change(free: Any, need: Any, start: int, end: int, sign: int) -> None:
 
 
 @routine
-def step_at(free: Any, when: int) -> int:
+def step_at(free: Free, when: int) -> int:
     """The step that begins at an instant; made where there is none."""
     time, level, count = free.time, free.level, free.count[0]
     low, high = 0, count
@@ -222,7 +236,7 @@ def step_at(free: Any, when: int) -> int:
 
 
 @routine
-def drop_if_level(free: Any, step: int) -> None:
+def drop_if_level(free: Free, step: int) -> None:
     """Remove a step at which nothing changes, so that plans that come and go leave no trace."""
     time, level, count = free.time, free.level, free.count[0]
     if step == 0 or step >= count:

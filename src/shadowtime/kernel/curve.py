@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from shadowtime.types import Floats
 
+
 PERIOD, WHOLE = 0, 1
 """Places in a curve's ``round``."""
 
 
 @routine
-def step_at(curve: Any, when: float) -> int:
+def step_at(curve: Curve, when: float) -> int:
     """The step that holds at an instant of a round: the last that has begun, else the first."""
     low, high = 0, curve.time.shape[0]
     while high - low > 1:
@@ -36,7 +37,7 @@ def step_at(curve: Any, when: float) -> int:
 
 
 @routine
-def value_at(curve: Any, when: float) -> float:
+def value_at(curve: Curve, when: float) -> float:
     """The value that holds at an instant."""
     if curve.round[PERIOD] > 0.0:
         when -= np.floor(when / curve.round[PERIOD]) * curve.round[PERIOD]
@@ -44,7 +45,7 @@ def value_at(curve: Any, when: float) -> float:
 
 
 @routine
-def total_until(curve: Any, when: float) -> float:
+def total_until(curve: Curve, when: float) -> float:
     """Value times seconds up to an instant, from one of reference on."""
     whole = 0.0
     if curve.round[PERIOD] > 0.0:
@@ -56,13 +57,13 @@ def total_until(curve: Any, when: float) -> float:
 
 
 @routine
-def total_of(curve: Any, begin: float, end: float) -> float:
+def total_of(curve: Curve, begin: float, end: float) -> float:
     """Value times seconds between two instants."""
     return total_until(curve, end) - total_until(curve, begin)
 
 
 @routine
-def mean_of(curve: Any, begin: float, end: float) -> float:
+def mean_of(curve: Curve, begin: float, end: float) -> float:
     """The mean between two instants; the value at the first if there is no time between them."""
     if end <= begin:
         return value_at(curve, begin)
@@ -70,7 +71,7 @@ def mean_of(curve: Any, begin: float, end: float) -> float:
 
 
 @routine
-def cheapest_start(curve: Any, begin: float, until: float, seconds: float) -> float:
+def cheapest_start(curve: Curve, begin: float, until: float, seconds: float) -> float:
     """The first instant in [begin, until] from which ``seconds`` cost least.
 
     The total changes its direction only where a step begins at either end of the span.
@@ -106,10 +107,12 @@ class Curve(NamedTuple):
     (5.0, 3.5, 250.0, 90.0)
     """
 
-    time: Any  # float64[steps]
-    value: Any  # float64[steps]
-    sum: Any  # float64[steps]: value times seconds before each step
-    round: Any  # float64[2]: after how many seconds it repeats (0: never), and a whole round's sum
+    time: Floats  # float64[steps]
+    value: Floats  # float64[steps]
+    sum: Floats  # float64[steps]: value times seconds before each step
+    round: (
+        Floats  # float64[2]: after how many seconds it repeats (0: never), and a whole round's sum
+    )
 
     def at(self, when: float) -> float:
         """The value at an instant."""
@@ -146,7 +149,7 @@ def pack(series: Sequence[tuple[Any, Any, int]]) -> Floats:
 
 
 @kernel
-def unpacked(flat: Any, place: int) -> Any:
+def unpacked(flat: Floats, place: int) -> Any:
     """The series at a place of the array."""
     first, count = int(flat[2 * place]), int(flat[2 * place + 1])
     return Curve(

@@ -6,7 +6,7 @@ beginning never does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import CAPACITY, CLASS, EXCLUSIVE, FREE, NEED
 from shadowtime.kernel.jit import kernel
@@ -14,11 +14,12 @@ from shadowtime.kernel.place import RUN
 from shadowtime.kernel.running import fits
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.general import General
     from shadowtime.kernel.state import State
 
 
 @kernel
-def look_around(state: State, f: Any) -> None:
+def look_around(state: State, f: General) -> None:
     """Note the most that is free of each resource on any host, and how many hosts are idle."""
     hosts, resources = state.host.shape[1], state.host.shape[2]
     for k in range(resources):
@@ -33,7 +34,7 @@ def look_around(state: State, f: Any) -> None:
 
 
 @kernel
-def fits_somewhere(state: State, f: Any, job: int) -> bool:
+def fits_somewhere(state: State, f: General, job: int) -> bool:
     """True if some host that the job may use has room for it now."""
     resources = state.host.shape[2]
     if state.job[job, EXCLUSIVE] != 0 and f.room[resources] == 0:
@@ -49,7 +50,7 @@ def fits_somewhere(state: State, f: Any, job: int) -> bool:
 
 
 @kernel
-def keep_able(state: State, f: Any, size: int) -> int:
+def keep_able(state: State, f: General, size: int) -> int:
     """Drop the candidates that fit on no host now; they cannot start in this pass any more."""
     look_around(state, f)
     kept = 0
@@ -62,7 +63,7 @@ def keep_able(state: State, f: Any, size: int) -> int:
 
 
 @kernel
-def mark_able(state: State, f: Any, size: int) -> int:
+def mark_able(state: State, f: General, size: int) -> int:
     """Mark the candidates that fit on some host now; returns how many."""
     look_around(state, f)
     count = 0

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import cached_cfunc
 from shadowtime.kernel.record import own_signature
 
+if TYPE_CHECKING:
+    from shadowtime.types import Floats, Ints
+
 
 @cached_cfunc(own_signature)
 def given_keys(
-    slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, series: Any, out: Any
+    slot: int,
+    now: int,
+    job: Ints,
+    fact: Ints,
+    jobs: Ints,
+    memory: Floats,
+    series: Floats,
+    out: Floats,
 ) -> int:
     """Stands in for an order function: the key of each candidate is in the first column."""
     for i in range(jobs.shape[0]):

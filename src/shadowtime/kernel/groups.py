@@ -8,7 +8,7 @@ a queue that stays short never pays for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
 from shadowtime.kernel.jit import kernel, routine
@@ -17,6 +17,7 @@ from shadowtime.kernel.vector import least_in_group, least_of_width
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import AnyArray
 
 
 @kernel
@@ -39,7 +40,7 @@ def group_may_hold(state: State, at: int, free: int, extra: int, left: int) -> b
 
 
 @kernel
-def rows(group: Any) -> int:
+def rows(group: AnyArray) -> int:
     """The number of rows of minima: KNOWN, but not as a constant.
 
     A loop whose bound the compiler knows is spelled out by it, wherever it is inlined: the compile
@@ -53,7 +54,7 @@ def rows(group: Any) -> int:
 
 
 @routine
-def survey(wait: Any, least: Any, group: Any, at: int) -> None:
+def survey(wait: AnyArray, least: AnyArray, group: AnyArray, at: int) -> None:
     """Find all minima of a group, to be kept from now on."""
     for block in range(at * GROUP, (at + 1) * GROUP):
         for job in range(block * BLOCK, min((block + 1) * BLOCK, wait.shape[1])):
@@ -66,7 +67,7 @@ def survey(wait: Any, least: Any, group: Any, at: int) -> None:
 
 
 @routine
-def lower_group(least: Any, group: Any, job: int, procs: int, estimate: int) -> None:
+def lower_group(least: AnyArray, group: AnyArray, job: int, procs: int, estimate: int) -> None:
     """Take a job that entered the queue into the minima of its block and group."""
     block = job >> SHIFT
     at = block // GROUP
@@ -77,7 +78,7 @@ def lower_group(least: Any, group: Any, job: int, procs: int, estimate: int) -> 
 
 
 @routine
-def tighten_group(wait: Any, least: Any, group: Any, job: int, procs: int) -> None:
+def tighten_group(wait: AnyArray, least: AnyArray, group: AnyArray, job: int, procs: int) -> None:
     """Recompute the minima by width that a job has a part in; those of the block itself are new."""
     block = job >> SHIFT
     at = block // GROUP

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel
 
+if TYPE_CHECKING:
+    from shadowtime.types import Ints
+
 
 @kernel
-def push(heap: Any, size: int, key: int) -> int:
+def push(heap: Ints, size: int, key: int) -> int:
     """Add a key; return the new size. The array must have room."""
     at = size
     while at > 0:
@@ -22,7 +25,7 @@ def push(heap: Any, size: int, key: int) -> int:
 
 
 @kernel
-def pop(heap: Any, size: int) -> int:
+def pop(heap: Ints, size: int) -> int:
     """Remove the smallest key, ``heap[0]``; return the new size."""
     size -= 1
     key = heap[size]

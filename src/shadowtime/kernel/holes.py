@@ -11,7 +11,7 @@ lowers the bound, which is recomputed once they have cost more than that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from shadowtime.kernel.vector import ONE
 
 if TYPE_CHECKING:
     from shadowtime.kernel.availability import Availability
+    from shadowtime.types import AnyArray
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(av.PARTS)
 SEARCH = 16
@@ -104,7 +105,7 @@ def spread_holes(b: Availability) -> None:
 
 
 @kernel
-def rise(row: Any, wider: Any) -> None:
+def rise(row: AnyArray, wider: AnyArray) -> None:
     """Let a row of the longest holes know those of a wider class and of earlier times."""
     part, longest = NOTHING, np.int32(0)
     while part < ALL_PARTS:

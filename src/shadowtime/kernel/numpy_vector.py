@@ -7,13 +7,16 @@ leaves its type must be an error (``engine.uncompiled``), which NumPy reports fo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.kernel import vector
 from shadowtime.kernel.fields import LENGTH, PROCS
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray
 
 NAMES = ("least_in_block", "any_fits", "least_of_width", "least_in_group")
 
@@ -24,7 +27,7 @@ def replace_loops() -> None:
         setattr(vector, name, globals()[name])
 
 
-def least_in_block(wait: Any, row: int, block: int) -> Any:
+def least_in_block(wait: AnyArray, row: int, block: int) -> Any:
     """As in ``vector``.
 
     Examples
@@ -36,7 +39,7 @@ def least_in_block(wait: Any, row: int, block: int) -> Any:
     return wait[row, first : first + BLOCK].min()
 
 
-def any_fits(wait: Any, block: int, free: int, extra: int, left: int) -> bool:
+def any_fits(wait: AnyArray, block: int, free: int, extra: int, left: int) -> bool:
     """As in ``vector``."""
     here = slice(int(block) * BLOCK, (int(block) + 1) * BLOCK)
     width = wait[PROCS, here]
@@ -45,7 +48,7 @@ def any_fits(wait: Any, block: int, free: int, extra: int, left: int) -> bool:
     return bool(((width <= np.int32(free)) & within).any())
 
 
-def least_of_width(wait: Any, block: int, narrowest: int, widest: int) -> Any:
+def least_of_width(wait: AnyArray, block: int, narrowest: int, widest: int) -> Any:
     """As in ``vector``."""
     here = slice(int(block) * BLOCK, (int(block) + 1) * BLOCK)
     width = wait[PROCS, here]
@@ -53,7 +56,7 @@ def least_of_width(wait: Any, block: int, narrowest: int, widest: int) -> Any:
     return np.where(chosen, wait[LENGTH, here], vector.NONE).min()
 
 
-def least_in_group(least: Any, row: int, group: int) -> Any:
+def least_in_group(least: AnyArray, row: int, group: int) -> Any:
     """As in ``vector``."""
     first = int(group) * GROUP
     return least[row, first : first + GROUP].min()

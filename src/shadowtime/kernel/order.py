@@ -6,13 +6,14 @@ Every order ends in (submit, id), which is the job's index.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import ESTIMATE, NEED, SUBMIT
 from shadowtime.kernel.jit import kernel
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import Floats, Ints
 
 FCFS = 0
 SJF = 1
@@ -23,7 +24,7 @@ CUSTOM = 4
 
 @kernel
 def fill_keys(
-    state: State, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any
+    state: State, kind: int, weight: Floats, now: int, jobs: Ints, count: int, key: Floats
 ) -> None:
     """Priorities of the jobs by a built-in order, evaluated at ``now``."""
     for i in range(count):
@@ -42,7 +43,7 @@ def fill_keys(
 
 
 @kernel
-def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
+def weighted(weight: Floats, wait: int, estimate: int, procs: int) -> float:
     """Class partitioning's priority, in this order of evaluation (spec: algorithms 3.2)."""
     w = wait / 3600.0
     r = estimate / 3600.0
@@ -50,7 +51,7 @@ def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
 
 
 @kernel
-def before(state: State, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
+def before(state: State, jobs: Ints, key: Floats, shortest: bool, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: by estimate if asked, then key, then job."""
     if shortest:
         first, second = state.job[jobs[a], ESTIMATE], state.job[jobs[b], ESTIMATE]
@@ -63,7 +64,7 @@ def before(state: State, jobs: Any, key: Any, shortest: bool, a: int, b: int) ->
 
 @kernel
 def sift_down(
-    state: State, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
+    state: State, heap: Ints, size: int, at: int, jobs: Ints, key: Floats, shortest: bool
 ) -> None:
     """Let the entry at ``at`` sink to its place."""
     entry = heap[at]
@@ -80,14 +81,14 @@ def sift_down(
 
 
 @kernel
-def heapify(state: State, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
+def heapify(state: State, heap: Ints, size: int, jobs: Ints, key: Floats, shortest: bool) -> None:
     """Make a heap of candidates."""
     for at in range(size // 2 - 1, -1, -1):
         sift_down(state, heap, size, at, jobs, key, shortest)
 
 
 @kernel
-def pop_first(state: State, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
+def pop_first(state: State, heap: Ints, size: int, jobs: Ints, key: Floats, shortest: bool) -> int:
     """Remove the first candidate, ``heap[0]``; return the new size."""
     size -= 1
     if size > 0:

@@ -9,7 +9,7 @@ class of jobs may use, and in which order of preference; caps.py bounds the rese
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.caps import may_reserve
 from shadowtime.kernel.fields import CLASS, FREE
@@ -19,6 +19,8 @@ from shadowtime.kernel.registers import NEVER, NOW
 from shadowtime.kernel.running import fits, need_on
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.general import General
+    from shadowtime.kernel.profile import Profile
     from shadowtime.kernel.state import State
 
 RUN, RESERVE = 0, 1
@@ -37,7 +39,7 @@ def leaves_less_now(state: State, job: int, a: int, b: int) -> bool:
 
 
 @kernel
-def host_now(state: State, f: Any, job: int) -> int:
+def host_now(state: State, f: General, job: int) -> int:
     """The best host with room for the job now, -1 if none has; a preferred one if any."""
     best = -1
     kind = state.job[job, CLASS]
@@ -51,7 +53,7 @@ def host_now(state: State, f: Any, job: int) -> int:
 
 
 @kernel
-def is_better_now(state: State, f: Any, job: int, kind: int, a: int, b: int) -> bool:
+def is_better_now(state: State, f: General, job: int, kind: int, a: int, b: int) -> bool:
     """True if host ``a`` is preferred to host ``b``: by tier, then best fit."""
     if f.tier[RUN, kind, a] != f.tier[RUN, kind, b]:
         return f.tier[RUN, kind, a] < f.tier[RUN, kind, b]
@@ -59,7 +61,7 @@ def is_better_now(state: State, f: Any, job: int, kind: int, a: int, b: int) -> 
 
 
 @kernel
-def host_around(state: State, f: Any, job: int, length: int) -> int:
+def host_around(state: State, f: General, job: int, length: int) -> int:
     """The best host that can hold the job from now on for ``length`` around all reservations."""
     best = -1
     kind = state.job[job, CLASS]
@@ -76,7 +78,7 @@ def host_around(state: State, f: Any, job: int, length: int) -> int:
 
 
 @kernel
-def level_at(p: Any, h: int, when: int, k: int) -> int:
+def level_at(p: Profile, h: int, when: int, k: int) -> int:
     """What is free of a resource on a host at an instant."""
     low = 0
     high = p.count[h]
@@ -90,7 +92,7 @@ def level_at(p: Any, h: int, when: int, k: int) -> int:
 
 
 @kernel
-def leaves_less_at(state: State, p: Any, job: int, a: int, b: int, when: int) -> bool:
+def leaves_less_at(state: State, p: Profile, job: int, a: int, b: int, when: int) -> bool:
     """True if the job leaves less free on host ``a`` than on host ``b`` at an instant."""
     for k in range(state.host.shape[2]):
         left_a = level_at(p, a, when, k) - need_on(state, job, a, k)
@@ -101,7 +103,7 @@ def leaves_less_at(state: State, p: Any, job: int, a: int, b: int, when: int) ->
 
 
 @kernel
-def has_host_to_reserve(state: State, f: Any, job: int) -> bool:
+def has_host_to_reserve(state: State, f: General, job: int) -> bool:
     """True if the caps leave room for a reservation of the job on some host."""
     kind = state.job[job, CLASS]
     for i in range(f.among[RESERVE, kind, f.among.shape[2] - 1]):
@@ -111,7 +113,7 @@ def has_host_to_reserve(state: State, f: Any, job: int) -> bool:
 
 
 @kernel
-def earliest_host(state: State, f: Any, job: int, length: int) -> tuple[int, int]:
+def earliest_host(state: State, f: General, job: int, length: int) -> tuple[int, int]:
     """(start, host) of the earliest place for a reservation, host -1 if none is allowed.
 
     Ties go to the host that is left with the least at that instant. Hosts of a later tier are

@@ -18,16 +18,17 @@ from shadowtime.kernel.running import end_at, job_at, need_on
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 
 class Profile(NamedTuple):
     """Step functions of H hosts and K resources, with room for ``cap`` steps each."""
 
-    time: Any  # int64[H, cap]
-    level: Any  # int64[H, cap, K]
+    time: Ints  # int64[H, cap]
+    level: Ints  # int64[H, cap, K]
     count: Any  # int64[H]
-    since: Any  # int64[H]: before this instant the host has no room for the need beside it
-    least: Any  # int64[H, K]: that need
+    since: Ints  # int64[H]: before this instant the host has no room for the need beside it
+    least: Ints  # int64[H, K]: that need
 
 
 def make_profile(hosts: int, steps: int, resources: int) -> Profile:
@@ -42,7 +43,7 @@ def make_profile(hosts: int, steps: int, resources: int) -> Profile:
 
 
 @kernel
-def build_profile(state: State, p: Any) -> None:
+def build_profile(state: State, p: Profile) -> None:
     """Start from the running jobs: each is expected to give back its resources at its end."""
     now = state.reg[NOW]
     hosts, resources = p.level.shape[0], p.level.shape[2]
@@ -68,7 +69,7 @@ def build_profile(state: State, p: Any) -> None:
 
 
 @kernel
-def holds(state: State, p: Any, job: int, h: int, step: int) -> bool:
+def holds(state: State, p: Profile, job: int, h: int, step: int) -> bool:
     """True if the job fits into what is free from a step on (until the next one)."""
     for k in range(p.level.shape[2]):
         if need_on(state, job, h, k) > p.level[h, step, k]:
@@ -77,7 +78,7 @@ def holds(state: State, p: Any, job: int, h: int, step: int) -> bool:
 
 
 @kernel
-def holds_until(state: State, p: Any, job: int, h: int, until: int) -> bool:
+def holds_until(state: State, p: Profile, job: int, h: int, until: int) -> bool:
     """True if the job fits on the host from now on until an instant."""
     step = 0
     count = p.count[h]
@@ -89,7 +90,7 @@ def holds_until(state: State, p: Any, job: int, h: int, until: int) -> bool:
 
 
 @kernel
-def earliest_on(state: State, p: Any, job: int, h: int, length: int, latest: int) -> int:
+def earliest_on(state: State, p: Profile, job: int, h: int, length: int, latest: int) -> int:
     """The earliest instant from which the job fits on the host for ``length``.
 
     NEVER if there is none up to ``latest``, beyond which a search over several hosts need not know.
@@ -117,7 +118,7 @@ def earliest_on(state: State, p: Any, job: int, h: int, length: int, latest: int
 
 
 @kernel
-def needs_no_less(state: State, p: Any, job: int, h: int) -> bool:
+def needs_no_less(state: State, p: Profile, job: int, h: int) -> bool:
     """True if the job takes at least as much on the host as the one ``since`` was found for."""
     for k in range(p.level.shape[2]):
         if need_on(state, job, h, k) < p.least[h, k]:
@@ -126,7 +127,7 @@ def needs_no_less(state: State, p: Any, job: int, h: int) -> bool:
 
 
 @kernel
-def remember(state: State, p: Any, job: int, h: int, when: int) -> None:
+def remember(state: State, p: Profile, job: int, h: int, when: int) -> None:
     """Note that the host has no room for such a job before an instant: it only fills up."""
     p.since[h] = when
     for k in range(p.level.shape[2]):
@@ -134,7 +135,7 @@ def remember(state: State, p: Any, job: int, h: int, when: int) -> None:
 
 
 @kernel
-def step_at(p: Any, h: int, when: int) -> int:
+def step_at(p: Profile, h: int, when: int) -> int:
     """Index of the step that begins at an instant; made where there is none."""
     count = p.count[h]
     low = 0
@@ -160,7 +161,7 @@ def step_at(p: Any, h: int, when: int) -> int:
 
 
 @kernel
-def occupy(state: State, p: Any, job: int, h: int, begin: int, end: int) -> None:
+def occupy(state: State, p: Profile, job: int, h: int, begin: int, end: int) -> None:
     """Cut what the job takes out of the profile of a host during [begin, end)."""
     first = step_at(p, h, begin)
     beyond = step_at(p, h, end)

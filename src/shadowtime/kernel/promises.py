@@ -7,7 +7,7 @@ take at their begin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel import availability as av
 from shadowtime.kernel.holes import add_holes, first_hole, lower_bound
@@ -16,10 +16,11 @@ from shadowtime.kernel.line import ask_at
 
 if TYPE_CHECKING:
     from shadowtime.kernel.availability import Availability
+    from shadowtime.types import Ints
 
 
 @kernel
-def promise(b: Availability, job: int, need: Any, at: int) -> None:
+def promise(b: Availability, job: int, need: Ints, at: int) -> None:
     """Let a job be due at the begin of a step."""
     due = b.step[av.TIME, at]
     b.job[job, av.DUE] = due
@@ -29,7 +30,7 @@ def promise(b: Availability, job: int, need: Any, at: int) -> None:
 
 
 @kernel
-def slide(b: Availability, job: int, need: Any) -> int:
+def slide(b: Availability, job: int, need: Ints) -> int:
     """The step at which a promise can begin if it moves over free steps."""
     at = b.job[job, av.BEGINS_AT]
     before = b.step[av.PREVIOUS, at]
@@ -40,7 +41,7 @@ def slide(b: Availability, job: int, need: Any) -> int:
 
 
 @kernel
-def jump(b: Availability, job: int, need: Any, before: int) -> int:
+def jump(b: Availability, job: int, need: Ints, before: int) -> int:
     """The step of the earliest start in a hole that ends up to the promise; EDGE if none.
 
     It begins before a step to which the promise can slide.
@@ -57,7 +58,7 @@ def jump(b: Availability, job: int, need: Any, before: int) -> int:
 
 
 @kernel
-def move(b: Availability, job: int, need: Any, to: int) -> None:
+def move(b: Availability, job: int, need: Ints, to: int) -> None:
     """Move the promise of a job to the begin of an earlier step."""
     own, end = b.job[job, av.BEGINS_AT], b.job[job, av.ENDS_AT]
     due, start = b.step[av.TIME, own], b.step[av.TIME, to]
@@ -78,7 +79,7 @@ def move(b: Availability, job: int, need: Any, to: int) -> None:
 
 
 @kernel
-def end_earlier(b: Availability, job: int, need: Any, end: int, when: int) -> None:
+def end_earlier(b: Availability, job: int, need: Ints, end: int, when: int) -> None:
     """Let a promise end at an earlier instant, no earlier than its begin before it moved."""
     step = b.step
     before = step[av.PREVIOUS, end]
@@ -103,7 +104,7 @@ def end_earlier(b: Availability, job: int, need: Any, end: int, when: int) -> No
 
 
 @routine
-def release(b: Availability, need: Any, at: int, end: int) -> None:
+def release(b: Availability, need: Ints, at: int, end: int) -> None:
     """Give needs back from a step up to another, at which their job was to end."""
     first = at
     while at != end:

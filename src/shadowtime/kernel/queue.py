@@ -8,7 +8,7 @@ queues is in groups.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import ESTIMATE, KNOWN, LENGTH, NEED, PROCS
 from shadowtime.kernel.groups import lower_group, tighten_group
@@ -18,6 +18,7 @@ from shadowtime.kernel.vector import least_in_block
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 
 @kernel
@@ -94,7 +95,7 @@ def next_waiting(state: State, at: int) -> int:
 
 
 @kernel
-def gather(state: State, out: Any) -> int:
+def gather(state: State, out: Ints) -> int:
     """Write all waiting jobs into ``out`` in job order; return how many there are."""
     count = 0
     if first_waiting(state) < 0:

@@ -8,7 +8,7 @@ loaded.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.kernel.fields import (
     AHEAD,
@@ -21,6 +21,9 @@ from shadowtime.kernel.fields import (
     SUBMIT,
 )
 from shadowtime.kernel.jit import cached_cfunc, kernel
+
+if TYPE_CHECKING:
+    from shadowtime.types import Floats, Ints
 
 
 @cache
@@ -107,7 +110,7 @@ OFFERS_FROM = 2
 
 
 @kernel
-def node_record(offers: Any, i: int) -> Any:
+def node_record(offers: Ints, i: int) -> Any:
     """The record of the i-th node that a place function is asked about."""
     at = OFFERS_FROM + NODE_WORDS * i
     return Node(
@@ -129,7 +132,7 @@ CHANGING = frozenset(("wait", "start", "ran", "promised", "blocked_at"))
 
 
 @kernel
-def record(now: int, job: Any, fact: Any, at: int) -> Any:
+def record(now: int, job: Ints, fact: Ints, at: int) -> Any:
     """The record of the job in row ``at``."""
     submit = job[at, SUBMIT]
     start = job[at, START]
@@ -156,7 +159,14 @@ def record(now: int, job: Any, fact: Any, at: int) -> Any:
 
 @cached_cfunc(own_signature)
 def no_function(
-    slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, series: Any, out: Any
+    slot: int,
+    now: int,
+    job: Ints,
+    fact: Ints,
+    jobs: Ints,
+    memory: Floats,
+    series: Floats,
+    out: Floats,
 ) -> int:
     """Stands in where a policy brings no function."""
     return -1

@@ -12,13 +12,17 @@ more; what it was before is dropped when it comes out on top.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.fields import FIRST_JOB, LENGTH, NEXT, PROCS, USER
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, ENDED, UNKNOWN_USER
+
+if TYPE_CHECKING:
+    from shadowtime.kernel.state import State
+    from shadowtime.types import AnyArray, Ints
 
 NONE = (1 << 62) - 1
 """Key where no job is: behind all others."""
@@ -32,14 +36,14 @@ entries made so far."""
 class Shortest(NamedTuple):
     """A pairing heap of entries for each width, and a tree of minima over the widths."""
 
-    found: Any  # int64[n]: scratch for candidates
-    tree: Any  # int64[2 leaves]: least key of a node's widths; width w is leaf w
-    top: Any  # int64[leaves]: the entry with that key
-    key: Any  # int64[entries]: (estimate, job)
-    below: Any  # int64[entries]: the first child of an entry in its heap, -1 if none
-    beside: Any  # int64[entries]: the next child of the same parent
-    length: Any  # int64[n]: the estimate with which a job entered last
-    mark: Any  # int64[2]
+    found: Ints  # int64[n]: scratch for candidates
+    tree: Ints  # int64[2 leaves]: least key of a node's widths; width w is leaf w
+    top: Ints  # int64[leaves]: the entry with that key
+    key: Ints  # int64[entries]: (estimate, job)
+    below: Ints  # int64[entries]: the first child of an entry in its heap, -1 if none
+    beside: Ints  # int64[entries]: the next child of the same parent
+    length: Ints  # int64[n]: the estimate with which a job entered last
+    mark: Ints  # int64[2]
 
 
 def make_shortest(*, n: int, procs: int, used: bool, changes: bool = False) -> Shortest:
@@ -63,7 +67,7 @@ def make_shortest(*, n: int, procs: int, used: bool, changes: bool = False) -> S
 
 
 @routine
-def let_in(index: Any, wait: Any, bits: int, first: int, arrived: int) -> None:
+def let_in(index: Shortest, wait: AnyArray, bits: int, first: int, arrived: int) -> None:
     """Take in the waiting jobs from ``first`` on that are new since the last time."""
     mark = index.mark
     since = max(first, mark[SINCE])
@@ -78,7 +82,7 @@ def let_in(index: Any, wait: Any, bits: int, first: int, arrived: int) -> None:
 
 
 @kernel
-def add(index: Any, wait: Any, bits: int, job: int) -> None:
+def add(index: Shortest, wait: AnyArray, bits: int, job: int) -> None:
     """Enter a waiting job as it is now; one wider than the machine, as parts may be down, never."""
     width = wait[PROCS, job]
     if width >= index.top.shape[0]:
@@ -104,7 +108,7 @@ def add(index: Any, wait: Any, bits: int, job: int) -> None:
 
 
 @routine
-def enter_again(index: Any, wait: Any, bits: int, job: int) -> None:
+def enter_again(index: Shortest, wait: AnyArray, bits: int, job: int) -> None:
     """Enter a job that has changed or come back, if it is one of those asked for."""
     if job < index.mark[SINCE]:
         if index.mark[ENTRIES] < index.key.shape[0]:
@@ -114,7 +118,7 @@ def enter_again(index: Any, wait: Any, bits: int, job: int) -> None:
 
 
 @routine
-def follow(state: Any, index: Any) -> None:
+def follow(state: State, index: Shortest) -> None:
     """Enter the waiting jobs again whose estimates changed as jobs of their users ended."""
     for i in range(state.reg[ENDED]):
         user = state.job[state.ended[i], USER]
@@ -129,7 +133,7 @@ def follow(state: Any, index: Any) -> None:
 
 
 @kernel
-def set_least(tree: Any, leaf: int, key: Any) -> None:
+def set_least(tree: Ints, leaf: int, key: Any) -> None:
     """Give a width a new least key."""
     at = leaf
     tree[at] = key
@@ -143,14 +147,14 @@ def set_least(tree: Any, leaf: int, key: Any) -> None:
 
 
 @kernel
-def is_current(wait: Any, bits: int, key: int) -> bool:
+def is_current(wait: AnyArray, bits: int, key: int) -> bool:
     """True if a key's job waits and is as it was entered."""
     job = key & ((1 << bits) - 1)
     return bool(wait[PROCS, job] != BIG and wait[LENGTH, job] == key >> bits)
 
 
 @routine
-def drop_top(index: Any, wait: Any, bits: int, width: int) -> None:
+def drop_top(index: Shortest, wait: AnyArray, bits: int, width: int) -> None:
     """Remove the top of a width's heap and those behind it that are out of date."""
     leaf = index.tree.shape[0] // 2 + width
     top = index.top[width]
@@ -166,7 +170,7 @@ def drop_top(index: Any, wait: Any, bits: int, width: int) -> None:
 
 
 @routine
-def melded(index: Any, child: int) -> int:
+def melded(index: Shortest, child: int) -> int:
     """One heap of an entry's children, by pairs and then from the last pair on; -1 if none."""
     pairs = -1
     while child >= 0:
@@ -189,7 +193,7 @@ def melded(index: Any, child: int) -> int:
 
 
 @kernel
-def meld(index: Any, a: int, b: int) -> int:
+def meld(index: Shortest, a: int, b: int) -> int:
     """Hang the later one of two heaps under the other; return that."""
     if index.key[b] < index.key[a]:
         a, b = b, a
@@ -199,7 +203,7 @@ def meld(index: Any, a: int, b: int) -> int:
 
 
 @routine
-def shortest_within(index: Any, wait: Any, bits: int, procs: int) -> int:
+def shortest_within(index: Shortest, wait: AnyArray, bits: int, procs: int) -> int:
     """The waiting job of the least (estimate, arrival) no wider than ``procs``, -1 if none."""
     if procs < 1:
         return -1

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import FAILED, NOW
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol, TypeAlias
+
     from shadowtime.kernel.state import State
+    from shadowtime.types import Floats, Ints
+
+if TYPE_CHECKING:
+    OwnPointer: TypeAlias = Callable[..., int]
+    """The pointer through which the functions of a user's own are called."""
+
+    class Knowing(Protocol):
+        """A pass's record, as far as such functions learn of it."""
+
+        @property
+        def par(self) -> Ints: ...
+        @property
+        def fact(self) -> Ints: ...
+        @property
+        def memory(self) -> Floats: ...
+        @property
+        def series(self) -> Floats: ...
+
+    class Asking(Knowing, Protocol):
+        """One with room for questions about single jobs."""
+
+        @property
+        def asked(self) -> Ints: ...
+        @property
+        def answer(self) -> Floats: ...
+
 
 ORDER = 0
 """A key for each candidate, higher first."""
@@ -48,19 +77,21 @@ PERIOD, DUE, WHOLE, TIME_WORDS = 0, 1, 2, 3
 
 
 @kernel
-def asks(f: Any, slot: int) -> bool:
+def asks(f: Knowing, slot: int) -> bool:
     """True if a function fills the slot."""
     return bool(f.par[IN_USE] & (1 << slot) != 0)
 
 
 @kernel
-def ask(state: State, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
+def ask(state: State, f: Knowing, custom: OwnPointer, slot: int, jobs: Ints, out: Floats) -> None:
     """Let a function answer for some jobs; the first failure of a pass is noted."""
     call(custom, slot, state.reg, state.job, f.fact, jobs, f.memory, f.series, out)
 
 
 @kernel
-def ask_one(state: State, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
+def ask_one(
+    state: State, f: Asking, custom: OwnPointer, slot: int, job: int, given: float
+) -> float:
     """The answer for one job."""
     f.asked[0] = job
     f.answer[0, 0] = given
@@ -71,7 +102,7 @@ def ask_one(state: State, f: Any, custom: Any, slot: int, job: int, given: float
 
 
 @routine
-def tick(state: State, f: Any, custom: Any, until: int) -> None:
+def tick(state: State, f: Asking, custom: OwnPointer, until: int) -> None:
     """Let the timers go off that are due by an instant, in order of time, then of slots.
 
     A timer is due at every multiple of its period behind the first pass. No pass happens because
@@ -109,15 +140,15 @@ def tick(state: State, f: Any, custom: Any, until: int) -> None:
 # Not inlined: most policies bring no function, and their passes should hold no trace of one.
 @routine
 def call(
-    custom: Any,
+    custom: OwnPointer,
     slot: int,
-    reg: Any,
-    table: Any,
-    fact: Any,
-    jobs: Any,
-    memory: Any,
-    series: Any,
-    out: Any,
+    reg: Ints,
+    table: Ints,
+    fact: Ints,
+    jobs: Ints,
+    memory: Floats,
+    series: Floats,
+    out: Floats,
 ) -> None:
     """Call the pointer."""
     failed = custom(slot, reg[NOW], table, fact, jobs, memory, series, out)

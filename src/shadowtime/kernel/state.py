@@ -16,39 +16,40 @@ from shadowtime.kernel import registers as r
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 
 class State(NamedTuple):
     """What the scheduler sees and remembers; columns and rows are named in fields.py."""
 
-    reg: Any  # int64[COUNT]: scalars, see registers.py
-    job: Any  # int64[n, NEED + K]: a row per job in (submit, id) order
-    wait: Any  # int32[2, padded n]: the queue, tombstones where a job does not wait
-    least: Any  # int32[KNOWN, blocks]: minima of each block of 64 of the queue
-    group: Any  # int32[KNOWN + 1, groups]: minima of each group of 64 blocks
-    running: Any  # int64[room]: keys (expected end, job), ascending
-    host: Any  # int64[2, H, K]: free and capacity
-    did: Any  # int64[2, 2n]: what the pass decided, in order
-    tried: Any  # int64[TRIED, room]: preempted attempts
-    user: Any  # int64[users, 4]: what estimates learned
-    ended: Any  # int64[room]: jobs that ended at this instant
+    reg: Ints  # int64[COUNT]: scalars, see registers.py
+    job: Ints  # int64[n, NEED + K]: a row per job in (submit, id) order
+    wait: AnyArray  # int32[2, padded n]: the queue, tombstones where a job does not wait
+    least: AnyArray  # int32[KNOWN, blocks]: minima of each block of 64 of the queue
+    group: AnyArray  # int32[KNOWN + 1, groups]: minima of each group of 64 blocks
+    running: Ints  # int64[room]: keys (expected end, job), ascending
+    host: Ints  # int64[2, H, K]: free and capacity
+    did: Ints  # int64[2, 2n]: what the pass decided, in order
+    tried: Ints  # int64[TRIED, room]: preempted attempts
+    user: Ints  # int64[users, 4]: what estimates learned
+    ended: Ints  # int64[room]: jobs that ended at this instant
 
 
 class World(NamedTuple):
     """The truth behind the State: run times and ends."""
 
-    truth: Any  # int64[n, 3]
-    of_rank: Any  # int64[n]: jobs by id
-    ends: Any  # int64 heap of (end, rank)
-    corrections: Any  # int64 heap of (time, rank)
+    truth: Ints  # int64[n, 3]
+    of_rank: Ints  # int64[n]: jobs by id
+    ends: Ints  # int64 heap of (end, rank)
+    corrections: Ints  # int64 heap of (time, rank)
 
 
 def build(
     workload: Workload,
     cluster: Cluster,
     *,
-    estimate: Any,
+    estimate: AnyArray,
     learner: int = 0,
     compiled: bool = False,
 ) -> tuple[State, World]:
@@ -106,7 +107,9 @@ def _filled(shape: tuple[int, ...], value: int, kind: Any) -> Any:
     return made
 
 
-def _filled_tables(workload: Workload, cluster: Cluster, estimate: Any) -> tuple[Any, Any, Any]:
+def _filled_tables(
+    workload: Workload, cluster: Cluster, estimate: AnyArray
+) -> tuple[Any, Any, Any]:
     """The table of jobs, jobs in the order of their ids, and the truth: as below, in one go."""
     from shadowtime.kernel.tables import fill_tables
 
@@ -153,7 +156,9 @@ def _empty_rows(resources: int) -> Any:
     return made
 
 
-def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
+def _jobs(
+    workload: Workload, cluster: Cluster, estimate: AnyArray, user: Any, *, learner: int
+) -> Any:
     """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
     columns = [
         (f.SUBMIT, workload.submit),

@@ -19,6 +19,7 @@ from shadowtime.kernel.vector import ONE
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 NOWHERE = -1
 """Stands for a step where there is no room."""
@@ -28,8 +29,8 @@ START = np.uint64(0)
 class Steps(NamedTuple):
     """Room for a step function; how many steps there are is passed along."""
 
-    time: Any  # int64[room]: when each step begins
-    level: Any  # int64[room]: what is free from then on; the last level lasts forever
+    time: Ints  # int64[room]: when each step begins
+    level: Ints  # int64[room]: what is free from then on; the last level lasts forever
 
 
 def make_steps(room: int) -> Steps:
@@ -38,7 +39,7 @@ def make_steps(room: int) -> Steps:
 
 
 @kernel
-def build_steps(state: State, steps: Any) -> Any:
+def build_steps(state: State, steps: Steps) -> Any:
     """Start from the running jobs, which stand in order of their expected ends; how many steps."""
     now = state.reg[NOW]
     bits = state.reg[BITS]
@@ -61,7 +62,7 @@ def build_steps(state: State, steps: Any) -> Any:
 
 
 @kernel
-def cut(steps: Any, count: int, first: Any, beyond: Any, until: int, need: int) -> int:
+def cut(steps: Steps, count: int, first: Any, beyond: Any, until: int, need: int) -> int:
     """Take ``need`` out of the steps from ``first`` until an instant; how many steps there are now.
 
     ``beyond`` is the first step that does not begin before that instant.
@@ -84,7 +85,7 @@ def cut(steps: Any, count: int, first: Any, beyond: Any, until: int, need: int) 
 
 
 @kernel
-def reserve_earliest(steps: Any, count: int, need: int, length: int) -> tuple[Any, int]:
+def reserve_earliest(steps: Steps, count: int, need: int, length: int) -> tuple[Any, int]:
     """Cut out the earliest stretch of ``length`` with room for ``need``.
 
     Returns the step where it begins, or NOWHERE, and how many steps there are now.
@@ -106,7 +107,7 @@ def reserve_earliest(steps: Any, count: int, need: int, length: int) -> tuple[An
 
 
 @kernel
-def take_now(steps: Any, count: int, need: int, length: int) -> int:
+def take_now(steps: Steps, count: int, need: int, length: int) -> int:
     """Cut out the stretch from now on; how many steps there are now, NOWHERE without room."""
     size = np.uint64(count)
     until = steps.time[START] + length

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shadowtime.kernel.availability import Availability
     from shadowtime.kernel.choice import Choice
+    from shadowtime.types import AnyArray
 
 Shape = Literal["pool", "hosts", "nodes", "site"]
 NOTHING = 0
@@ -71,7 +72,7 @@ def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
     return found
 
 
-def promises_of(table: Table, due: Any) -> dict[str, int]:
+def promises_of(table: Table, due: AnyArray | None) -> dict[str, int]:
     """The promised starts of waiting jobs, by job."""
     state = table.state
     n = len(table.ids)
@@ -92,7 +93,7 @@ def unfit_of(table: Table, state: Snapshot) -> tuple[str, ...]:
     return tuple(job.id for job in state.waiting if out[table.row_of[job.id]])
 
 
-def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
+def remember(table: Table, state: Snapshot, memory: Memory, due: AnyArray | None) -> Memory:
     """What the next pass must know."""
     kernel, n = table.state, len(table.ids)
     users = dict(memory.users)
@@ -111,7 +112,7 @@ def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
     )
 
 
-def notes_of(table: Table, memory: Memory, due: Any) -> Notes:
+def notes_of(table: Table, memory: Memory, due: AnyArray | None) -> Notes:
     """What the next pass must know of the jobs: of all that are ours, or were and may be so again.
 
     A job that is not ours keeps the note that it had.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.live_pass.table import Table
     from shadowtime.policy import Policy
     from shadowtime.policy.snapshot import Snapshot
+    from shadowtime.types import Floats
 
 
 def refuse_begins(policy: Policy) -> None:
@@ -156,7 +157,7 @@ def ticks(own: Own, since: int, until: int) -> list[tuple[int, int]]:
     )
 
 
-def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory: Any) -> None:
+def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory: Floats) -> None:
     """Call a timer for the rows of a memory; the last row is that of all jobs."""
     last = len(memory) - 1
     whole = own.timers[timer][2]

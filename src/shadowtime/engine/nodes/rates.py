@@ -20,6 +20,7 @@ from shadowtime.kernel.registers import NEVER
 
 if TYPE_CHECKING:
     from shadowtime.engine.nodes.running_table import Table
+    from shadowtime.types import Ints
 
 UNKNOWN = -1
 """PIN of a job whose last part gained: which one is the last now is to be found."""
@@ -37,7 +38,7 @@ class Rates(NamedTuple):
 
 
 def make_rates(
-    *, run: Any, procs: Any, draws: Any, nodes: int, cores: int, unit: int, windows: bool
+    *, run: Ints, procs: Ints, draws: Ints, nodes: int, cores: int, unit: int, windows: bool
 ) -> Rates:
     """No job runs yet: every node works at full rate; ``draws`` as ``demand`` of a table."""
     hinges = draws.shape[1]

@@ -8,12 +8,17 @@ before each of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.nodes import fields as f
 from shadowtime.kernel.jit import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shadowtime.types import AnyArray, Ints
 
 
 class Table(NamedTuple):
@@ -27,7 +32,7 @@ class Table(NamedTuple):
 
 
 def make_table(
-    *, nodes: int, cores: int, demand: Any, base: int, hinges: Any, thresholds: Any
+    *, nodes: int, cores: int, demand: Ints, base: int, hinges: AnyArray, thresholds: AnyArray
 ) -> Table:
     """An empty table; ``demand`` has a row per job and a column per hinge."""
     n = demand.shape[0]
@@ -60,7 +65,7 @@ def make_table(
     )
 
 
-def numbered(n: int, columns: Any) -> Any:
+def numbered(n: int, columns: Iterable[AnyArray]) -> Any:
     """Numbers of ``n`` rows, from 0 on: rows that are equal in all columns have the same.
 
     Examples

@@ -6,7 +6,7 @@ pass looks at all of them anyway (spec: changing 3).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED, to_be_saved
 from shadowtime.kernel import changing as g
@@ -32,9 +32,15 @@ from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.slots import SLOT_SHIFT
 from shadowtime.types import MILLION
 
+if TYPE_CHECKING:
+    from shadowtime.kernel.changing import Tables
+    from shadowtime.kernel.choice import Choice, Chooser
+    from shadowtime.kernel.profile import Profile
+    from shadowtime.types import Ints
+
 
 @entry
-def run(t: Any, f: Any, c: Any, fact: Any, choose: Any) -> int:
+def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
     """The event loop; ``f`` is the profile that functions plan in, ``choose`` the function."""
     reg = t.reg
     while reg[ATTEMPTS] + 2 * (reg[WAITING] + reg[RUNNING]) <= t.piece.shape[1]:
@@ -69,7 +75,7 @@ def run(t: Any, f: Any, c: Any, fact: Any, choose: Any) -> int:
 
 
 @kernel
-def next_instant(t: Any) -> int:
+def next_instant(t: Tables) -> int:
     """Time of the next end, submission or plan."""
     reg = t.reg
     now = reg[WAKE]
@@ -81,7 +87,7 @@ def next_instant(t: Any) -> int:
 
 
 @kernel
-def end_jobs(t: Any, now: int) -> None:
+def end_jobs(t: Tables, now: int) -> None:
     """End what ends now."""
     reg = t.reg
     kept = 0
@@ -100,7 +106,7 @@ def end_jobs(t: Any, now: int) -> None:
 
 
 @routine
-def describe(t: Any, f: Any, c: Any, fact: Any, count: int) -> None:
+def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
     """Fill the columns; the whole machine is free, as running jobs are to be planned too."""
     now = t.reg[NOW]
     f.time[0, 0] = now
@@ -146,7 +152,7 @@ def describe(t: Any, f: Any, c: Any, fact: Any, count: int) -> None:
 
 
 @kernel
-def done_at(t: Any, at: int, now: int) -> int:
+def done_at(t: Tables, at: int, now: int) -> int:
     """The work of the present piece so far."""
     job = t.job[at]
     if job[g.SIZE] == 0:
@@ -156,7 +162,7 @@ def done_at(t: Any, at: int, now: int) -> int:
 
 
 @kernel
-def expected_left(t: Any, at: int, now: int) -> int:
+def expected_left(t: Tables, at: int, now: int) -> int:
     """Seconds of work that the policy expects to be left (spec: changing 3.4)."""
     job = t.job[at]
     done = job[g.WORK] - job[g.LEFT] + done_at(t, at, now)
@@ -167,7 +173,7 @@ def expected_left(t: Any, at: int, now: int) -> int:
 
 
 @kernel
-def close(t: Any, at: int, now: int, stopped: bool) -> None:
+def close(t: Tables, at: int, now: int, stopped: bool) -> None:
     """End the present piece of a job: what was done counts, but for what a stop loses."""
     job, reg = t.job[at], t.reg
     work = done_at(t, at, now)
@@ -190,7 +196,7 @@ def close(t: Any, at: int, now: int, stopped: bool) -> None:
 
 
 @routine
-def permitted(t: Any, c: Any, count: int) -> bool:
+def permitted(t: Tables, c: Choice, count: int) -> bool:
     """True if sizes and speeds are allowed and fit; else the first that is not is noted."""
     total = 0
     sizes, speeds = q.COLUMNS + g.SIZE_, q.COLUMNS + g.SPEED_
@@ -212,7 +218,7 @@ def permitted(t: Any, c: Any, count: int) -> bool:
 
 
 @kernel
-def level_of(t: Any, speed: int) -> int:
+def level_of(t: Tables, speed: int) -> int:
     """The place of a speed among those declared, -1 if it is none."""
     for level in range(t.speed.shape[0]):
         if t.speed[level] == speed:
@@ -221,7 +227,7 @@ def level_of(t: Any, speed: int) -> int:
 
 
 @routine
-def carry_out(t: Any, c: Any, count: int) -> None:
+def carry_out(t: Tables, c: Choice, count: int) -> None:
     """Carry out what the function wrote."""
     reg = t.reg
     now = reg[NOW]
@@ -280,7 +286,7 @@ def carry_out(t: Any, c: Any, count: int) -> None:
 
 
 @kernel
-def overtook_none(t: Any) -> None:
+def overtook_none(t: Tables) -> None:
     """What started now beside others that waited has overtaken none: they start now as well.
 
     Jobs of no length end at the instant of their start, and another pass follows; those that have
@@ -295,7 +301,7 @@ def overtook_none(t: Any) -> None:
 
 
 @kernel
-def alone(t: Any, at: int, now: int) -> None:
+def alone(t: Tables, at: int, now: int) -> None:
     """The reason of a job that started now and overtook none."""
     job = t.job[at]
     if job[g.START] == now and job[g.REASON] == BACKFILLED:

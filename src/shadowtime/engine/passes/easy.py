@@ -11,7 +11,7 @@ for its shortest job of each width (kernel/shortest.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     DONE,
@@ -33,7 +33,9 @@ from shadowtime.kernel.shortest import let_in, shortest_within
 from shadowtime.kernel.vector import any_fits
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.shortest import Shortest
     from shadowtime.kernel.state import State, World
+    from shadowtime.types import Ints
 
 SHORTEST_FIRST = 0
 KEEP_EXTRA = 1
@@ -57,7 +59,7 @@ FEW = 256
 
 
 @entry
-def run(state: State, world: World, parameters: Any, index: Any) -> int:
+def run(state: State, world: World, parameters: Ints, index: Shortest) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -68,7 +70,7 @@ def run(state: State, world: World, parameters: Any, index: Any) -> int:
 
 
 @kernel
-def decide(state: State, parameters: Any, index: Any) -> None:
+def decide(state: State, parameters: Ints, index: Shortest) -> None:
     """One pass."""
     reg = state.reg
     if (
@@ -140,7 +142,7 @@ def count_extra(state: State, head: int) -> None:
 
 
 @kernel
-def backfill(state: State, parameters: Any, index: Any, first: int) -> None:
+def backfill(state: State, parameters: Ints, index: Shortest, first: int) -> None:
     """Start jobs from index ``first`` on that do not delay the head."""
     reg = state.reg
     if parameters[SHORTEST_FIRST] != 0:
@@ -153,7 +155,7 @@ def backfill(state: State, parameters: Any, index: Any, first: int) -> None:
 
 
 @kernel
-def backfill_in_order(state: State, parameters: Any, first: int) -> None:
+def backfill_in_order(state: State, parameters: Ints, first: int) -> None:
     """Candidates in order of arrival."""
     arrived = state.reg[r.ARRIVED]
     block = next_block(state, first >> r.SHIFT)
@@ -175,7 +177,7 @@ def may_start(state: State, procs: int, estimate: int) -> bool:
 
 
 @kernel
-def start_backfilled(state: State, parameters: Any, job: int) -> None:
+def start_backfilled(state: State, parameters: Ints, job: int) -> None:
     """Start a job that passed the tests; extra shrinks if only the second one let it in."""
     reg = state.reg
     if reg[r.NOW] + state.job[job, f.ESTIMATE] > reg[r.SHADOW] and parameters[KEEP_EXTRA] == 0:
@@ -221,7 +223,7 @@ def block_may_hold(state: State, block: int, free: int) -> bool:
 
 
 @kernel
-def backfill_shortest_first(state: State, parameters: Any, found: Any, first: int) -> None:
+def backfill_shortest_first(state: State, parameters: Ints, found: Ints, first: int) -> None:
     """The same tests, candidates in order of (estimate, arrival)."""
     reg = state.reg
     arrived = reg[r.ARRIVED]
@@ -244,13 +246,13 @@ def backfill_shortest_first(state: State, parameters: Any, found: Any, first: in
 
 
 @kernel
-def is_indexed(state: State, index: Any) -> bool:
+def is_indexed(state: State, index: Shortest) -> bool:
     """True if the index gives the shortest jobs: not where estimates change while jobs wait."""
     return state.reg[r.LEARNER] != LAST and index.tree.shape[0] > 2
 
 
 @routine
-def backfill_by_index(state: State, parameters: Any, index: Any) -> None:
+def backfill_by_index(state: State, parameters: Ints, index: Shortest) -> None:
     """The same starts: again and again the first by (estimate, arrival) that passes the tests.
 
     A job refused in an earlier pass since the last end is refused again, newcomers or not.

@@ -12,7 +12,7 @@ pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     BROKEN,
@@ -32,7 +32,6 @@ from shadowtime.engine.passes.general_parts import (
     PREEMPT,
     PRUNE,
     SUNNY_ONLY,
-    General,
     make_general,
 )
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
@@ -43,6 +42,7 @@ from shadowtime.kernel import fields
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fits_now import keep_able, mark_able
+from shadowtime.kernel.general import General
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
@@ -69,11 +69,12 @@ from shadowtime.kernel.slots import PLAN as PLAN_SLOT
 from shadowtime.kernel.slots import RESERVE as RESERVE_SLOT
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State, World
 
 
 @entry
-def run(state: State, world: World, f: General, custom: Any) -> int:
+def run(state: State, world: World, f: General, custom: OwnPointer) -> int:
     """The event loop with this pass; ``custom`` is the pointer to the user's own functions."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -88,7 +89,7 @@ def run(state: State, world: World, f: General, custom: Any) -> int:
 
 
 @kernel
-def decide(state: State, f: General, custom: Any) -> None:
+def decide(state: State, f: General, custom: OwnPointer) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
@@ -107,7 +108,7 @@ def decide(state: State, f: General, custom: Any) -> None:
 
 
 @kernel
-def free_up(state: State, f: General, head: int, custom: Any) -> bool:
+def free_up(state: State, f: General, head: int, custom: OwnPointer) -> bool:
     """Stop jobs that the head outranks so that it fits; False, and none stopped, if it cannot."""
     if asks(f, VICTIM):
         return make_chosen_room(state, f, head, f.par[PRUNE] != 0, custom)
@@ -115,7 +116,7 @@ def free_up(state: State, f: General, head: int, custom: Any) -> bool:
 
 
 @kernel
-def start_in_arrival_order(state: State, f: General, custom: Any) -> int:
+def start_in_arrival_order(state: State, f: General, custom: OwnPointer) -> int:
     """Step 1 and the first reservation of step 2; returns the number of candidates left."""
     head = first_waiting(state)
     while head >= 0:
@@ -140,7 +141,7 @@ def start_in_arrival_order(state: State, f: General, custom: Any) -> int:
 
 
 @kernel
-def start_in_key_order(state: State, f: General, custom: Any) -> int:
+def start_in_key_order(state: State, f: General, custom: OwnPointer) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
     now = state.reg[r.NOW]
     count = gather(state, f.jobs)
@@ -181,7 +182,7 @@ def first_by_key(f: General, count: int) -> int:
 
 
 @kernel
-def fill_own_keys(state: State, f: General, custom: Any, count: int) -> None:
+def fill_own_keys(state: State, f: General, custom: OwnPointer, count: int) -> None:
     """Keys by a function of the user's own: for all candidates, or once for each job."""
     if f.par[LASTING] == 0:
         ask(state, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
@@ -201,7 +202,7 @@ def fill_own_keys(state: State, f: General, custom: Any, count: int) -> None:
 
 
 @kernel
-def block_head(state: State, f: General, head: int, size: int, custom: Any) -> int:
+def block_head(state: State, f: General, head: int, size: int, custom: OwnPointer) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many candidates are left, 0 if none of them can start in this pass.
@@ -245,7 +246,7 @@ def all_too_wide(state: State) -> bool:
 
 
 @kernel
-def reserve(state: State, f: General, job: int, custom: Any) -> int:
+def reserve(state: State, f: General, job: int, custom: OwnPointer) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere.
 
     A function of the user's own may deny it the reservation or put that off; the earliest start
@@ -270,7 +271,7 @@ def reserve(state: State, f: General, job: int, custom: Any) -> int:
 
 
 @kernel
-def reserve_more(state: State, f: General, size: int, custom: Any) -> int:
+def reserve_more(state: State, f: General, size: int, custom: OwnPointer) -> int:
     """Go on in order until the depth is reached; returns how many candidates are left.
 
     What is free only shrinks during a pass, and plans are dropped at its end: behind the last

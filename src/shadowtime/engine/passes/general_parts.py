@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine.partitions import every_host, hosts_with_a_tier, most_reservations
 from shadowtime.engine.passes.phases import ORDER
+from shadowtime.kernel.general import General
 from shadowtime.kernel.order import FCFS
 from shadowtime.kernel.profile import make_profile
 from shadowtime.kernel.record import FACTS
 from shadowtime.kernel.slots import TIME_WORDS, TIMERS
+
+if TYPE_CHECKING:
+    from shadowtime.types import Ints
 
 ORDER_KIND = 0
 DEPTH = 1
@@ -26,37 +30,10 @@ LASTING, KEYED = 7, 8
 """1 if the keys of a user's own order are taken once; the jobs whose keys were taken."""
 
 
-class General(NamedTuple):
-    """The pass's parameters and scratch."""
-
-    par: Any  # int64[TIMES_FROM + 3 TIMERS]
-    weight: Any  # float64[3]
-    phase: Any  # int64[phases, 3]: test, key, at most (0: no bound)
-    profile: Any  # Profile
-    jobs: Any  # int64[n]: candidates
-    heap: Any  # int64[n]: candidates still to be tried, as a heap of places in jobs
-    key: Any  # float64[n]
-    fact: Any  # int64[n, FACTS]: kernel/record.py
-    memory: Any  # float64[rows, numbers]: what such functions remember of each user
-    series: Any  # float64[words]: values over time, kernel/curve.py
-    asked: Any  # int64[n]: jobs for which one is asked
-    answer: Any  # float64[2, n]: what it returns; keys that stay as they are while a job waits
-    scale: Any  # int64[K + 1]: balance.py
-    tier: Any  # int64[2, classes, H]: place.py
-    among: Any  # int64[2, classes, H + 1]: hosts with a tier, and last how many
-    group: Any  # int64[H]: partition of a host
-    cap: Any  # int64[groups, 2]: bounds of its reservations
-    booked: Any  # int64[H + groups, K]: reserved in this pass on each host; then by group, counted
-    frozen: Any  # int64[2]: fullest share and sum of shares at the beginning of a phase
-    able: Any  # int8[n]: 1 for candidates that fit on some host at the beginning of the walk
-    room: Any  # int64[K + 1]: most that is free of each resource on any host; idle hosts
-    refused: Any  # int64[2 classes, K]: a need for which no reservation was allowed any more
-
-
 def make_general(
     *,
     n: int,
-    capacity: Any,
+    capacity: Ints,
     order: int = FCFS,
     weight: tuple[float, float, float] = (0.0, 0.0, 0.0),
     depth: int = 1,

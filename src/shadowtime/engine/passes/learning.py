@@ -6,7 +6,7 @@ that are due now last. What the pass starts is reported behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,17 +27,20 @@ from shadowtime.kernel.slots import (
 )
 
 if TYPE_CHECKING:
+    from shadowtime.engine.site.general_parts import General as SiteGeneral
+    from shadowtime.kernel.general import General
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State
 
 
 @kernel
-def learns(f: Any) -> bool:
+def learns(f: General | SiteGeneral) -> bool:
     """True if a function predicts or learns: those slots have the highest numbers."""
     return bool(f.par[IN_USE] >> ESTIMATE_SLOT != 0)
 
 
 @routine
-def learn(state: State, f: Any, custom: Any) -> None:
+def learn(state: State, f: General | SiteGeneral, custom: OwnPointer) -> None:
     """Report what ended and what was submitted at this instant, and ask for estimates.
 
     Timers that were due before come first, those that are due now come last.
@@ -58,7 +61,7 @@ def learn(state: State, f: Any, custom: Any) -> None:
 
 
 @kernel
-def predict(state: State, f: Any, custom: Any, job: int) -> None:
+def predict(state: State, f: General | SiteGeneral, custom: OwnPointer, job: int) -> None:
     """The estimate of a job that was just submitted: whole seconds within [1, request]."""
     guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
     within = max(1.0, min(float(state.job[job, REQUEST]), guess))
@@ -71,7 +74,7 @@ def predict(state: State, f: Any, custom: Any, job: int) -> None:
 
 
 @kernel
-def learn_starts(state: State, f: Any, custom: Any) -> None:
+def learn_starts(state: State, f: General | SiteGeneral, custom: OwnPointer) -> None:
     """Report what the pass started."""
     for i in range(state.reg[r.DECISIONS]):
         if state.did[KIND, i] == r.STARTED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.balance import (
     balances_better,
@@ -22,6 +22,9 @@ from shadowtime.kernel.running import BACKFILLED, begin
 from shadowtime.kernel.slots import BACKFILL_KEY, BACKFILL_TEST, ask, asks
 
 if TYPE_CHECKING:
+    from shadowtime.engine.site.general_parts import General as SiteGeneral
+    from shadowtime.kernel.general import General
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State
 
 AROUND = 0
@@ -55,7 +58,7 @@ PHASES = 5
 
 
 @kernel
-def run_phases(state: State, f: Any, size: int, custom: Any) -> None:
+def run_phases(state: State, f: General, size: int, custom: OwnPointer) -> None:
     """Try the candidates in the heap, phase by phase; what does not start is tried in the next."""
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
@@ -78,14 +81,14 @@ def run_phases(state: State, f: Any, size: int, custom: Any) -> None:
 
 
 @kernel
-def list_candidates(f: Any, size: int) -> None:
+def list_candidates(f: General | SiteGeneral, size: int) -> None:
     """List the jobs in the heap, to ask for them."""
     for i in range(size):
         f.asked[i] = f.jobs[f.heap[i]]
 
 
 @kernel
-def keep_passing(state: State, f: Any, size: int, custom: Any) -> int:
+def keep_passing(state: State, f: General | SiteGeneral, size: int, custom: OwnPointer) -> int:
     """Drop the candidates that a test of the user's own turns down."""
     list_candidates(f, size)
     f.answer[0, :size] = float(state.reg[SHADOW])
@@ -99,7 +102,7 @@ def keep_passing(state: State, f: Any, size: int, custom: Any) -> int:
 
 
 @kernel
-def fill_own_keys(state: State, f: Any, size: int, custom: Any) -> None:
+def fill_own_keys(state: State, f: General | SiteGeneral, size: int, custom: OwnPointer) -> None:
     """Give the candidates the keys that a function of the user's own returns."""
     list_candidates(f, size)
     ask(state, f, custom, BACKFILL_KEY, f.asked[:size], f.answer[0, :size])
@@ -108,7 +111,7 @@ def fill_own_keys(state: State, f: Any, size: int, custom: Any) -> None:
 
 
 @kernel
-def host_by_test(state: State, f: Any, job: int, test: int) -> int:
+def host_by_test(state: State, f: General, job: int, test: int) -> int:
     """Where the job may start now under a test, -1 if it may not."""
     if test == AROUND:
         return host_around(state, f, job, state.job[job, ESTIMATE])
@@ -122,7 +125,7 @@ def host_by_test(state: State, f: Any, job: int, test: int) -> int:
 
 
 @kernel
-def keeps_balance(state: State, f: Any, job: int, test: int) -> bool:
+def keeps_balance(state: State, f: General | SiteGeneral, job: int, test: int) -> bool:
     """IBB's test in its three readings."""
     if test == LITERAL:
         return sum_with(state, f.scale, job) <= f.frozen[1]
@@ -134,7 +137,7 @@ def keeps_balance(state: State, f: Any, job: int, test: int) -> bool:
 
 
 @kernel
-def start_backfilled(state: State, f: Any, job: int, host: int, test: int) -> None:
+def start_backfilled(state: State, f: General, job: int, host: int, test: int) -> None:
     """Start a job ahead of the blocked ones."""
     if test == AROUND or test >= NOT_WORSE:
         now = state.reg[NOW]
@@ -143,7 +146,7 @@ def start_backfilled(state: State, f: Any, job: int, host: int, test: int) -> No
 
 
 @kernel
-def run_in_order(state: State, f: Any, size: int, test: int, shortest: bool) -> int:
+def run_in_order(state: State, f: General, size: int, test: int, shortest: bool) -> int:
     """Each candidate once, in order; those that do not start are kept for the next phase."""
     heapify(state, f.heap, size, f.jobs, f.key, shortest)
     total, kept = size, 0
@@ -163,7 +166,7 @@ def run_in_order(state: State, f: Any, size: int, test: int, shortest: bool) -> 
 
 
 @kernel
-def run_by_score(state: State, f: Any, size: int, number: int) -> int:
+def run_by_score(state: State, f: General, size: int, number: int) -> int:
     """The best candidate by a score that every start changes, again and again."""
     test, key = f.phase[number, TEST], f.phase[number, KEY]
     left = f.phase[number, AT_MOST]
@@ -186,7 +189,7 @@ def run_by_score(state: State, f: Any, size: int, number: int) -> int:
 
 
 @kernel
-def keep_startable(state: State, f: Any, size: int, test: int) -> int:
+def keep_startable(state: State, f: General, size: int, test: int) -> int:
     """Drop the candidates that may not start; what is free only shrinks during a phase."""
     kept = 0
     for i in range(size):
@@ -198,7 +201,9 @@ def keep_startable(state: State, f: Any, size: int, test: int) -> int:
 
 
 @kernel
-def scores_better(state: State, f: Any, a: int, b: int, key: int, resource: int) -> bool:
+def scores_better(
+    state: State, f: General | SiteGeneral, a: int, b: int, key: int, resource: int
+) -> bool:
     """True if job ``a`` is to be taken before job ``b``; ties go to arrival."""
     if key == BALANCE:
         if balances_better(state, f.scale, a, b):

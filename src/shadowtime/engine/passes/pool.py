@@ -62,6 +62,7 @@ from shadowtime.kernel.vector import any_fits_both
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State, World
+    from shadowtime.types import Ints
 
 NONE_OVERTAKES = 0
 """Rule: no job overtakes (FCFS)."""
@@ -111,7 +112,7 @@ def make_pool(
     rule: int,
     reserves: bool,
     at_most: int = 0,
-    scale: Any = None,
+    scale: Ints | None = None,
     ahead: Ahead | None = None,
 ) -> Pool:
     """Parameters and room for a run of ``n`` jobs; ``ahead`` has bounds that change."""

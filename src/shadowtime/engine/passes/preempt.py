@@ -6,7 +6,7 @@ lowest rank upwards until the head fits; no job is killed unless the head then s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
@@ -15,8 +15,10 @@ from shadowtime.kernel.running import fits, job_at, stop
 from shadowtime.kernel.slots import VICTIM, ask
 
 if TYPE_CHECKING:
-    from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.general import General
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State
+    from shadowtime.types import AnyArray
 
 
 @routine
@@ -33,7 +35,7 @@ def make_room(state: State, head: int, prune: bool) -> bool:
 
 
 @routine
-def make_chosen_room(state: State, f: General, head: int, prune: bool, custom: Any) -> bool:
+def make_chosen_room(state: State, f: General, head: int, prune: bool, custom: OwnPointer) -> bool:
     """The same with victims in the order of a function of the user's own, the highest key first.
 
     Ties fall from the lowest rank upwards. Pruning spares the last ones chosen first.
@@ -62,7 +64,7 @@ def make_chosen_room(state: State, f: General, head: int, prune: bool, custom: A
 
 
 @kernel
-def fits_without(state: State, victims: Any, count: int, spared: int, head: int) -> bool:
+def fits_without(state: State, victims: AnyArray, count: int, spared: int, head: int) -> bool:
     """True if the head fits once these jobs are gone, but for those that are spared."""
     for k in range(state.host.shape[2]):
         have = state.host[FREE, 0, k]
@@ -75,7 +77,7 @@ def fits_without(state: State, victims: Any, count: int, spared: int, head: int)
 
 
 @kernel
-def move_first(jobs: Any, answer: Any, at: int, count: int) -> None:
+def move_first(jobs: AnyArray, answer: AnyArray, at: int, count: int) -> None:
     """Bring the highest key of those from ``at`` on to that place, of equal ones the last job."""
     best = at
     for i in range(at + 1, count):

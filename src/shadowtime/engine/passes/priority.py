@@ -17,7 +17,7 @@ steps (kernel/steps.py) instead of the profile of hosts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     DONE,
@@ -69,6 +69,7 @@ from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take
 
 if TYPE_CHECKING:
     from shadowtime.kernel.alike import Alike
+    from shadowtime.kernel.general import General
     from shadowtime.kernel.state import State, World
 
 DEPTH = 1
@@ -79,7 +80,7 @@ many."""
 
 
 @entry
-def run(state: State, world: World, f: Any, alike: Alike) -> int:
+def run(state: State, world: World, f: General, alike: Alike) -> int:
     """The event loop with this pass."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -90,7 +91,7 @@ def run(state: State, world: World, f: Any, alike: Alike) -> int:
 
 
 @kernel
-def decide(state: State, f: Any, alike: Alike) -> None:
+def decide(state: State, f: General, alike: Alike) -> None:
     """One pass."""
     reg = state.reg
     if reg[r.WAITING] == 0:
@@ -123,7 +124,7 @@ def on_processors(state: State, alike: Alike) -> bool:
 
 
 @kernel
-def start_in_order(state: State, f: Any, alike: Alike) -> int:
+def start_in_order(state: State, f: General, alike: Alike) -> int:
     """Start jobs in order while the first one fits; the line of the one that does not, or -1."""
     place = first_place(alike)
     while place >= 0:
@@ -141,7 +142,7 @@ def start_in_order(state: State, f: Any, alike: Alike) -> int:
 
 
 @kernel
-def block_head(state: State, f: Any, alike: Alike, head: int) -> int:
+def block_head(state: State, f: General, alike: Alike, head: int) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many kinds may start in this pass all the same; they are in ``hope``.
@@ -211,7 +212,7 @@ def reserve_on_processors(state: State, alike: Alike, job: int) -> int:
 
 
 @routine
-def keep_startable(state: State, f: Any, alike: Alike, count: int, tested: bool) -> int:
+def keep_startable(state: State, f: General, alike: Alike, count: int, tested: bool) -> int:
     """Drop the kinds that fit on no host around the first reservation, or of which none waits."""
     kept = 0
     for i in range(count):
@@ -223,7 +224,7 @@ def keep_startable(state: State, f: Any, alike: Alike, count: int, tested: bool)
 
 
 @kernel
-def overtake(state: State, f: Any, alike: Alike, place: int, hopes: int) -> None:
+def overtake(state: State, f: General, alike: Alike, place: int, hopes: int) -> None:
     """Go on behind the head, whose line is at ``place``: reservations first, then the rest."""
     if hopes == 0:
         return
@@ -239,7 +240,7 @@ def overtake(state: State, f: Any, alike: Alike, place: int, hopes: int) -> None
 
 
 @routine
-def reserve(state: State, f: Any, job: int) -> int:
+def reserve(state: State, f: General, job: int) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
     length = state.job[job, ESTIMATE]
     if was_refused(state, f, job):
@@ -254,7 +255,7 @@ def reserve(state: State, f: Any, job: int) -> int:
 
 
 @kernel
-def may_reserve(state: State, f: Any, alike: Alike, job: int) -> bool:
+def may_reserve(state: State, f: General, alike: Alike, job: int) -> bool:
     """Put the job behind what is reserved already; False if it may reserve nowhere."""
     if on_processors(state, alike):
         return reserve_on_processors(state, alike, job) >= 0
@@ -262,7 +263,7 @@ def may_reserve(state: State, f: Any, alike: Alike, job: int) -> bool:
 
 
 @kernel
-def start_around(state: State, f: Any, alike: Alike, job: int) -> bool:
+def start_around(state: State, f: General, alike: Alike, job: int) -> bool:
     """Start the job if it fits on some host around all reservations."""
     length = state.job[job, ESTIMATE]
     if on_processors(state, alike):
@@ -283,7 +284,7 @@ def start_around(state: State, f: Any, alike: Alike, job: int) -> bool:
 
 
 @routine
-def reserve_more(state: State, f: Any, alike: Alike, place: int, hopes: int) -> int:
+def reserve_more(state: State, f: General, alike: Alike, place: int, hopes: int) -> int:
     """Go on in order until the depth is reached; returns how many kinds are left in hope."""
     alike.job[place] = next_in_line(state, alike, alike.job[place])
     if alike.job[place] >= 0:
@@ -321,7 +322,7 @@ def reserve_more(state: State, f: Any, alike: Alike, place: int, hopes: int) -> 
 
 
 @routine
-def drop_refused(state: State, f: Any, alike: Alike, size: int) -> int:
+def drop_refused(state: State, f: General, alike: Alike, size: int) -> int:
     """Drop the lines that can neither start nor reserve any more, each of them of one kind.
 
     Their turn would change nothing, and to bring them into order is most of a long walk.
@@ -338,7 +339,7 @@ def drop_refused(state: State, f: Any, alike: Alike, size: int) -> int:
 
 
 @routine
-def backfill(state: State, f: Any, alike: Alike, hopes: int) -> None:
+def backfill(state: State, f: General, alike: Alike, hopes: int) -> None:
     """Start in order what fits around all reservations: the first of each kind, then the next."""
     size = 0
     for i in range(hopes):

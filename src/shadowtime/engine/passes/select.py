@@ -7,7 +7,7 @@ verified that what starts fits. A planned start in the future calls the pass aga
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     BROKEN,
@@ -34,12 +34,16 @@ from shadowtime.kernel.running import BACKFILLED, begin, begin_first, fits, forg
 from shadowtime.kernel.slots import LEARN_START, SLOT_SHIFT, asks
 
 if TYPE_CHECKING:
-    from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.choice import Choice, Chooser
+    from shadowtime.kernel.general import General
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State, World
 
 
 @entry
-def run(state: State, world: World, f: General, c: Any, custom: Any, choose: Any) -> int:
+def run(
+    state: State, world: World, f: General, c: Choice, custom: OwnPointer, choose: Chooser
+) -> int:
     """The event loop with this pass; ``choose`` is the pointer to the function that selects."""
     if c.mark[PENDING] > 0:
         carry_out_choice(state, c, c.mark[PENDING])
@@ -62,7 +66,7 @@ def run(state: State, world: World, f: General, c: Any, custom: Any, choose: Any
 
 
 @kernel
-def decide(state: State, f: General, c: Any, custom: Any, choose: Any) -> None:
+def decide(state: State, f: General, c: Choice, custom: OwnPointer, choose: Chooser) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
@@ -86,7 +90,7 @@ def decide(state: State, f: General, c: Any, custom: Any, choose: Any) -> None:
 
 
 @routine
-def line_up(state: State, f: General, c: Any, custom: Any) -> int:
+def line_up(state: State, f: General, c: Choice, custom: OwnPointer) -> int:
     """List the waiting jobs in the policy's order; returns how many there are."""
     count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == FCFS:
@@ -108,7 +112,7 @@ def line_up(state: State, f: General, c: Any, custom: Any) -> int:
 
 
 @routine
-def describe(state: State, f: General, c: Any, count: int) -> None:
+def describe(state: State, f: General, c: Choice, count: int) -> None:
     """Fill the columns, and what is free from the running jobs."""
     build_profile(state, f.profile)
     column = c.column
@@ -139,7 +143,7 @@ def describe(state: State, f: General, c: Any, count: int) -> None:
 
 
 @routine
-def carry_out_choice(state: State, c: Any, count: int) -> None:
+def carry_out_choice(state: State, c: Choice, count: int) -> None:
     """Start what was chosen and note what was planned."""
     now = state.reg[NOW]
     head = -1

@@ -9,7 +9,7 @@ nothing is left over beside the head; in the second the shadow time never comes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.events import (
     DONE,
@@ -37,14 +37,16 @@ from shadowtime.kernel.running import PREEMPTING, begin, begin_first, forget_ove
 from shadowtime.kernel.shortest import SINCE, enter_again, follow
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.shortest import Shortest
     from shadowtime.kernel.state import State, World
+    from shadowtime.types import Ints
 
 PREEMPTS, KEEP_EXTRA, SPARES, VENTURES = 0, 1, 2, 3
 """Places in the pass's parameters; the second one is EASY's."""
 
 
 @entry
-def run(state: State, world: World, parameters: Any, index: Any) -> int:
+def run(state: State, world: World, parameters: Ints, index: Shortest) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
@@ -55,7 +57,7 @@ def run(state: State, world: World, parameters: Any, index: Any) -> int:
 
 
 @kernel
-def decide(state: State, parameters: Any, index: Any) -> None:
+def decide(state: State, parameters: Ints, index: Shortest) -> None:
     """One pass."""
     reg = state.reg
     if index.mark[SINCE] > 0 and reg[r.LEARNER] == LAST:
@@ -84,7 +86,7 @@ def decide(state: State, parameters: Any, index: Any) -> None:
 
 
 @kernel
-def start_heads(state: State, parameters: Any) -> int:
+def start_heads(state: State, parameters: Ints) -> int:
     """Start jobs in order of arrival while the first one fits or preempts its way in."""
     head = first_waiting(state)
     while head >= 0:
@@ -99,7 +101,7 @@ def start_heads(state: State, parameters: Any) -> int:
 
 
 @kernel
-def take_back(state: State, index: Any) -> None:
+def take_back(state: State, index: Shortest) -> None:
     """Enter the jobs into the index again that were stopped for a head."""
     for i in range(state.reg[r.DECISIONS]):
         job = state.did[WHICH, i]
@@ -118,7 +120,7 @@ def nobody_fits(state: State, head: int) -> bool:
 
 
 @routine
-def venture(state: State, parameters: Any, index: Any, head: int) -> None:
+def venture(state: State, parameters: Ints, index: Shortest, head: int) -> None:
     """Jobs expected to end by the shadow time, shortest first; then any that fits, in order."""
     reg = state.reg
     shadow = reg[r.SHADOW]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -144,7 +144,13 @@ def priority_of(parts: Mapping[str, float], nice: int) -> int:
 
 
 def priorities_of(
-    weights: Weights, *, age: AnyArray, factor: Floats, standing: Floats, terms: Floats, nice: Any
+    weights: Weights,
+    *,
+    age: AnyArray,
+    factor: Floats,
+    standing: Floats,
+    terms: Floats,
+    nice: AnyArray,
 ) -> Floats:
     """As :func:`priority_of` the parts of :func:`parts_of`, of many jobs at once."""
     total = weights.fair_share * factor

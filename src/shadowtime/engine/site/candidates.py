@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.site.general_parts import ORDER_KIND
 from shadowtime.kernel.fields import ESTIMATE, SUBMIT
@@ -15,18 +15,37 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.slots import ORDER, ask
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.slots import Knowing, OwnPointer
     from shadowtime.kernel.state import State
+    from shadowtime.types import Floats, Ints
+
+
+if TYPE_CHECKING:
+
+    class Sorting(Knowing, Protocol):
+        """A pass's record, as far as its queue is put in order."""
+
+        @property
+        def weight(self) -> Floats: ...
+        @property
+        def jobs(self) -> Ints: ...
+        @property
+        def heap(self) -> Ints: ...
+        @property
+        def key(self) -> Floats: ...
 
 
 @kernel
-def sorted_already(ground: Ground, f: Any) -> bool:
+def sorted_already(ground: Ground, f: Sorting) -> bool:
     """True where the order is that of arrival."""
     return bool(f.par[ORDER_KIND] == FCFS and ground.mark[TIERS] == 0)
 
 
 @routine
-def in_order(state: State, ground: Ground, f: Any, custom: Any) -> int:
+def in_order(state: State, ground: Ground, f: Sorting, custom: OwnPointer) -> int:
     """Gather the waiting jobs: ascending by arrival, or as a heap by (tier, key, arrival)."""
     now = state.reg[NOW]
     count = gather(state, f.jobs)
@@ -43,7 +62,7 @@ def in_order(state: State, ground: Ground, f: Any, custom: Any) -> int:
 
 
 @kernel
-def before(state: State, ground: Ground, f: Any, shortest: int, a: int, b: int) -> bool:
+def before(state: State, ground: Ground, f: Sorting, shortest: int, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: tier, estimate if asked, key, arrival."""
     one, other = f.jobs[a], f.jobs[b]
     if ground.job[one, TIER] != ground.job[other, TIER]:
@@ -58,7 +77,7 @@ def before(state: State, ground: Ground, f: Any, shortest: int, a: int, b: int) 
 
 
 @routine
-def sink(state: State, ground: Ground, f: Any, size: int, at: int, shortest: int) -> None:
+def sink(state: State, ground: Ground, f: Sorting, size: int, at: int, shortest: int) -> None:
     """Let a candidate sink in the heap."""
     heap = f.heap
     place = heap[at]
@@ -75,14 +94,14 @@ def sink(state: State, ground: Ground, f: Any, size: int, at: int, shortest: int
 
 
 @routine
-def make_heap(state: State, ground: Ground, f: Any, size: int, shortest: int) -> None:
+def make_heap(state: State, ground: Ground, f: Sorting, size: int, shortest: int) -> None:
     """Make a heap of the candidates."""
     for at in range(size // 2 - 1, -1, -1):
         sink(state, ground, f, size, at, shortest)
 
 
 @kernel
-def removed_first(state: State, ground: Ground, f: Any, size: int, shortest: int) -> int:
+def removed_first(state: State, ground: Ground, f: Sorting, size: int, shortest: int) -> int:
     """Remove the first candidate of the heap; returns the new size."""
     size -= 1
     if size > 0:

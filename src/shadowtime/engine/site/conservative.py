@@ -7,7 +7,7 @@ the sweep is made in every pass, newcomers included.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
 from shadowtime.engine.site.conservative_parts import (
@@ -54,12 +54,13 @@ from shadowtime.kernel.site.steps import current
 if TYPE_CHECKING:
     from shadowtime.engine.site.world import Events
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State, World
 
 
 @entry
 def run(
-    state: State, world: World, ground: Ground, e: Events, f: ConservativeState, custom: Any
+    state: State, world: World, ground: Ground, e: Events, f: ConservativeState, custom: OwnPointer
 ) -> int:
     """The event loop with this pass."""
     while True:
@@ -73,7 +74,7 @@ def run(
 
 
 @entry
-def decide_once(state: State, ground: Ground, f: ConservativeState, custom: Any) -> int:
+def decide_once(state: State, ground: Ground, f: ConservativeState, custom: OwnPointer) -> int:
     """One pass, for a live scheduler, over the tables that live_pass.py has filled."""
     if lacks_room(state, ground, number(0)):
         return ROOM_NEEDED
@@ -82,7 +83,7 @@ def decide_once(state: State, ground: Ground, f: ConservativeState, custom: Any)
 
 
 @routine
-def decide(state: State, ground: Ground, f: ConservativeState, custom: Any) -> None:
+def decide(state: State, ground: Ground, f: ConservativeState, custom: OwnPointer) -> None:
     """One pass."""
     now = state.reg[NOW]
     if state.reg[VOLATILE] != 0:
@@ -108,7 +109,7 @@ def decide(state: State, ground: Ground, f: ConservativeState, custom: Any) -> N
 
 
 @routine
-def line_up(state: State, ground: Ground, f: ConservativeState, custom: Any) -> int:
+def line_up(state: State, ground: Ground, f: ConservativeState, custom: OwnPointer) -> int:
     """List the queue by (tier, key, arrival); returns how many wait."""
     count = in_order(state, ground, f, custom)
     simple = sorted_already(ground, f)

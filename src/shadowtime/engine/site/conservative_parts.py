@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.order import FCFS
+
+if TYPE_CHECKING:
+    from shadowtime.types import Floats, Ints
 
 COMPRESS = 1
 """1: promises move to earlier starts. The place 0 is that of the order (general_parts.py)."""
@@ -26,15 +29,15 @@ A_SEARCH = 1000
 class ConservativeState(NamedTuple):
     """The pass's parameters and scratch."""
 
-    par: Any  # int64[5]
-    weight: Any  # float64[3]
-    line: Any  # int64[n]: the queue in order
-    jobs: Any  # int64[n]: the queue by arrival
-    heap: Any  # int64[n]: places in jobs
-    key: Any  # float64[n]
-    fact: Any  # int64[n, FACTS]: kernel/record.py, for an order of the user's own
-    memory: Any  # float64[rows, numbers]
-    series: Any  # float64[words]: values over time, kernel/curve.py
+    par: Ints  # int64[5]
+    weight: Floats  # float64[3]
+    line: Ints  # int64[n]: the queue in order
+    jobs: Ints  # int64[n]: the queue by arrival
+    heap: Ints  # int64[n]: places in jobs
+    key: Floats  # float64[n]
+    fact: Ints  # int64[n, FACTS]: kernel/record.py, for an order of the user's own
+    memory: Floats  # float64[rows, numbers]
+    series: Floats  # float64[words]: values over time, kernel/curve.py
 
 
 def make_conservative(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from shadowtime.engine.site.general_parts import General
     from shadowtime.engine.site.world import Events
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State
+    from shadowtime.types import Ints
 
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 """Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
@@ -164,7 +166,7 @@ def enter_queue(state: State, ground: Ground, e: Events, now: int) -> None:
 
 
 @routine
-def hold_back(state: State, ground: Ground, e: Events, f: General, custom: Any) -> None:
+def hold_back(state: State, ground: Ground, e: Events, f: General, custom: OwnPointer) -> None:
     """Jobs that are new in the queue leave it until the instant that a function wants."""
     reg = state.reg
     again = True
@@ -276,7 +278,7 @@ def note_start(ground: Ground, e: Events, job: int, now: int) -> None:
 
 
 @entry
-def seat(state: State, ground: Ground, running: Any, waiting: Any, promised: Any) -> None:
+def seat(state: State, ground: Ground, running: Ints, waiting: Ints, promised: Ints) -> None:
     """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
 
     Their places are already in the tables, with the alternative each runs by. Promises are looked

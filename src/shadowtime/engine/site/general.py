@@ -7,7 +7,7 @@ Plans are dropped at the end of the pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import (
@@ -86,11 +86,14 @@ from shadowtime.kernel.slots import (
 if TYPE_CHECKING:
     from shadowtime.engine.site.world import Events
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State, World
 
 
 @entry
-def run(state: State, world: World, ground: Ground, e: Events, f: General, custom: Any) -> int:
+def run(
+    state: State, world: World, ground: Ground, e: Events, f: General, custom: OwnPointer
+) -> int:
     """The event loop with this pass."""
     while True:
         code = next_pass(state, world, ground, e, f.par[PLAN_NODES])
@@ -109,7 +112,7 @@ def run(state: State, world: World, ground: Ground, e: Events, f: General, custo
 
 
 @entry
-def decide_once(state: State, ground: Ground, f: General, custom: Any) -> int:
+def decide_once(state: State, ground: Ground, f: General, custom: OwnPointer) -> int:
     """One pass, for a live scheduler."""
     if lacks_room(state, ground, f.par[PLAN_NODES]):
         return ROOM_NEEDED
@@ -118,7 +121,7 @@ def decide_once(state: State, ground: Ground, f: General, custom: Any) -> int:
 
 
 @routine
-def decide(state: State, ground: Ground, f: General, custom: Any) -> None:
+def decide(state: State, ground: Ground, f: General, custom: OwnPointer) -> None:
     """One pass."""
     if state.reg[VOLATILE] != 0:
         extend_overdue(state, ground)
@@ -153,7 +156,7 @@ def decide(state: State, ground: Ground, f: General, custom: Any) -> None:
 
 @routine
 def start_and_plan(
-    state: State, ground: Ground, f: General, size: int, custom: Any
+    state: State, ground: Ground, f: General, size: int, custom: OwnPointer
 ) -> tuple[int, int]:
     """In order: start jobs that fit, plan for blocked ones up to the depth.
 
@@ -205,7 +208,7 @@ def start_and_plan(
 
 
 @kernel
-def passes(state: State, f: General, job: int, custom: Any) -> bool:
+def passes(state: State, f: General, job: int, custom: OwnPointer) -> bool:
     """True unless a test of the user's own forbids the job to overtake."""
     return not asks(f, BACKFILL_TEST) or bool(
         ask_one(state, f, custom, BACKFILL_TEST, job, float(state.reg[SHADOW])) != 0.0
@@ -222,7 +225,7 @@ def any_might_start(state: State, ground: Ground, f: General, first: int, size: 
 
 
 @routine
-def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom: Any) -> int:
+def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom: OwnPointer) -> int:
     """Hold nodes for a blocked job from its earliest start on; NEVER if it gets no plan.
 
     A function of the user's own may deny it the plan, or put that off: the plan then is the
@@ -252,7 +255,7 @@ def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom:
 
 @routine
 def put_off(
-    state: State, ground: Ground, f: General, job: int, start: int, custom: Any
+    state: State, ground: Ground, f: General, job: int, start: int, custom: OwnPointer
 ) -> tuple[int, int]:
     """(start, alternative) of the plan that a function wants not before an instant, placed.
 
@@ -305,7 +308,7 @@ __all__ = ["General", "decide", "decide_once", "make_general", "run"]
 
 
 @routine
-def fill(state: State, ground: Ground, f: General, size: int, custom: Any) -> None:
+def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer) -> None:
     """Backfilling: which of the rest may start, in what order."""
     thinned = asks(f, BACKFILL_TEST) or asks(f, BACKFILL_KEY)
     if thinned:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.slots import TIME_WORDS, TIMERS, TIMES_FROM
+
+if TYPE_CHECKING:
+    from shadowtime.types import Floats, Ints
 
 ORDER_KIND = 0
 DEPTH = 1
@@ -26,20 +29,20 @@ the head whose plan was given up in this pass."""
 class General(NamedTuple):
     """The pass's parameters and scratch."""
 
-    par: Any  # int64[TIMES_FROM + 3 TIMERS]
-    weight: Any  # float64[3]
-    jobs: Any  # int64[n]: candidates
-    heap: Any  # int64[n]: candidates still to be tried, as places in jobs
-    key: Any  # float64[n]
-    fact: Any  # int64[n, FACTS]: kernel/record.py, for functions of the user's own
-    memory: Any  # float64[rows, numbers]: what such functions remember
-    series: Any  # float64[words]: values over time, kernel/curve.py
-    asked: Any  # int64[n]: jobs, or rows of the memory, for which one is asked
-    answer: Any  # float64[1, n]: what it returns
-    scale: Any  # int64[R + 1]: kernel/balance.py
-    frozen: Any  # int64[2]
-    planned: Any  # int64[depth]: jobs with a plan in this pass
-    kept: Any  # int64[5]: the head's plan that is kept while nothing is released
+    par: Ints  # int64[TIMES_FROM + 3 TIMERS]
+    weight: Floats  # float64[3]
+    jobs: Ints  # int64[n]: candidates
+    heap: Ints  # int64[n]: candidates still to be tried, as places in jobs
+    key: Floats  # float64[n]
+    fact: Ints  # int64[n, FACTS]: kernel/record.py, for functions of the user's own
+    memory: Floats  # float64[rows, numbers]: what such functions remember
+    series: Floats  # float64[words]: values over time, kernel/curve.py
+    asked: Ints  # int64[n]: jobs, or rows of the memory, for which one is asked
+    answer: Floats  # float64[1, n]: what it returns
+    scale: Ints  # int64[R + 1]: kernel/balance.py
+    frozen: Ints  # int64[2]
+    planned: Ints  # int64[depth]: jobs with a plan in this pass
+    kept: Ints  # int64[5]: the head's plan that is kept while nothing is released
 
 
 def make_general(

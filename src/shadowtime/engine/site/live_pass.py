@@ -256,7 +256,7 @@ def verdict(
     partitions = tuple([one.name for one in site.partitions]) or ("",)
     partition_of = np.array([one.partition for one in asks.shapes] or [0], np.int64)
 
-    def runs_of(rows: Any, starts: Any) -> RunsByRow:
+    def runs_of(rows: Ints, starts: Ints) -> RunsByRow:
         where = ground.job[rows][:, [f.PLACE_FROM, f.PLACE_COUNT, f.SHAPE]]
         plans = Plans(
             start=starts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import ESTIMATE, PROMISED
 from shadowtime.kernel.jit import kernel, routine
@@ -22,6 +22,7 @@ from shadowtime.kernel.site.steps import amount, current
 from shadowtime.kernel.site.under_limits import place_at
 
 if TYPE_CHECKING:
+    from shadowtime.engine.site.conservative_parts import ConservativeState
     from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
@@ -65,7 +66,7 @@ def let_go(state: State, ground: Ground, job: int) -> None:
 
 
 @routine
-def repair(state: State, ground: Ground, f: Any, count: int) -> None:
+def repair(state: State, ground: Ground, f: ConservativeState, count: int) -> None:
     """Promises that hold around the running jobs stay, in queue order; others are made again."""
     now = state.reg[NOW]
     for i in range(count):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.site.general_parts import General
     from shadowtime.engine.site.world import Events
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.kernel.slots import OwnPointer
     from shadowtime.kernel.state import State, World
     from shadowtime.types import AnyArray, Ints
 
@@ -58,7 +59,7 @@ def earliest_without(state: State, ground: Ground, job: int, others: Ints) -> in
 
 @entry
 def place(
-    state: State, ground: Ground, question: int, job: int, reason: int, jobs: Any, fits: Any
+    state: State, ground: Ground, question: int, job: int, reason: int, jobs: Ints, fits: AnyArray
 ) -> int:
     """The four questions above in one entry: all of them compile the rules of places, once so."""
     if question == FITS_NOW:
@@ -82,7 +83,7 @@ def place(
 
 
 @routine
-def lift(state: State, ground: Ground, others: Any, sign: int) -> None:
+def lift(state: State, ground: Ground, others: Ints, sign: int) -> None:
     """Take running jobs off their nodes (+1), or put them back (-1)."""
     now = state.reg[NOW]
     for i in range(others.shape[0]):
@@ -118,12 +119,12 @@ def update_expected(state: State, ground: Ground) -> None:
 
 
 @entry
-def report_news(state: State, f: General, custom: Any) -> None:
+def report_news(state: State, f: General, custom: OwnPointer) -> None:
     """Let functions of the user's own learn of ends and submissions, and predict."""
     learning.learn(state, f, custom)
 
 
 @entry
-def report_starts(state: State, f: General, custom: Any) -> None:
+def report_starts(state: State, f: General, custom: OwnPointer) -> None:
     """Let them learn of what the pass started."""
     learning.learn_starts(state, f, custom)

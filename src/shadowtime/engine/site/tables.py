@@ -18,6 +18,7 @@ from shadowtime.kernel.site.score import Scoring
 from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
+    from shadowtime.cluster.shape import Shape
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
     from shadowtime.engine.site.asks import Alternative, Asks, SiteClasses
@@ -211,7 +212,7 @@ def count_tables(asks: Asks, shape: Ints, row_of: Ints) -> tuple[Ints, Ints]:
     return count, kind
 
 
-def most_held(shape: Any, capacity: Ints) -> Ints:
+def most_held(shape: Shape, capacity: Ints) -> Ints:
     """Tasks of a shape that nodes of these capacities hold when they are empty."""
     held = np.full(len(capacity), shape.per_node, np.int64)
     for k, (each, fixed) in enumerate(zip(shape.per_task, shape.fixed, strict=True)):
@@ -224,7 +225,7 @@ def most_held(shape: Any, capacity: Ints) -> Ints:
     return most
 
 
-def fits_empty(shape: Any, held: Ints) -> bool:
+def fits_empty(shape: Shape, held: Ints) -> bool:
     """True if the shape fits on the empty nodes."""
     if shape.in_a_row:
         return has_row(shape, held)
@@ -238,7 +239,7 @@ def fits_empty(shape: Any, held: Ints) -> bool:
     return bool(held[: shape.wanted].sum() + rest.sum() >= shape.tasks)
 
 
-def has_row(shape: Any, held: Ints) -> bool:
+def has_row(shape: Shape, held: Ints) -> bool:
     """True if neighbours among the empty nodes, which are in the site's order, hold all tasks."""
     room = dict(zip(shape.nodes, held.tolist(), strict=True))
     for begin in shape.nodes:

@@ -6,7 +6,7 @@ that begins there. A heap knows which node changes next, so time goes from chang
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
@@ -19,6 +19,7 @@ from shadowtime.kernel.site.room import look
 
 if TYPE_CHECKING:
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.types import Ints
 
 PLACES = 24
 """Bits of a place of the mask in the heap's keys."""
@@ -126,7 +127,7 @@ def earliest_on_several(
 
 
 @kernel
-def settle_down(heap: Any, size: int, at: int) -> None:
+def settle_down(heap: Ints, size: int, at: int) -> None:
     """Let the key at a place sink to where it belongs."""
     key = heap[at]
     child = 2 * at + 1

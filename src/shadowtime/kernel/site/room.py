@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
@@ -12,10 +12,11 @@ from shadowtime.kernel.site.steps import current
 
 if TYPE_CHECKING:
     from shadowtime.kernel.site.fields import Ground
+    from shadowtime.types import Ints
 
 
 @kernel
-def holds(ground: Ground, shape: int, node: int, table: Any, row: int, first: int) -> int:
+def holds(ground: Ground, shape: int, node: int, table: Ints, row: int, first: int) -> int:
     """Tasks that fit into the amounts free in a row of a table, from column ``first`` on."""
     resources = ground.step.shape[1] - sf.LEVEL
     cpus = table[row, first]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from shadowtime.kernel.slurm.words import NONE, has, put
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @routine
-def fill(desk: Desk, state: Any, weight: Any, ask: int, count: int, first: bool) -> bool:
+def fill(desk: Desk, state: Ints, weight: Ints, ask: int, count: int, first: bool) -> bool:
     """One try: take some of the ``count`` nodes HERE; what each gives is left in GIVEN."""
     asks, rule = desk.ask, desk.rule
     if count < asks[ask, d.MIN_NODES]:
@@ -51,7 +52,7 @@ def count_of(desk: Desk, ask: int, at: int) -> int:
 
 
 @routine
-def seek(desk: Desk, state: Any, weight: Any, ask: int, left: int) -> bool:
+def seek(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) -> bool:
     """Try all nodes, then without those that offer least, one count at a time.
 
     spec: slurm 4.5.
@@ -95,7 +96,7 @@ def seek(desk: Desk, state: Any, weight: Any, ask: int, left: int) -> bool:
 
 
 @routine
-def seek_by_product(desk: Desk, state: Any, weight: Any, ask: int, left: int) -> bool:
+def seek_by_product(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) -> bool:
     """Try all nodes twice, then without those of least cpus x GPUs, one after another."""
     need, spot = desk.need, desk.spot
     if fill(desk, state, weight, ask, left, True):
@@ -123,7 +124,7 @@ def seek_by_product(desk: Desk, state: Any, weight: Any, ask: int, left: int) ->
 
 
 @routine
-def single_fit(desk: Desk, state: Any, weight: Any, ask: int, required: int) -> int:
+def single_fit(desk: Desk, state: Ints, weight: Ints, ask: int, required: int) -> int:
     """The first node that does alone in one try; -1: none."""
     need, spot = desk.need, desk.spot
     low, high = need[d.LOW], need[d.HIGH]
@@ -149,7 +150,7 @@ def single_fit(desk: Desk, state: Any, weight: Any, ask: int, required: int) -> 
 
 
 @routine
-def first_fit(desk: Desk, state: Any, weight: Any, ask: int) -> bool:
+def first_fit(desk: Desk, state: Ints, weight: Ints, ask: int) -> bool:
     """The first node that does alone, by the weights BEFORE this test, then by place."""
     need, spot = desk.need, desk.spot
     required = 0
@@ -167,7 +168,7 @@ def first_fit(desk: Desk, state: Any, weight: Any, ask: int) -> bool:
 
 
 @routine
-def once(desk: Desk, state: Any, weight: Any, ask: int, all_free: bool) -> bool:
+def once(desk: Desk, state: Ints, weight: Ints, ask: int, all_free: bool) -> bool:
     """One selection among TRIED; ``all_free``: as if all cores were free (memory and GPUs not).
 
     The nodes are left in CHOSEN, what they give in GIVEN.
@@ -212,7 +213,7 @@ def once(desk: Desk, state: Any, weight: Any, ask: int, all_free: bool) -> bool:
 
 
 @routine
-def choose(desk: Desk, state: Any, weight: Any, ask: int) -> bool:
+def choose(desk: Desk, state: Ints, weight: Ints, ask: int) -> bool:
     """Leave in CHOSEN the nodes the job would get of TRIED in this state; False: none."""
     mask, rule = desk.mask, desk.rule
     gpus = desk.ask[ask, d.ASK_GPUS] > 0
@@ -241,7 +242,7 @@ def choose(desk: Desk, state: Any, weight: Any, ask: int) -> bool:
 
 
 @entry
-def choose_now(desk: Desk, state: Any, weight: Any, ask: int, empty: bool) -> bool:
+def choose_now(desk: Desk, state: Ints, weight: Ints, ask: int, empty: bool) -> bool:
     """For Python: as :func:`choose`; ``empty``: one selection, whatever memory and jobs there are.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -10,6 +10,7 @@ from shadowtime.kernel.slurm.offers import cores_in, gpus_in
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @kernel
@@ -80,7 +81,7 @@ def count_sockets(
 
 
 @routine
-def gpu_offer(desk: Desk, state: Any, ask: int, at: int, first: bool) -> int:
+def gpu_offer(desk: Desk, state: Ints, ask: int, at: int, first: bool) -> int:
     """The cpus of a node with GPUs in this try; the GPUs that count and their cpus are noted.
 
     Rules

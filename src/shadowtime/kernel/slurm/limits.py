@@ -8,7 +8,7 @@ which slurm/limit_table.py writes to ``check``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
@@ -18,6 +18,7 @@ from shadowtime.kernel.slurm.words import has
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.board import Board
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 WITHIN, UNKNOWN = -1, -2
 """No bound is in the way; that is not certain."""
@@ -35,7 +36,7 @@ def too_many(board: Board, who: int) -> int:
 
 
 @kernel
-def broken_by(board: Board, who: int, tally: Any) -> int:
+def broken_by(board: Board, who: int, tally: Ints) -> int:
     """The reason of the first bound on resources that these would break, or WITHIN."""
     check = board.check
     first = board.who[who, b.FIRST_CHECK] + board.who[who, b.JOB_CHECKS]

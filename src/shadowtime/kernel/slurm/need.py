@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -11,6 +11,7 @@ from shadowtime.kernel.slurm.words import has
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @kernel
@@ -48,13 +49,13 @@ def begin_need(desk: Desk, ask: int, by_tasks: bool) -> None:
 
 
 @kernel
-def is_met(need: Any) -> bool:
+def is_met(need: Ints) -> bool:
     """Nodes, cpus and GPUs all reached."""
     return need[d.N_NODES] <= 0 and need[d.N_CPUS] <= 0 and need[d.N_GPUS] <= 0
 
 
 @kernel
-def is_due(need: Any) -> bool:
+def is_due(need: Ints) -> bool:
     """The least number of nodes, or cpus or GPUs, are not reached."""
     return need[d.N_CPUS] > 0 or need[d.N_DUE] > 0 or need[d.N_GPUS] > 0
 
@@ -69,7 +70,7 @@ def enough(desk: Desk, ask: int, have: int, nodes: int) -> bool:
 
 
 @routine
-def cores_for(desk: Desk, state: Any, ask: int, at: int, first: bool) -> int:
+def cores_for(desk: Desk, state: Ints, ask: int, at: int, first: bool) -> int:
     """Cpus of a node that this try may use."""
     asks, spot = desk.ask, desk.spot
     cpus = spot[at, d.OFFER]
@@ -137,7 +138,7 @@ UNDECIDED, SUFFICES, FAILS = range(3)
 
 
 @routine
-def take_required(desk: Desk, state: Any, ask: int, first: bool) -> int:
+def take_required(desk: Desk, state: Ints, ask: int, first: bool) -> int:
     """Take the required nodes first: whether they suffice."""
     need = desk.need
     taken = False
@@ -159,7 +160,7 @@ def take_required(desk: Desk, state: Any, ask: int, first: bool) -> int:
 
 
 @kernel
-def next_weight(desk: Desk, weight: Any, after: int) -> int:
+def next_weight(desk: Desk, weight: Ints, after: int) -> int:
     """The lowest weight above one among the nodes HERE; -1: none."""
     found = -1
     for at in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):

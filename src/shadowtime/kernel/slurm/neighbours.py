@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -21,10 +21,11 @@ from shadowtime.kernel.slurm.words import has
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @kernel
-def begin_set(run: Any, at: int, weight: int) -> None:
+def begin_set(run: Ints, at: int, weight: int) -> None:
     """An empty set; a weight below 0 is that of none."""
     run[d.RUN_START, at] = run[d.RUN_END, at] = 0
     run[d.RUN_CPUS, at] = run[d.RUN_GPUS, at] = run[d.RUN_NODES, at] = 0
@@ -33,7 +34,7 @@ def begin_set(run: Any, at: int, weight: int) -> None:
 
 
 @routine
-def sets_of(desk: Desk, weight: Any, ask: int) -> int:
+def sets_of(desk: Desk, weight: Ints, ask: int) -> int:
     """Write the sets of neighbours to ``run``; nodes that offer nothing end a set. How many."""
     spot, run, need = desk.spot, desk.run, desk.need
     now = 0
@@ -138,7 +139,7 @@ def add_one(desk: Desk, ask: int, at: int) -> None:
 
 
 @routine
-def by_sets(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def by_sets(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> bool:
     """The default: sets of consecutive nodes, best fit."""
     spot, run, need = desk.spot, desk.run, desk.need
     begin_need(desk, ask, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shadowtime.kernel.slurm.words import NONE, bits_in
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @kernel
@@ -21,7 +22,7 @@ def gpus_in(mask: int) -> int:
 
 
 @kernel
-def cores_in(desk: Desk, state: Any, at: int, socket: int) -> int:
+def cores_in(desk: Desk, state: Ints, at: int, socket: int) -> int:
     """Free cores of a socket; all of them where this test takes all cores for free."""
     if desk.need[d.ALL_FREE] != 0:
         return desk.full[at, d.FIRST_SOCKET + socket]
@@ -29,13 +30,13 @@ def cores_in(desk: Desk, state: Any, at: int, socket: int) -> int:
 
 
 @kernel
-def cpus_in(desk: Desk, state: Any, at: int) -> int:
+def cpus_in(desk: Desk, state: Ints, at: int) -> int:
     """Free cpus of a node, in the same way."""
     return desk.node[at, d.CPUS] if desk.need[d.ALL_FREE] != 0 else state[at, d.FREE]
 
 
 @kernel
-def is_usable(desk: Desk, state: Any, ask: int, at: int) -> bool:
+def is_usable(desk: Desk, state: Ints, ask: int, at: int) -> bool:
     """The node-level test: memory, GPUs, idle where whole nodes are asked for."""
     asks = desk.ask
     exclusive = asks[ask, d.EXCLUSIVE] != 0
@@ -56,7 +57,7 @@ def is_usable(desk: Desk, state: Any, ask: int, at: int) -> bool:
 
 
 @kernel
-def reaches(desk: Desk, state: Any, ask: int, at: int) -> bool:
+def reaches(desk: Desk, state: Ints, ask: int, at: int) -> bool:
     """A node has what it must have free to be of any use to the job."""
     asks = desk.ask
     if asks[ask, d.EXCLUSIVE] != 0:
@@ -96,7 +97,7 @@ def lacks_required(desk: Desk, ask: int) -> bool:
 
 
 @routine
-def cpus_offered(desk: Desk, state: Any, ask: int, at: int) -> int:
+def cpus_offered(desk: Desk, state: Ints, ask: int, at: int) -> int:
     """Cpus that a node can give, from its free cpus; 0 where it cannot serve the job.
 
     Memory per cpu takes them away in steps: of a core, or of a cpu where cpus are counted.
@@ -135,7 +136,7 @@ def cpus_offered(desk: Desk, state: Any, ask: int, at: int) -> int:
 
 
 @routine
-def near_gpus(desk: Desk, state: Any, at: int) -> int:
+def near_gpus(desk: Desk, state: Ints, at: int) -> int:
     """Free GPUs on sockets that have a free core."""
     gpus = state[at, d.FREE_GPUS]
     if desk.node[at, d.BOUND] == 0:
@@ -148,7 +149,7 @@ def near_gpus(desk: Desk, state: Any, at: int) -> int:
 
 
 @routine
-def cpus_near(desk: Desk, state: Any, ask: int, at: int) -> int:
+def cpus_near(desk: Desk, state: Ints, ask: int, at: int) -> int:
     """Cpus beside enough GPUs: sockets with both, most free cores first; 0 where there are too few.
 
     With --cpus-per-gpu and GPUs asked for the job, no more than those GPUs bring along.
@@ -190,7 +191,7 @@ def cpus_near(desk: Desk, state: Any, ask: int, at: int) -> int:
 
 
 @routine
-def offer_gpus(desk: Desk, state: Any, weight: Any, ask: int, at: int) -> bool:
+def offer_gpus(desk: Desk, state: Ints, weight: Ints, ask: int, at: int) -> bool:
     """Count a node's GPUs, and note in its weight how many are near; False: too few."""
     asks, spot = desk.ask, desk.spot
     free = cpus_in(desk, state, at)
@@ -219,7 +220,7 @@ def offer_gpus(desk: Desk, state: Any, weight: Any, ask: int, at: int) -> bool:
 
 
 @routine
-def note_offers(desk: Desk, state: Any, weight: Any, ask: int) -> int:
+def note_offers(desk: Desk, state: Ints, weight: Ints, ask: int) -> int:
     """Leave what the nodes HERE offer in ``spot``; how many of them still count.
 
     Memory and GPUs are those of ``state``; cores too, but where all of them count as free.

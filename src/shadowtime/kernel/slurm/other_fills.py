@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
@@ -23,6 +23,7 @@ from shadowtime.kernel.slurm.words import has
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 
 @kernel
@@ -32,7 +33,7 @@ def rests(desk: Desk, ask: int, at: int) -> bool:
 
 
 @routine
-def by_weight(desk: Desk, state: Any, weight: Any, ask: int, first: bool, busy: bool) -> bool:
+def by_weight(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool, busy: bool) -> bool:
     """By weight: from the last node down, or (``busy``) busy nodes, then idle ones.
 
     With ``busy`` Slurm's loop goes on to the idle nodes after the need is met and takes one more.
@@ -72,7 +73,7 @@ def by_weight(desk: Desk, state: Any, weight: Any, ask: int, first: bool, busy: 
 
 
 @routine
-def least_loaded(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def least_loaded(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> bool:
     """CR_LLN: within a weight, the node with the largest share of free cpus, the first of equals.
 
     Cpus count as free even where the job cannot use them because memory is short. As in Slurm the
@@ -144,7 +145,7 @@ def leaf_is_better(count: int, best: int, fits: bool, best_fits: bool) -> bool:
 
 
 @routine
-def by_leaves(desk: Desk, state: Any, weight: Any, ask: int, first: bool) -> bool:
+def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> bool:
     """topology/tree with one level of leaves below the top (spec: slurm 4.11)."""
     spot, need, run = desk.spot, desk.need, desk.run
     begin_need(desk, ask, False)

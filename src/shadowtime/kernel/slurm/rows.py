@@ -14,7 +14,7 @@ missed. Memory and GPUs of suspended jobs stay in use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
@@ -26,6 +26,7 @@ from shadowtime.kernel.slurm.words import NONE, bits_in, has
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.board import Board
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import Ints
 
 ALL_ROWS, ABOVE, SAME, OWN, DOWN_TO = range(5)
 """Which rows a view is without."""
@@ -133,7 +134,7 @@ def copy_cores(board: Board, source: int, target: int) -> None:
 
 
 @routine
-def chooses(board: Board, desk: Desk, weight: Any, ask: int) -> bool:
+def chooses(board: Board, desk: Desk, weight: Ints, ask: int) -> bool:
     """The choice on what ``table`` has, among SPARED."""
     for word in range(board.mask.shape[1]):
         desk.mask[d.TRIED, word] = board.mask[b.SPARED, word]
@@ -162,7 +163,7 @@ def restore(board: Board, desk: Desk) -> None:
 
 @routine
 def fits_in_rows(
-    board: Board, desk: Desk, weight: Any, ask: int, section: int, ends: int, suspends: bool
+    board: Board, desk: Desk, weight: Ints, ask: int, section: int, ends: int, suspends: bool
 ) -> bool:
     """The job fits on TRIED after this many ends; ``suspends``: those it would preempt too.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from shadowtime.kernel.slurm.words import ALL, NONE, ONE, zeros_below
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
+    from shadowtime.types import AnyArray, Ints
 
 
 @routine
-def runs_of(mask: Any, row: int, run: Any) -> int:
+def runs_of(mask: AnyArray, row: int, run: Ints) -> int:
     """Write places and lengths of the runs of neighbouring bits, lowest first; how many."""
     count = 0
     length = 0
@@ -60,7 +61,7 @@ def runs_of(mask: Any, row: int, run: Any) -> int:
 
 
 @kernel
-def set_range(mask: Any, row: int, first: int, count: int) -> None:
+def set_range(mask: AnyArray, row: int, first: int, count: int) -> None:
     """Set ``count`` bits from a place on."""
     at = first
     left = count

@@ -44,13 +44,13 @@ def zeros_below(word: Any) -> int:
 
 
 @kernel
-def has(mask: Any, row: int, node: int) -> bool:
+def has(mask: AnyArray, row: int, node: int) -> bool:
     """A node is in ``mask[row]``."""
     return (mask[row, node // 64] >> np.uint64(node % 64)) & ONE != NONE
 
 
 @kernel
-def put(mask: Any, row: int, node: int) -> None:
+def put(mask: AnyArray, row: int, node: int) -> None:
     """Add a node to ``mask[row]``."""
     mask[row, node // 64] |= ONE << np.uint64(node % 64)
 

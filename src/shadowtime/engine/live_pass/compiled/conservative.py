@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.passes.conservative import decide
 from shadowtime.kernel.jit import entry
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.availability import Availability
     from shadowtime.kernel.state import State
 
 
 @entry
-def once(state: State, made: Any) -> None:
+def once(state: State, made: Availability) -> None:
     """The pass alone, without the event loop."""
     decide(state, made)

@@ -11,13 +11,16 @@ processes of it go on every node, and on all: mostly that is all a search has to
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG
+
+if TYPE_CHECKING:
+    from shadowtime.types import Ints
 
 # Registers.
 NODES = 0
@@ -162,7 +165,7 @@ ENOUGH = TOTAL + MOST_KINDS
 
 
 def make_book(
-    *, nodes: int, cores: int, jobs: Any, tags: Any, registers: dict[int, int], segments: int
+    *, nodes: int, cores: int, jobs: Ints, tags: Ints, registers: dict[int, int], segments: int
 ) -> Availability:
     """An empty book; ``jobs`` and ``tags`` hold the columns named above."""
     par = np.zeros(REGISTERS, np.int64)
@@ -200,7 +203,7 @@ def make_book(
     )
 
 
-def number_requests(jobs: Any) -> int:
+def number_requests(jobs: Ints) -> int:
     """Number the requests of the jobs, of as many processes and as long each: how many there are.
 
     Examples

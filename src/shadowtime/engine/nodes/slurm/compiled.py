@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import carry_out_starts
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from shadowtime.engine.nodes.running_table import Table
     from shadowtime.engine.nodes.slurm.availability import Availability
     from shadowtime.kernel.state import State, World
+    from shadowtime.types import AnyArray
 
 
 @entry
-def once(state: State, b: Availability, unfit: Any, now: int) -> None:
+def once(state: State, b: Availability, unfit: AnyArray, now: int) -> None:
     """The pass alone; no plan is made for jobs that the machine as it is could never hold."""
     for job in unfit:
         dequeue(state, job)
