@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shadowtime.cluster.site import FOREVER, Node, Outage, Partition, Qos, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
@@ -9,6 +11,8 @@ from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.run import run_slurm
+from shadowtime.slurm.state import SlurmState
+from shadowtime.slurmtext.sbatch import apply_options, parse_line
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
@@ -120,3 +124,45 @@ def test_a_task_that_the_log_holds_twice_runs_twice() -> None:
     )
     made = run_slurm(jobs, SITE.replace(config={}), asks)
     assert min(made.start) >= 0 and min(made.start[1:]) >= made.end[0]
+
+
+def test_a_range_of_nodes_without_tasks_aims_at_the_most() -> None:
+    """`-N 1-2 --exclusive` gets both nodes; `-N 1-2 -n 1` is one node for sbatch already."""
+    site = SITE.replace(config={})
+    wide = apply_options(parse_line("sbatch -N 1-2 --exclusive job.sh"), Request())
+    assert start_of(state_of(site), wide) == 0b11
+    one = apply_options(parse_line("sbatch -N 1-2 -n 1 job.sh"), wide)
+    assert start_of(state_of(site), one) == 0b01
+
+
+def test_contiguous_nodes_come_from_one_set() -> None:
+    """Node b is taken: a and c are no neighbours, d and e are, whatever their weights."""
+    names = ("a", "b", "c", "d", "e")
+    site = Site(
+        nodes=tuple(
+            Node(name=name, amounts=(4,), weight=weight)
+            for name, weight in zip(names, (1, 1, 1, 9, 5), strict=True)
+        ),
+        partitions=(Partition(name="batch", nodes=names, default=True),),
+    )
+    state = state_of(site)
+    assert start_of(state, Request(nodes=1, max_nodes=1, tasks=1, wanted=("b",))) == 0b00010
+    pair = Request(nodes=2, max_nodes=2, tasks=2, exclusive=True)
+    apart = state_of(site)
+    assert start_of(apart, Request(nodes=1, max_nodes=1, tasks=1, wanted=("b",))) == 0b00010
+    assert start_of(apart, pair) == 0b00101
+    assert start_of(state, replace(pair, contiguous=True)) == 0b01100
+    three = Request(nodes=3, max_nodes=3, tasks=3, exclusive=True, contiguous=True)
+    assert start_of(apart, three) is None
+
+
+def start_of(state: SlurmState, request: Request) -> int | None:
+    """The nodes on which a job starts now, if it does."""
+    number = len(state.running) + 1
+    job = Job(
+        id=number, ask=ask_of(request, state.machine), limit=600, user="u",
+        partitions=("batch",), priority=9,
+    )  # fmt: skip
+    state.waiting = [job]
+    starts = main_pass(state, 10).starts
+    return starts[0].nodes if starts else None

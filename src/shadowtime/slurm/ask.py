@@ -42,6 +42,7 @@ class Ask:
     """node, job or task."""
     cpus_per_gpu: int = 0
     exclusive: bool = False
+    contiguous: bool = False
     required: int = 0
     suits: int = 0
     either: tuple[int, ...] = ()
@@ -131,7 +132,8 @@ def ask_of(
     if per_node > 1:
         least = max(least, per_node * request.cpus_per_task)
     top = given or UNBOUNDED
-    top = max(min(top, tasks), min_nodes)
+    if not given or per_node or tasks > min_nodes:  # else no -n bounds the range (spec: slurm 9.2)
+        top = max(min(top, tasks), min_nodes)
     gpus = next((one for one in request.gres if one.name.split(":")[0] == "gpu"), None)
     memory: int | None = None
     per_cpu = False
@@ -160,6 +162,7 @@ def ask_of(
         gpus_per=gpus.per if gpus else "",
         cpus_per_gpu=request.cpus_per_gpu or 0,
         exclusive=request.exclusive,
+        contiguous=request.contiguous,
         required=required,
         suits=suits,
         either=either if len(either) > 1 else (),

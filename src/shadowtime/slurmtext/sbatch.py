@@ -227,7 +227,8 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
     if len(wanted) > changes.get("nodes", request.nodes):
         changes["nodes"] = len(wanted)
     if changes.get("max_nodes") is not None:
-        changes["max_nodes"] = max(changes["max_nodes"], changes.get("nodes", 1))
+        most = min(changes["max_nodes"], tasks or changes["max_nodes"])
+        changes["max_nodes"] = max(most, changes.get("nodes", 1))
     return replace(request, **changes)
 
 

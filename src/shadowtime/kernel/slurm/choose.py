@@ -31,7 +31,7 @@ def fill(desk: Desk, state: Ints, weight: Ints, ask: int, count: int, first: boo
     asks, rule = desk.ask, desk.rule
     if count < asks[ask, d.MIN_NODES]:
         return False
-    if desk.need[d.BUSY_FIRST] != 0:
+    if desk.need[d.BUSY_FIRST] != 0 and asks[ask, d.IN_A_ROW] == 0:
         return by_weight(desk, state, weight, ask, first, True)
     if rule[d.LEAST_LOADED] != 0:
         return least_loaded(desk, state, weight, ask, first)

@@ -37,6 +37,7 @@ def begin_set(run: Ints, at: int, weight: int) -> None:
 def sets_of(desk: Desk, weight: Ints, ask: int) -> int:
     """Write the sets of neighbours to ``run``; nodes that offer nothing end a set. How many."""
     spot, run, need = desk.spot, desk.run, desk.need
+    by_weight = desk.ask[ask, d.IN_A_ROW] == 0
     now = 0
     begin_set(run, now, -1)
     last = -2
@@ -53,7 +54,8 @@ def sets_of(desk: Desk, weight: Ints, ask: int) -> int:
                 run[d.RUN_END, now] = last
                 now += 1
                 begin_set(run, now, -1)
-        if run[d.RUN_WEIGHT, now] >= 0 and weight[at] != run[d.RUN_WEIGHT, now]:
+        before = run[d.RUN_WEIGHT, now]
+        if by_weight and before >= 0 and weight[at] != before:
             if run[d.RUN_NODES, now] == 0:
                 run[d.RUN_REQUIRED, now] = -1
             else:
@@ -81,13 +83,22 @@ def sets_of(desk: Desk, weight: Ints, ask: int) -> int:
 def best_set(desk: Desk, ask: int, sets: int) -> int:
     """The set to take next: lowest weight, then the tightest that suffices; -1: none.
 
-    spec: slurm 4.2.
+    spec: slurm 4.2; contiguous nodes 4.14.
     """
     run, need = desk.run, desk.need
+    in_a_row = desk.ask[ask, d.IN_A_ROW] != 0
+    last_required = -1
+    for one in range(sets):
+        if in_a_row and run[d.RUN_REQUIRED, one] != -1:
+            last_required = one
     best = -1
     best_does = False
     for one in range(sets):
         if run[d.RUN_NODES, one] == 0:
+            continue
+        if last_required >= 0 and one != last_required:
+            if run[d.RUN_REQUIRED, one] != -1:
+                return -1  # required nodes in several sets
             continue
         cpus = run[d.RUN_CPUS, one]
         does = (
@@ -105,10 +116,11 @@ def best_set(desk: Desk, ask: int, sets: int) -> int:
                     better = not best_does or cpus < size
                 else:
                     better = cpus > size
+            better = better or (in_a_row and does and not best_does)
             if not better:
                 continue
         best, best_does = one, does
-    return best
+    return -1 if in_a_row and not best_does else best
 
 
 @routine
