@@ -106,7 +106,7 @@ HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 
 
 def model_notes(site: Site) -> list[str]:
-    """Settings of SelectType, SelectTypeParameters and PreemptMode that are not modelled.
+    """Settings of SelectType, PreemptMode and partitions that ``slurm`` does not follow.
 
     Examples
     --------
@@ -127,6 +127,9 @@ def model_notes(site: Site) -> list[str]:
         notes.append(
             f"SelectTypeParameters that the choice of nodes does not follow: {', '.join(lost)}"
         )
+    bounded = [one.name for one in site.partitions if one.max_cpus_per_node is not None]
+    if bounded:
+        notes.append(f"MaxCPUsPerNode of {', '.join(bounded)} is not modelled: jobs may take more")
     preemption = preemption_of(site)
     modes = {preemption.mode, *preemption.qos_mode.values(), *(p.preempt for p in site.partitions)}
     if preemption.on and "suspend" in modes and not preemption.gang:

@@ -12,6 +12,7 @@ import pytest
 
 from conftest import recording_path
 from shadowtime.cli import run
+from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurmtext.fields import lines_of
@@ -20,6 +21,8 @@ from shadowtime.study.site.coverage import coverage
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.trace.site_folder import read_site
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
 
 
 def with_option(folder: Path, option: str, every: int) -> Path:
@@ -149,3 +152,16 @@ def test_a_site_without_submissions_is_told_what_it_lacks(
     full = strip(recording_path("I2"), tmp_path / "full")
     run(["doctor", str(full), "--json"])
     assert not any("SubmitLine" in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
+def test_what_slurm_alone_does_not_follow_is_named() -> None:
+    """Bounds on the cpus that a partition may use of a node, and counts of nodes with features."""
+    nodes = (Node(name="a", amounts=(8,), features=("x",)),)
+    bounded = Partition(name="p", nodes=("a",), max_cpus_per_node=4)
+    site = Site(nodes=nodes, partitions=(bounded,))
+    asked = Requests.of_jobs([Request(features="[x*1&y*1]"), Request(features="x")])
+    jobs = Workload.build(submit=[0, 1], run=[10, 30], procs=[1, 1], requests=asked)
+    assert [str(one) for one in coverage(jobs, site).found] == [
+        "--constraint with counts of nodes (1 jobs, 25.0% of the core-hours)",
+        "MaxCPUsPerNode of p is not modelled: jobs may take more",
+    ]

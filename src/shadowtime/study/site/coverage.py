@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.features import choices
 from shadowtime.cluster.known_settings import lacking_parameters
 from shadowtime.slurm.from_site import model_notes
 from shadowtime.slurm.parameters import Parameters
@@ -106,6 +107,9 @@ core-hours)'], 1.0)
     for name in sorted({name for one in asked.distinct for name in one.beyond}):
         has = np.array([name in one.beyond for one in asked.distinct], bool)[asked.index]
         add(name if " " in name else f"--{name}", has)
+    has = np.array([wants_counts(one.features) for one in asked.distinct], bool)[asked.index]
+    if has.any():
+        add("--constraint with counts of nodes", has)
     for key, names in site.ignored.items():
         scope = key.partition(" ")[0]
         if scope in SCOPES:
@@ -116,6 +120,11 @@ core-hours)'], 1.0)
         add(key, np.ones(len(workload), bool), whole=True)
     order = sorted(found, key=lambda one: (one.whole_site, -one.core_share, one.what))
     return Coverage(tuple(order), float(work[some].sum()) / total)
+
+
+def wants_counts(features: str) -> bool:
+    """True where an expression counts nodes: ``slurm`` asks each node for all that is counted."""
+    return "*" in features and any(one.counts for one in choices(features))
 
 
 def _of_model(site: Site) -> list[str]:
