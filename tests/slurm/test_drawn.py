@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from shadowtime.cluster.site import FOREVER, Node, Outage, Partition, Qos, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
@@ -154,6 +156,27 @@ def test_contiguous_nodes_come_from_one_set() -> None:
     assert start_of(state, replace(pair, contiguous=True)) == 0b01100
     three = Request(nodes=3, max_nodes=3, tasks=3, exclusive=True, contiguous=True)
     assert start_of(apart, three) is None
+
+
+@pytest.mark.parametrize(("version", "limit"), [("24.11.5", 300), ("26.05.5", 540)])
+def test_backfill_raises_a_limit_up_to_the_next_plan(version: str, limit: int) -> None:
+    """Both nodes are planned from 600 on: --time-min=5 --time=30 gets nine whole minutes."""
+    config = {"SLURM_VERSION": version, "SchedulerParameters": "bf_resolution=1"}
+    state = state_of(SITE.replace(config=config))
+    one, two = (
+        ask_of(Request(nodes=k, max_nodes=k, tasks=k, exclusive=True), state.machine)
+        for k in (1, 2)
+    )
+    first = Job(id=1, ask=one, limit=600, user="u", partitions=("fast",), priority=9)
+    state.waiting = [first]
+    assert len(main_pass(state, 0).starts) == 1
+    wide = Job(id=2, ask=two, limit=600, user="u", partitions=("batch",), priority=8)
+    short = Job(id=3, ask=one, limit=1800, user="u", partitions=("batch",), priority=7)
+    short.least_time = 300
+    wide.record, short.record = 1, 2
+    state.waiting = [wide, short]
+    assert [one.job for one in backfill_pass(state, 10).starts] == [3]
+    assert [job.limit for job in state.running if job.id == 3] == [limit]
 
 
 def start_of(state: SlurmState, request: Request) -> int | None:

@@ -14,7 +14,7 @@ from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.walk import CLEAR, ENDS_WANTED, JUDGE, LAST_ONE, START
 from shadowtime.kernel.slurm.words import packed, unpacked
 from shadowtime.slurm.board import FAR
-from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.job import full_limit, planned_limit
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.queue import JobCounts, build_queue
 from shadowtime.slurm.starting import begin, select_now
@@ -91,6 +91,8 @@ class BackfillPass:
         # Tests of GPU jobs leave weights behind for later passes.
         gpus = shortcuts and moves and any(one.ask.gpus for one in state.waiting)
         starts_only = not self.plans and shortcuts and not gpus
+        if starts_only and self.rules.limit_raised:  # their limits depend on plans
+            starts_only = not any(one.least_time for one in state.waiting)
         reuse = shortcuts and not (state.preemption.on or enforced or state.windows or gpus)
         reuse = reuse and self.clock is None
         later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
@@ -384,6 +386,8 @@ class BackfillPass:
     def begin(self, job: Job, section: Section, found: Choice, limit: int) -> None:
         """The job starts on these nodes."""
         task = job.tasks[0] if job.is_array else None
+        if job.least_time and self.rules.limit_raised:
+            limit = self._raised(job, section, found.nodes)
         started = begin(self.state, job, section, found, int(self.mark[b.NOW]))
         started.limit = limit
         self.out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
@@ -392,6 +396,16 @@ class BackfillPass:
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:
             self.mark[b.OVER] = 1
+
+    def _raised(self, job: Job, section: Section, nodes: int) -> int:
+        """The limit of a job with --time-min, as high as the plans so far permit."""
+        now, board = int(self.mark[b.NOW]), self.board.board
+        limit = least = full_limit(job, section)
+        for at in range(int(self.mark[b.SPANS])):
+            begins = int(board.span[at, b.BEGIN]) - now
+            if 0 < begins < limit and nodes & ~unpacked(board.free[at]):
+                least = min(least, begins // 60 * 60)
+        return max(least, min(job.least_time, limit))
 
     def _tell_plans(self) -> None:
         board = self.board.board

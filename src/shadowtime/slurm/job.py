@@ -100,7 +100,12 @@ class Job:
 _NAMES = tuple(one.name for one in fields(Job))
 
 
+def full_limit(job: Job, section: Section) -> int:
+    """Seconds that a job may run in a partition."""
+    return min(job.limit, section.max_time) if section.max_time is not None else job.limit
+
+
 def planned_limit(job: Job, section: Section) -> int:
     """Seconds that a backfill pass plans a job with in a partition."""
-    limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+    limit = full_limit(job, section)
     return job.least_time if job.least_time and job.least_time < limit else limit

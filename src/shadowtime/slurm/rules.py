@@ -219,6 +219,14 @@ CHANGES = (
         "and place",
         SINCE_26,
     ),
+    Change(
+        "limit_raised",
+        (26, 5, 3),
+        f"{BACKFILL}: _set_backfill_timelimits, _reset_job_time_limit",
+        "a job with --time-min that backfill starts has its full limit, cut in whole minutes where "
+        "a plan made so far needs its nodes, down to --time-min; before it kept --time-min",
+        SINCE_26,
+    ),
 )
 """In the order of the releases."""
 
@@ -260,6 +268,7 @@ class Rules:
     nodes_left_out_by_product: bool = False
     cpus_of_gpu_tasks: bool = False
     first_single_node: bool = False
+    limit_raised: bool = False
     version: str = field(default="22.05.8", compare=False)
     """The version that was asked for."""
 

@@ -63,6 +63,12 @@ _PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     ("killed", re.compile(rf"\w+: preempted {_JOB} had to be killed")),
     ("killed", re.compile(rf"Killing {_JOB} on failed node")),
     ("limit", re.compile(rf"sched: _update_job: setting time_limit to (\d+) for {_JOB}")),
+    (
+        "limit cut",
+        re.compile(
+            rf"sched/backfill: _reset_job_time_limit: {_JOB} time limit changed from \d+ to (\d+)"
+        ),
+    ),
     ("throttle", re.compile(rf"_update_job: set max_run_tasks to (\d+) for job array {_JOB}")),
     ("set priority", re.compile(rf"sched: _update_job: set priority to (\d+) for {_JOB}")),
     (

@@ -72,8 +72,18 @@ def _jobs(world: Replayer, label: str) -> list[Job]:
 
 
 def _limit(world: Replayer, event: Event) -> None:
-    minutes = int(event.fields[0])
-    for job in _jobs(world, event.fields[1]):
+    minutes, label = event.fields
+    _set_limit(world, label, int(minutes))
+
+
+def _limit_cut(world: Replayer, event: Event) -> None:
+    """By backfill, of a job with --time-min that it has just started."""
+    label, minutes = event.fields
+    _set_limit(world, label, int(minutes))
+
+
+def _set_limit(world: Replayer, label: str, minutes: int) -> None:
+    for job in _jobs(world, label):
         job.limit = minutes * 60 if minutes < MOST_MINUTES else NO_LIMIT
         world.limits[job.id] = job.limit
 
@@ -161,6 +171,7 @@ ACTS: Mapping[str, Callable[[Replayer, Event], None]] = {
     "kill": _kill,
     "killed": _killed,
     "limit": _limit,
+    "limit cut": _limit_cut,
     "throttle": _throttle,
     "set priority": _set_priority,
     "hold": _hold,

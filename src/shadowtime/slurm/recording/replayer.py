@@ -234,7 +234,8 @@ class Replayer:
         job.partition = partition
         job.start = start_second(self.recording, raw, event.time)
         job.nodes = self.state.machine.mask(expand(nodes))
-        if by_backfill and job.least_time and job.least_time < job.limit:
+        kept = not self.state.parameters.rules.limit_raised  # else a line tells where it is cut
+        if by_backfill and kept and job.least_time and job.least_time < job.limit:
             job.limit = job.least_time
         section = self.state.machine.sections.get(partition)
         if section is None:
