@@ -91,20 +91,24 @@ def _gres(value: Any, name: str) -> tuple[Gres, ...]:
     return tuple(found)
 
 
-def _per(value: Any, name: str) -> str:
-    if value not in ("node", "cpu"):
-        raise InputError(f"{name} must be node or cpu")
-    return str(value)
+def _one_of(*words: str) -> Callable[[Any, str], str]:
+    def read(value: Any, name: str) -> str:
+        if value not in words:
+            raise InputError(f"{name} must be {' or '.join(words)}")
+        return str(value)
+
+    return read
 
 
 FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "nodes": _count,
     "max_nodes": _count,
+    "aim": _one_of("most", "least", "spread"),
     "tasks": _count,
     "cpus_per_task": _count,
     "tasks_per_node": _count,
     "memory": _amount,
-    "memory_per": _per,
+    "memory_per": _one_of("node", "cpu"),
     "gres": _gres,
     "cpus_per_gpu": _count,
     "features": plain.text,

@@ -43,6 +43,7 @@ class Ask:
     cpus_per_gpu: int = 0
     exclusive: bool = False
     contiguous: bool = False
+    spread: bool = False
     required: int = 0
     suits: int = 0
     either: tuple[int, ...] = ()
@@ -126,6 +127,8 @@ def ask_of(
     if per_node and tasks:
         min_nodes = max(min_nodes, -(-tasks // per_node))
     given = request.max_nodes or 0
+    if request.aim == "spread" and not given:
+        given = min(len(machine.nodes), tasks)
     if given:
         given = max(given, min_nodes)
     least = max(1, request.cpus_per_task)
@@ -152,7 +155,7 @@ def ask_of(
         cpus_per_task=request.cpus_per_task,
         min_nodes=min_nodes,
         max_nodes=top,
-        wanted_nodes=min(given, top) if given else min_nodes,
+        wanted_nodes=min(given, top) if given and request.aim != "least" else min_nodes,
         min_cpus=max(request.cpus, min_nodes),
         least_cpus=least,
         tasks_per_node=per_node,
@@ -163,6 +166,7 @@ def ask_of(
         cpus_per_gpu=request.cpus_per_gpu or 0,
         exclusive=request.exclusive,
         contiguous=request.contiguous,
+        spread=request.aim == "spread",
         required=required,
         suits=suits,
         either=either if len(either) > 1 else (),

@@ -78,7 +78,7 @@ class AskTable:
             ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
             ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
             self.takes_whole(ask), floor, -1, self._eithers - len(ask.either), len(ask.either),
-            ask.contiguous,
+            ask.contiguous, ask.spread,
         )  # fmt: skip
         desk.required[row] = self.packed(ask.required)
         desk.suits[row] = self.packed(ask.suits)
@@ -94,7 +94,14 @@ class AskTable:
         wish, rules = self.parameters, self.parameters.rules
         if not self.shortcuts or not ask.exclusive or not self.machine.alike or wish.bf_busy_nodes:
             return False
-        if ask.required or ask.gpus or ask.memory_per_cpu or ask.either or ask.contiguous:
+        if (
+            ask.required
+            or ask.gpus
+            or ask.memory_per_cpu
+            or ask.either
+            or ask.contiguous
+            or ask.spread
+        ):
             return False
         if wish.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
             return False

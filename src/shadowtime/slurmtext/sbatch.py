@@ -47,7 +47,8 @@ _FLAGS = {
 READ = frozenset((
     "nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "gres", "gpus",
     "gpus-per-node", "gpus-per-task", "cpus-per-gpu", "constraint", "exclusive", "contiguous",
-    "qos", "account", "reservation", "partition", "nodelist", "exclude", "licenses", "begin",
+    "spread-job", "use-min-nodes", "qos", "account", "reservation", "partition", "nodelist",
+    "exclude", "licenses", "begin",
     "nice", "time", "time-min", "array", "dependency", "hold", "requeue", "no-requeue", "uid",
 ))  # fmt: skip
 """Options that are modelled."""
@@ -218,6 +219,9 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
         changes["exclusive"] = "exclusive" in options or request.exclusive
     if "contiguous" in options:
         changes["contiguous"] = True
+    for option, aim in (("use-min-nodes", "least"), ("spread-job", "spread")):
+        if option in options:
+            changes["aim"] = aim
     for option in ("qos", "account", "reservation"):
         if options.get(option) and not getattr(request, option):
             changes[option] = options[option]

@@ -34,7 +34,8 @@ NAMED = {"user": "user", "account": "group", "qos": "queue"}
 """Columns of names, and the workload's column that numbers them."""
 COUNTS = ("nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "memory",
           "cpus_per_gpu")  # fmt: skip
-TEXTS = ("memory_per", "gres", "features", "exclusive", "contiguous", "partition", "reservation",
+TEXTS = ("memory_per", "aim", "gres", "features", "exclusive", "contiguous", "partition",
+         "reservation",
          "wanted", "excluded", *(kind.entry for kind in COUNTED), "dependency",
          "node_list")  # fmt: skip
 KNOWN = (*NUMBERS, *NAMED, "name", *COUNTS, *TEXTS, *Requests.COLUMNS)
@@ -63,6 +64,7 @@ def table_of(workload: Workload) -> dict[str, list[Any]]:
         columns[name] = [workload.name_of(column, value) or None for value in values]
     for name in COUNTS:
         columns[name] = [getattr(one, name) for one in each]
+    columns["aim"] = [one.aim if one.aim != "most" else None for one in each]
     columns["memory_per"] = [one.memory_per if one.memory is not None else None for one in each]
     columns["gres"] = [",".join(f"{g.name}:{g.count}/{g.per}" for g in one.gres) for one in each]
     for kind in COUNTED:
@@ -384,6 +386,8 @@ def _request(get: _Row) -> Request:
         columns["tasks"] = max(procs // columns.get("cpus_per_task", 1), 1)
     if get.text("memory_per"):
         columns["memory_per"] = _choice(get, "memory_per", ("node", "cpu"))
+    if get.text("aim"):
+        columns["aim"] = _choice(get, "aim", ("most", "least", "spread"))
     for name in ("exclusive", "contiguous"):
         if get.text(name):
             columns[name] = _choice(get, name, ("yes", "no")) == "yes"

@@ -50,6 +50,8 @@ class Request:
 
     nodes: int = 1
     max_nodes: int | None = None
+    aim: Literal["most", "least", "spread"] = "most"
+    """How many nodes of a range it aims at; "spread": as many as it has tasks."""
     tasks: int = 1
     cpus_per_task: int = 1
     tasks_per_node: int | None = None

@@ -17,7 +17,14 @@ from shadowtime.kernel.slurm.offers import (
     note_offers,
     reaches,
 )
-from shadowtime.kernel.slurm.other_fills import by_leaves, by_weight, least_loaded
+from shadowtime.kernel.slurm.other_fills import (
+    BUSY_ONES,
+    FROM_THE_FIRST,
+    FROM_THE_LAST,
+    by_leaves,
+    by_weight,
+    least_loaded,
+)
 from shadowtime.kernel.slurm.words import NONE, has, put
 
 if TYPE_CHECKING:
@@ -31,12 +38,14 @@ def fill(desk: Desk, state: Ints, weight: Ints, ask: int, count: int, first: boo
     asks, rule = desk.ask, desk.rule
     if count < asks[ask, d.MIN_NODES]:
         return False
+    if asks[ask, d.SPREAD] != 0:
+        return by_weight(desk, state, weight, ask, first, FROM_THE_FIRST)
     if desk.need[d.BUSY_FIRST] != 0 and asks[ask, d.IN_A_ROW] == 0:
-        return by_weight(desk, state, weight, ask, first, True)
+        return by_weight(desk, state, weight, ask, first, BUSY_ONES)
     if rule[d.LEAST_LOADED] != 0:
         return least_loaded(desk, state, weight, ask, first)
     if rule[d.PACK_SERIAL] != 0 and asks[ask, d.MIN_CPUS] == 1 and asks[ask, d.WANTED] == 1:
-        return by_weight(desk, state, weight, ask, first, False)
+        return by_weight(desk, state, weight, ask, first, FROM_THE_LAST)
     if rule[d.LEAVES] != 0:
         return by_leaves(desk, state, weight, ask, first)
     return by_sets(desk, state, weight, ask, first)

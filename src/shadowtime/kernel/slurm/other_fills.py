@@ -32,13 +32,18 @@ def rests(desk: Desk, ask: int, at: int) -> bool:
     return desk.spot[at, d.HERE] != 0 and not has(desk.required, ask, at)
 
 
-@routine
-def by_weight(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool, busy: bool) -> bool:
-    """By weight: from the last node down, or (``busy``) busy nodes, then idle ones.
+FROM_THE_LAST, FROM_THE_FIRST, BUSY_ONES = range(3)
+"""Ways through the nodes of a weight: pack_serial_at_end, --spread-job, bf_busy_nodes."""
 
-    With ``busy`` Slurm's loop goes on to the idle nodes after the need is met and takes one more.
+
+@routine
+def by_weight(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool, way: int) -> bool:
+    """By weight: from the last node down, from the first up, or busy nodes, then idle ones.
+
+    With BUSY_ONES Slurm's loop goes on to the idle nodes after the need is met and takes one more.
     """
     spot, need = desk.spot, desk.need
+    busy = way == BUSY_ONES
     begin_need(desk, ask, True)
     over = take_required(desk, state, ask, first)
     if over == SUFFICES:
@@ -51,7 +56,7 @@ def by_weight(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool, busy
     while last >= 0 and not done:
         for part in range(2 if busy else 1):
             for step in range(high - low + 1):
-                at = low + step if busy else high - step
+                at = high - step if way == FROM_THE_LAST else low + step
                 if not rests(desk, ask, at) or weight[at] != last or spot[at, d.OFFER] == 0:
                     continue
                 if busy and has(desk.mask, d.IDLE_NOW, at) != (part == 1):
