@@ -179,6 +179,18 @@ def test_backfill_raises_a_limit_up_to_the_next_plan(version: str, limit: int) -
     assert [job.limit for job in state.running if job.id == 3] == [limit]
 
 
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+def test_an_exclusive_partition_gives_whole_nodes(version: str) -> None:
+    """A job of one task that did not ask for it holds a node alone; the third one waits."""
+    site = SITE.replace(
+        partitions=(Partition(name="batch", nodes=("a", "b"), default=True, exclusive=True),),
+        config={"SLURM_VERSION": version, "SchedulerParameters": "bf_interval=5"},
+    )
+    jobs = Workload.build(submit=[0, 0, 1], run=[100, 60, 10], procs=[1, 1, 1])
+    made = run_slurm(jobs, site, Requests.of_jobs([Request(tasks=1)] * 3))
+    assert made.start[2] >= 60
+
+
 def start_of(state: SlurmState, request: Request) -> int | None:
     """The nodes on which a job starts now, if it does."""
     number = len(state.running) + 1

@@ -42,6 +42,8 @@ class Ask:
     """node, job or task."""
     cpus_per_gpu: int = 0
     exclusive: bool = False
+    by_partition: bool = False
+    """Exclusive because its partitions are, not by its own options."""
     contiguous: bool = False
     spread: bool = False
     required: int = 0
@@ -105,8 +107,11 @@ def ask_of(
     *,
     default_memory: int | None = None,
     default_memory_per_cpu: bool = True,
+    whole: bool = False,
 ) -> Ask:
     """The numbers of a request (memory in KB there, in MB here).
+
+    ``whole``: its partitions give whole nodes to every job.
 
     Examples
     --------
@@ -150,6 +155,8 @@ def ask_of(
     either = machine.with_features(request.features)
     suits = functools.reduce(operator.or_, either) & ~excluded
     suits &= machine.with_at_least(least, 0 if memory is None or per_cpu else memory)
+    if gpus and ":" in gpus.name:
+        suits &= machine.with_gpu_type(gpus.name)
     return Ask(
         tasks=tasks,
         cpus_per_task=request.cpus_per_task,
@@ -164,7 +171,8 @@ def ask_of(
         gpus=gpus.count if gpus else 0,
         gpus_per=gpus.per if gpus else "",
         cpus_per_gpu=request.cpus_per_gpu or 0,
-        exclusive=request.exclusive,
+        exclusive=request.exclusive or whole,
+        by_partition=whole and not request.exclusive,
         contiguous=request.contiguous,
         spread=request.aim == "spread",
         required=required,

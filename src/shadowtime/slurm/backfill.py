@@ -87,6 +87,8 @@ class BackfillPass:
         self.board.write(state)
         queue = self.board.write_queue(state, self.records)
         shortcuts = state.chooser.shortcuts and not state.preemption.gang
+        if self.rules.shares_in_will_run:  # plans lie on nodes on which the jobs cannot start
+            shortcuts = shortcuts and not any(one.ask.by_partition for one in state.waiting)
         enforced, moves = state.accounts.enforced, bool(mark[b.MOVES])
         # Tests of GPU jobs leave weights behind for later passes.
         gpus = shortcuts and moves and any(one.ask.gpus for one in state.waiting)
@@ -333,6 +335,8 @@ class BackfillPass:
         """What the will-run test chose is what the job gets: no other nodes, no other rules."""
         ask, machine = job.ask, self.state.machine
         if ask.gpus or ask.either or (ask.memory_per_cpu and not machine.one_thread):
+            return False
+        if ask.by_partition:
             return False
         desk = self.board.chooser.asks.desk
         if desk.ask[self.board.chooser.asks.row(ask), d.ALONE] >= 0:

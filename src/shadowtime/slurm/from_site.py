@@ -40,6 +40,7 @@ def requeue_delay(site: Site) -> int:
 def machine_of(site: Site) -> Machine:
     """Nodes as bits in the site's order."""
     place = {name: at for at, name in enumerate(site.resources)}
+    types = [name for name in place if name.startswith("gpu:")]
     nodes = []
     for node in site.nodes:
         gpus = node.amounts[place["gpu"]] if "gpu" in place else 0
@@ -56,6 +57,7 @@ def machine_of(site: Site) -> Machine:
                 threads=node.threads_per_core,
                 memory=node.amounts[place["memory"]] // 1024 if "memory" in place else 0,
                 gpus=gpus,
+                gpu_types=frozenset(one for one in types if node.amounts[place[one]]),
                 near=tuple(near) if any(near) and gpus else (),
                 weight=node.weight,
                 features=node.features,
@@ -130,6 +132,9 @@ def model_notes(site: Site) -> list[str]:
     bounded = [one.name for one in site.partitions if one.max_cpus_per_node is not None]
     if bounded:
         notes.append(f"MaxCPUsPerNode of {', '.join(bounded)} is not modelled: jobs may take more")
+    types = [at for at, name in enumerate(site.resources) if name.startswith("gpu:")]
+    if any(sum(bool(node.amounts[at]) for at in types) > 1 for node in site.nodes):
+        notes.append("GPUs of several types on one node are counted together")
     preemption = preemption_of(site)
     modes = {preemption.mode, *preemption.qos_mode.values(), *(p.preempt for p in site.partitions)}
     if preemption.on and "suspend" in modes and not preemption.gang:

@@ -45,6 +45,8 @@ class Hardware:
     memory: int = 0
     """MB."""
     gpus: int = 0
+    gpu_types: frozenset[str] = frozenset()
+    """Names like gpu:a100."""
     near: tuple[int, ...] = ()
     weight: int = 1
     features: frozenset[str] = frozenset()
@@ -191,6 +193,11 @@ class Machine:
         """The names of these nodes."""
         return [self.nodes[at].name for at in bits(mask)]
 
+    def gives_whole(self, partitions: Iterable[str]) -> bool:
+        """Whether all of these partitions are exclusive (OverSubscribe=EXCLUSIVE)."""
+        known = [self.sections[name] for name in partitions if name in self.sections]
+        return bool(known) and all(one.exclusive for one in known)
+
     def with_features(self, expression: str) -> tuple[int, ...]:
         """Nodes for each way to satisfy an expression: all nodes of a job are of one of them.
 
@@ -225,6 +232,10 @@ class Machine:
     def _by_features(self) -> dict[str, tuple[int, ...]]:
         """Answers of :meth:`with_features`."""
         return {}
+
+    def with_gpu_type(self, name: str) -> int:
+        """Nodes that have GPUs of a type."""
+        return sum(1 << at for at, node in enumerate(self.nodes) if name in node.gpu_types)
 
     def with_at_least(self, cpus: int, memory: int) -> int:
         """Nodes of at least these cpus and this many MB."""

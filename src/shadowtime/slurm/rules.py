@@ -97,6 +97,14 @@ CHANGES = (
         BOTH,
     ),
     Change(
+        "sharing_restored",
+        (23, 11, 6),
+        "slurmctld/node_scheduler.c: select_nodes",
+        "a test in an exclusive partition no longer turns a job into one on whole nodes for good: "
+        "will-run tests of backfill let it share nodes",
+        "24.11.5",
+    ),
+    Change(
         "whole_gpu_tasks",
         (24, 5, 0),
         "topology/common gres_filter.c: gres_filter_sock_core",
@@ -212,6 +220,13 @@ CHANGES = (
         SINCE_26,
     ),
     Change(
+        "whole_in_will_run",
+        (25, 11, 5),
+        f"{BACKFILL}: _attempt_backfill",
+        "backfill tests jobs of an exclusive partition as jobs on whole nodes",
+        SINCE_26,
+    ),
+    Change(
         "first_single_node",
         (26, 5, 0),
         f"{JOB_TEST}: _get_one_res; topology/common common_topo.c: common_test_node",
@@ -269,6 +284,8 @@ class Rules:
     cpus_of_gpu_tasks: bool = False
     first_single_node: bool = False
     limit_raised: bool = False
+    sharing_restored: bool = False
+    whole_in_will_run: bool = False
     version: str = field(default="22.05.8", compare=False)
     """The version that was asked for."""
 
@@ -286,6 +303,11 @@ class Rules:
         """The rules of a site's ``SLURM_VERSION``; those of 22.05 where it names none."""
         named = {name.lower(): value for name, value in config.items()}.get("slurm_version", "")
         return Rules.of(named) if parse_version(named) else Rules()
+
+    @property
+    def shares_in_will_run(self) -> bool:
+        """Backfill tests jobs of exclusive partitions as if they shared nodes."""
+        return self.sharing_restored and not self.whole_in_will_run
 
     @property
     def note(self) -> str:

@@ -121,7 +121,13 @@ def _ask(request: Request, site: Site, machine: Machine) -> tuple[tuple[str, ...
         default = next((one for one in site.partitions if one.default), None)
         partitions = (default.name,) if default else tuple(machine.sections)[:1]
     memory, per_cpu = default_memory(site, partitions[0])
-    ask = ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu)
+    ask = ask_of(
+        request,
+        machine,
+        default_memory=memory,
+        default_memory_per_cpu=per_cpu,
+        whole=machine.gives_whole(partitions),
+    )
     return partitions, ask
 
 

@@ -72,7 +72,7 @@ CoresPerSocket=4 ThreadsPerCore=1 RealMemory=100 Weight=1 Gres=gpu:1 State=UNKNO
 
 def gres_types(kinds: Sequence[NodeKind]) -> list[str]:
     """The line of slurm.conf that names the generic resources."""
-    names = dict.fromkeys(name for kind in kinds for name, _ in kind.gres)
+    names = dict.fromkeys(name.partition(":")[0] for kind in kinds for name, _ in kind.gres)
     return [f"GresTypes={','.join(names)}"] if names else []
 
 
@@ -81,8 +81,10 @@ def gres_conf(kinds: Sequence[NodeKind], devices: Path) -> str:
     lines = []
     for kind, first, last in ranges(kinds):
         for name, count in kind.gres:
-            line = f"NodeName=n[{first}-{last}] Name={name} Count={count}"
-            if name != "gpu":
+            family, _, model = name.partition(":")
+            typed = f" Type={model}" if model else ""
+            line = f"NodeName=n[{first}-{last}] Name={family}{typed} Count={count}"
+            if family != "gpu":
                 lines.append(f"{line} Flags=CountOnly")
                 continue
             devices.mkdir(exist_ok=True)

@@ -233,6 +233,13 @@ def end_before(board: Board, desk: Desk, last: int, before: int) -> int:
     return end_of(board, last)
 
 
+@kernel
+def tested_as(desk: Desk, ask: int) -> int:
+    """The row that will-run tests take: in exclusive partitions some releases share nodes there."""
+    shared = desk.ask[ask, d.SHARED]
+    return shared if shared >= 0 else ask
+
+
 @routine
 def will_run_somehow(
     board: Board, desk: Desk, row: int, first: int, now_only: bool, start: int, until: int
@@ -241,7 +248,7 @@ def will_run_somehow(
 
     Where the tasks of a node are not bounded; that answer is taken if it is for now.
     """
-    ask = board.record[row, b.ASK]
+    ask = tested_as(desk, board.record[row, b.ASK])
     alone = desk.ask[ask, d.ALONE]
     if alone >= 0:
         found = will_run(board, desk, row, alone, first, now_only, start, until)
@@ -267,7 +274,7 @@ def soonest(
 ) -> int:
     """When the job could start on FOUND, in the best of its alternatives, and where: in CHOSEN."""
     mask = board.mask
-    ask = board.record[row, b.ASK]
+    ask = tested_as(desk, board.record[row, b.ASK])
     count = desk.ask[ask, d.EITHERS]
     if count == 0:
         found = will_run_somehow(board, desk, row, first, now_only, start, until)

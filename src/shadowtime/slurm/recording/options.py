@@ -40,7 +40,13 @@ def record_of(recording: Recording, machine: Machine, number: int) -> Job:
     submit = rows[0].seconds("submit") if rows else None
     return Job(
         id=number,
-        ask=ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu),
+        ask=ask_of(
+            request,
+            machine,
+            default_memory=memory,
+            default_memory_per_cpu=per_cpu,
+            whole=machine.gives_whole(names),
+        ),
         limit=limit,
         user=asked.user or row.get("user", ""),
         account=request.account or row.get("account", ""),

@@ -110,6 +110,10 @@ core-hours)'], 1.0)
     has = np.array([wants_counts(one.features) for one in asked.distinct], bool)[asked.index]
     if has.any():
         add("--constraint with counts of nodes", has)
+    families = ((one, {gres.name.partition(":")[0] for gres in one.gres}) for one in asked.distinct)
+    other = {one: names - {"gpu"} for one, names in families}
+    for name in sorted(set().union(*other.values())):
+        add(f"--gres={name}", np.array([name in other[one] for one in asked.distinct])[asked.index])
     for key, names in site.ignored.items():
         scope = key.partition(" ")[0]
         if scope in SCOPES:
