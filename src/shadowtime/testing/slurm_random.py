@@ -56,13 +56,14 @@ def draw_run(seed: int, *, jobs: int = 40, mean: float = 6.0, load: float = 1.3)
     count = sum(one.count for one in kinds)
     tiers = coin.random() < 0.4
     preempts = tiers and coin.random() < 0.5
+    alone = not tiers and coin.random() < 0.2
     limited = coin.random() < 0.3
     made = _jobs(coin, jobs, kinds, mean=mean, load=load, tiers=tiers, limited=limited)
     return RandomRun(
         seed=seed,
         kinds=kinds,
         settings=_settings(coin, preempts=preempts, limited=limited),
-        partitions=_partitions(count, tiers=tiers, preempts=preempts),
+        partitions=_partitions(count, tiers=tiers, preempts=preempts, alone=alone),
         accounting=_accounting(coin) if limited else (),
         jobs=made,
         acts=_acts(coin, made, count),
@@ -73,7 +74,7 @@ def _machine(coin: random.Random) -> tuple[NodeKind, ...]:
     count = coin.randint(6, 8)
     if coin.random() < 0.4:
         return (NodeKind(count=count, cpus=CPUS, memory=32000),)
-    gres = (("gpu", coin.choice((2, 4))),) if coin.random() < 0.3 else ()
+    gres = ((coin.choice(("gpu", "gpu:a100")), coin.choice((2, 4))),) if coin.random() < 0.3 else ()
     wide = coin.randint(2, count - 2)
     other = coin.choice((CPUS // 2, CPUS))
     return (
@@ -90,13 +91,15 @@ def _settings(coin: random.Random, *, preempts: bool, limited: bool) -> tuple[st
     more = (
         "bf_window_linear=45", "bf_busy_nodes", "bf_one_resv_per_job", "bf_max_job_part=8",
         "bf_max_job_test=12", "bf_max_job_array_resv=3", "bf_window=5", "partition_job_depth=4",
-        "bf_running_job_reserve", "default_queue_depth=5",
+        "bf_running_job_reserve", "default_queue_depth=5", "pack_serial_at_end", "defer",
+        "bf_max_job_user=4", "bf_max_job_start=2", "bf_min_age_reserve=10",
     )  # fmt: skip
     words += coin.sample(more, coin.randint(0, 2))
     lines = [line for line in SETTINGS if not line.startswith("SchedulerParameters")]
     lines.append(f"SchedulerParameters={','.join(words)}")
     if coin.random() < 0.5:
-        lines += ["SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=500"]
+        loaded = coin.choice(("", "", ",CR_LLN"))
+        lines += [f"SelectTypeParameters=CR_Core_Memory{loaded}", "DefMemPerCPU=500"]
     if preempts:
         mode = coin.choice(("REQUEUE", "CANCEL"))
         lines += ["PreemptType=preempt/partition_prio", f"PreemptMode={mode}"]
@@ -106,8 +109,9 @@ def _settings(coin: random.Random, *, preempts: bool, limited: bool) -> tuple[st
     return tuple(lines)
 
 
-def _partitions(count: int, *, tiers: bool, preempts: bool) -> tuple[str, ...]:
+def _partitions(count: int, *, tiers: bool, preempts: bool, alone: bool) -> tuple[str, ...]:
     mode = "" if preempts else " PreemptMode=OFF"
+    mode += " OverSubscribe=EXCLUSIVE" if alone else ""
     first = f"PartitionName=batch Nodes=ALL Default=YES MaxTime=60 DefaultTime=2 State=UP{mode}"
     if not tiers:
         return (first,)
@@ -147,6 +151,8 @@ def _jobs(
         seconds = round(min(4 * mean, 1 + coin.expovariate(1 / (mean - 1))), 1)
         words, share = _request(coin, nodes, cpus, kinds, gpus=gpus)
         options = ["-t", str(coin.choice((1, 1, 2, 3, 6))), *words]
+        if coin.random() < 0.08:
+            options += coin.choice((["--time-min=1"], ["--deadline=now+300"], ["--nice=50"]))
         if tiers and coin.random() < 0.4:
             options += ["-p", coin.choice(("fast", "batch,fast"))]
         if limited and coin.random() < 0.4:
@@ -174,9 +180,16 @@ def _request(
     kind = coin.random()
     if kind < 0.4:
         wide = coin.choice((1, 1, 2, 2, 3, max(1, nodes // 2)))
-        return ["-N", str(wide), "--exclusive"], wide / nodes
+        words = ["-N", str(wide), "--exclusive"]
+        if wide > 1 and coin.random() < 0.15:
+            words.append("--contiguous")
+        elif coin.random() < 0.15:
+            words[1] = f"{wide}-{min(wide + coin.randint(1, 2), nodes)}"
+            words += coin.choice(([], ["--use-min-nodes"]))
+        return words, wide / nodes
     if gpus and kind < 0.55:
-        return ["-n", "1", f"--gres=gpu:{coin.randint(1, 2)}"], 4 / cpus
+        named = next(name for one in kinds for name, _ in one.gres)
+        return ["-n", "1", f"--gres={coin.choice(('gpu', named))}:{coin.randint(1, 2)}"], 4 / cpus
     if kind < 0.6:
         each = coin.choice((2, 3, 4))
         tasks = coin.randint(1, 6)
@@ -189,6 +202,8 @@ def _request(
     words = ["-n", str(tasks)]
     if coin.random() < 0.2 and tasks <= most:
         words += ["-N", "1"]
+    elif tasks > 1 and coin.random() < 0.1:
+        words += coin.choice((["--spread-job"], ["-N", "1-2"]))
     if coin.random() < 0.2:
         words += coin.choice((["--mem-per-cpu=1500"], ["--mem=4000"]))
     if len(kinds) > 1 and coin.random() < 0.2:
