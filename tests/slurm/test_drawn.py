@@ -191,6 +191,17 @@ def test_an_exclusive_partition_gives_whole_nodes(version: str) -> None:
     assert made.start[2] >= 60
 
 
+def test_gpus_of_a_type_are_on_nodes_that_have_it() -> None:
+    """`--gres=gpu:b:1` leaves the free GPUs of type a alone; `--gres=gpu:1` takes the first."""
+    site = Site(
+        resources=("cpus", "gpu", "gpu:a", "gpu:b"),
+        nodes=(Node(name="x", amounts=(4, 2, 2, 0)), Node(name="y", amounts=(4, 2, 0, 2))),
+        partitions=(Partition(name="batch", nodes=("x", "y"), default=True),),
+    )
+    for name, nodes in (("gpu:b", 0b10), ("gpu", 0b01)):
+        assert start_of(state_of(site), Request(gres=(Gres(name=name, count=1),))) == nodes
+
+
 def start_of(state: SlurmState, request: Request) -> int | None:
     """The nodes on which a job starts now, if it does."""
     number = len(state.running) + 1

@@ -38,6 +38,8 @@ class Ask:
     memory: int | None = None
     memory_per_cpu: bool = False
     gpus: int = 0
+    without_type: int = 0
+    """Nodes without GPUs of the type that it asks for."""
     gpus_per: str = ""
     """node, job or task."""
     cpus_per_gpu: int = 0
@@ -155,8 +157,6 @@ def ask_of(
     either = machine.with_features(request.features)
     suits = functools.reduce(operator.or_, either) & ~excluded
     suits &= machine.with_at_least(least, 0 if memory is None or per_cpu else memory)
-    if gpus and ":" in gpus.name:
-        suits &= machine.with_gpu_type(gpus.name)
     return Ask(
         tasks=tasks,
         cpus_per_task=request.cpus_per_task,
@@ -169,6 +169,7 @@ def ask_of(
         memory=memory,
         memory_per_cpu=per_cpu,
         gpus=gpus.count if gpus else 0,
+        without_type=machine.without_gpu_type(gpus.name) if gpus else 0,
         gpus_per=gpus.per if gpus else "",
         cpus_per_gpu=request.cpus_per_gpu or 0,
         exclusive=request.exclusive or whole,

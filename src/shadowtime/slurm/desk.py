@@ -61,6 +61,7 @@ class AskTable:
                 suits=_longer(desk.suits),
                 required=_longer(desk.required),
                 excluded=_longer(desk.excluded),
+                without_type=_longer(desk.without_type),
             )
         while self._eithers + len(ask.either) > len(desk.either):
             desk = self.desk = desk._replace(either=_longer(desk.either))
@@ -83,6 +84,7 @@ class AskTable:
         desk.required[row] = self.packed(ask.required)
         desk.suits[row] = self.packed(ask.suits)
         desk.excluded[row] = self.packed(ask.excluded)
+        desk.without_type[row] = self.packed(ask.without_type)
         shares = not ask.gpus and not ask.exclusive and not ask.unbounded_tasks
         if self.parameters.rules.whole_tasks and ask.tasks_per_node and shares:
             alone = self.row(replace(ask, unbounded_tasks=True))

@@ -233,9 +233,11 @@ class Machine:
         """Answers of :meth:`with_features`."""
         return {}
 
-    def with_gpu_type(self, name: str) -> int:
-        """Nodes that have GPUs of a type."""
-        return sum(1 << at for at, node in enumerate(self.nodes) if name in node.gpu_types)
+    def without_gpu_type(self, name: str) -> int:
+        """Nodes that have no GPUs of this name; none for ``gpu``, which names no type."""
+        if ":" not in name:
+            return 0
+        return sum(1 << at for at, node in enumerate(self.nodes) if name not in node.gpu_types)
 
     def with_at_least(self, cpus: int, memory: int) -> int:
         """Nodes of at least these cpus and this many MB."""

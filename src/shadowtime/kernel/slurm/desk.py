@@ -79,6 +79,8 @@ class Desk(NamedTuple):
     """Nodes that could ever serve a request."""
     required: AnyArray
     excluded: AnyArray
+    without_type: AnyArray
+    """Nodes that have no GPUs of the type asked for."""
     either: AnyArray
     spot: Ints
     need: Ints
@@ -114,6 +116,7 @@ def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
         suits=masks(8),
         required=masks(8),
         excluded=masks(8),
+        without_type=masks(8),
         either=masks(8),
         spot=ints(size, SPOTS),
         need=ints(NEEDS),

@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.words import NONE, bits_in
+from shadowtime.kernel.slurm.words import NONE, bits_in, has
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
@@ -52,6 +52,8 @@ def is_usable(desk: Desk, state: Ints, ask: int, at: int) -> bool:
         if need == 0 and used != 0:
             return False
     if asks[ask, d.ASK_GPUS] > 0 and gpus_in(state[at, d.FREE_GPUS]) < asks[ask, d.FLOOR_GPUS]:
+        return False
+    if asks[ask, d.ASK_GPUS] > 0 and has(desk.without_type, ask, at):
         return False
     return not (exclusive and gpus_in(state[at, d.FREE_GPUS]) != desk.node[at, d.GPUS])
 
