@@ -89,7 +89,8 @@ class Wanted:
 class Target:
     """What is driven through a port: its title, labels, lock and state file."""
 
-    shape: Shape = "pool"
+    shape: Shape | None = None
+    """None: as the user wants it, else a pool."""
     title: str = "the cluster"
     """For people: ``partition batch``."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -103,6 +104,10 @@ class Target:
     attach: Callable[[Loop], None] = lambda loop: None
     """Called with the loop once it is created, for ports that need its memory."""
     clock: Clock | None = None
+
+    def shape_for(self, wanted: Shape | None = None) -> Shape:
+        """How policies see the machine."""
+        return self.shape or wanted or "pool"
 
 
 def no_prediction(wanted: Wanted) -> bool:

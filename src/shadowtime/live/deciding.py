@@ -172,7 +172,7 @@ def decide_with_hosts(
     """
     if shape == "site":
         return decide_on_site(policy, state, memory, refused=refused)
-    left, aside = set_aside(state, refused)
+    left, aside = set_aside(state, refused, shape=shape)
     blocked: dict[str, str] = {}
     reserved: Reservation | None = None
     backfill = policy_parts(policy).backfill
@@ -280,11 +280,11 @@ def _clear_of(job: WaitingJob, state: Snapshot) -> WaitingJob:
 
 
 def set_aside(
-    state: Snapshot, refused: Mapping[str, str] | None = None
+    state: Snapshot, refused: Mapping[str, str] | None = None, *, shape: Shape = "pool"
 ) -> tuple[Snapshot, dict[str, str]]:
     """The state without jobs that fit nowhere or are refused, and these with the reason."""
     refused = refused or {}
-    empty = Empty(state.cluster)
+    empty = Empty(state.cluster, shape=shape)
     found = ((job.id, refused.get(job.id) or empty.why_nowhere(job)) for job in state.waiting)
     aside = {job: why for job, why in found if why}
     return without(state, aside), aside

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass import WaitingJob
+    from shadowtime.engine.live_pass.outcome import Shape
 
 NOWHERE = "no usable host has what it asks for"
 TOO_BIG = "the hosts that can be used now could not hold it even if they were empty"
@@ -39,7 +40,8 @@ class Empty:
     'no usable host has what it asks for'
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, shape: Shape = "pool") -> None:
+        self._one_host = shape == "hosts"  # a job without a number of nodes has one
         self._has = {host.name: host.capacity for host in cluster.hosts if host.name != NO_HOST}
         self._kinds: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {}
         self._known: dict[object, str] = {}
@@ -59,7 +61,8 @@ class Empty:
         kinds = self._kinds[job.only]
         if not kinds:
             return NOWHERE
-        return "" if _fits(job, kinds) else TOO_BIG
+        nodes = max(job.nodes, 1) if self._one_host else job.nodes
+        return "" if _fits(job, nodes, kinds) else TOO_BIG
 
     def _count(self, names: Iterable[str]) -> dict[tuple[int, ...], int]:
         kinds: dict[tuple[int, ...], int] = {}
@@ -69,13 +72,13 @@ class Empty:
         return kinds
 
 
-def _fits(job: WaitingJob, kinds: Mapping[tuple[int, ...], int]) -> bool:
+def _fits(job: WaitingJob, nodes: int, kinds: Mapping[tuple[int, ...], int]) -> bool:
     """As :func:`shadowtime.live.placing.first_fit` would find room."""
     procs = job.need[0]
-    if job.nodes > 0:
-        share = -(-procs // (job.nodes * job.chunk)) * job.chunk
+    if nodes > 0:
+        share = -(-procs // (nodes * job.chunk)) * job.chunk
         most = (share, *portion(job, min(share, procs))[1:])
-        return sum(count for has, count in kinds.items() if room(has, most)) >= job.nodes
+        return sum(count for has, count in kinds.items() if room(has, most)) >= nodes
     held = 0
     for has, count in kinds.items():
         each = min(procs, has[0]) // job.chunk * job.chunk

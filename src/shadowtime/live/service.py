@@ -58,20 +58,20 @@ def make_loop(
     ``at_once``: passes that are not compiled yet do not wait for the compiler.
     """
     target = target or Target()
-    clock = target.clock or SystemClock()
+    clock, shape = target.clock or SystemClock(), target.shape_for()
     ours = policy if own is None else own.fallback
     passes = None
     if at_once and not is_own(ours):
-        passes = PassesAtOnce(policy=ours, shape=target.shape, clock=clock, tell=tell, beat=beat)
-    guarded = guard_for(policy, own, shape=target.shape, clock=clock, tell=tell, passes=passes)
+        passes = PassesAtOnce(policy=ours, shape=shape, clock=clock, tell=tell, beat=beat)
+    guarded = guard_for(policy, own, shape=shape, clock=clock, tell=tell, passes=passes)
     name = guarded.policy if guarded is not None else described(policy)
-    recorder = Recorder(record, policy=name, shape=target.shape, tell=tell) if record else None
+    recorder = Recorder(record, policy=name, shape=shape, tell=tell) if record else None
     loop = Loop(
         port=port,
         policy=policy,
         store=store,
         clock=clock,
-        shape=target.shape,
+        shape=shape,
         act=act,
         pace=pace or Pace(),
         tell=tell,
@@ -205,6 +205,7 @@ def serve(backend: Backend, policy: str, wanted: Wanted) -> str:
     with Signals() as signals:
         try:
             port, target = backend.connect(wanted, tell=tell, stopped=how.over())
+            target = replace(target, shape=target.shape_for(wanted.shape))
             ended = run(
                 port,
                 wanted.policy,

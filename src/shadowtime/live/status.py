@@ -73,7 +73,10 @@ def status_of(
     """A state in figures; the waiting jobs in order of their predicted starts."""
     refused = {job: why for job, why in kept.aside.items() if why not in FITS_NOWHERE}
     on_site = shape == "site"
-    state, aside = (without(state, refused), refused) if on_site else set_aside(state, refused)
+    if on_site:
+        state, aside = without(state, refused), refused
+    else:
+        state, aside = set_aside(state, refused, shape=shape)
     etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}
     notes = kept.memory.jobs
     rows = [

@@ -71,6 +71,11 @@ class Ask:
         object.__setattr__(self, "floor", (cpus, memory, self.node_gpus))
 
     @property
+    def known_tasks(self) -> int:
+        """How many tasks it has, 0 where no -n tells: a range of nodes may then go beyond."""
+        return 0 if self.max_nodes > max(self.tasks, self.min_nodes) else self.tasks
+
+    @property
     def job_gpus(self) -> int:
         """GPUs asked for the whole job (--gpus, --gpus-per-task), else 0."""
         if self.gpus_per == "job":

@@ -72,7 +72,7 @@ class AskTable:
         cpus, memory, gpus = ask.floor
         fewest, most = ask.tasks_here
         desk.ask[row] = (
-            ask.tasks, ask.cpus_per_task, ask.min_nodes, ask.max_nodes, ask.wanted_nodes,
+            ask.known_tasks, ask.cpus_per_task, ask.min_nodes, ask.max_nodes, ask.wanted_nodes,
             ask.min_cpus, ask.least_cpus, ask.tasks_per_node,
             -1 if ask.memory is None else ask.memory, ask.memory_per_cpu, ask.gpus,
             GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,

@@ -152,7 +152,7 @@ def _jobs(
         words, share = _request(coin, nodes, cpus, kinds, gpus=gpus)
         options = ["-t", str(coin.choice((1, 1, 2, 3, 6))), *words]
         if coin.random() < 0.08:
-            options += coin.choice((["--time-min=1"], ["--deadline=now+300"], ["--nice=50"]))
+            options += coin.choice((["--time-min=1"], ["--deadline=now+3600"], ["--nice=50"]))
         if tiers and coin.random() < 0.4:
             options += ["-p", coin.choice(("fast", "batch,fast"))]
         if limited and coin.random() < 0.4:

@@ -46,7 +46,7 @@ def look(
                 f"{backend.example}"
             )
         chosen = parse_policy(kept.policy)
-    return poll(port, chosen, kept, path, shape=target.shape)
+    return poll(port, chosen, kept, path, shape=target.shape_for(shape))
 
 
 def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> Status:
