@@ -12,6 +12,7 @@ from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_condor_port import held, port, pslot
 from shadowtime import live
 from shadowtime.cli import run
+from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import PortError, ShadowtimeError
 from shadowtime.live.lock import one_loop
 from shadowtime.live.slurm import drive
@@ -104,6 +105,23 @@ def test_a_package_adds_a_backend(
     assert found["left_alone"] == found["ineligible"]  # the former name
     assert run(["live", "toy", "--queue", "a", "--queue", "b", "-p", "easy"]) == 2
     assert "--queue is given twice" in capsys.readouterr().err
+
+
+def test_a_backend_sees_each_host_where_the_user_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On hosts a job of three fits nowhere, and the loop says so; a pool holds it on two."""
+    install(tmp_path, monkeypatch, "toy = toy_live:BACKEND")
+    toy = sys.modules["toy_live"] if "toy_live" in sys.modules else __import__("toy_live")
+    hosts = (Host("n1", (2,)), Host("n2", (2,)))
+    monkeypatch.setattr(toy, "Cluster", lambda **_: Cluster(shape="nodes", hosts=hosts))
+    queue = tmp_path / "queue.json"
+    queue.write_text('{"a": 3}')
+    words = ["live", "toy", "--policy", "easy", "--queue", str(queue), "--once"]
+    assert run(words) == 0
+    assert "would start a on n1:2,n2:1" in capsys.readouterr().out
+    assert run([*words, "--shape", "hosts"]) == 0
+    assert "a is set aside: the hosts that can be used now" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
         desk.rule[at] = getattr(parameters.rules, rule)
     desk.rule[d.COUNTS_CPUS] = machine.counts_cpus
     desk.rule[d.LEAST_LOADED] = machine.least_loaded
+    desk.rule[d.LAST_COUNTS] = parameters.rules.last_node_counts
     desk.rule[d.PACK_SERIAL] = parameters.pack_serial_at_end
     desk.rule[d.SHORTCUTS] = shortcuts
     desk.rule[d.MOST_CPUS] = machine.most_cpus

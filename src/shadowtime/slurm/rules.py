@@ -220,6 +220,13 @@ CHANGES = (
         SINCE_26,
     ),
     Change(
+        "last_node_counts",
+        (25, 11, 0),
+        "topology/common eval_nodes.c: _eval_nodes_lln",
+        "with CR_LLN a node counts as many cpus as the one that was looked at last",
+        SINCE_26,
+    ),
+    Change(
         "whole_in_will_run",
         (25, 11, 5),
         f"{BACKFILL}: _attempt_backfill",
@@ -286,6 +293,7 @@ class Rules:
     limit_raised: bool = False
     sharing_restored: bool = False
     whole_in_will_run: bool = False
+    last_node_counts: bool = False
     version: str = field(default="22.05.8", compare=False)
     """The version that was asked for."""
 

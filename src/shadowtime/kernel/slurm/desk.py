@@ -16,9 +16,10 @@ WHOLE_TASKS, CPUS_BESIDE_GPUS, WHOLE_GPU_TASKS, TASK_A_NODE_ONCE, ONE_GPU_TEST =
 LEFT_OUT_SINGLY, LEFT_OUT_BY_PRODUCT, CPUS_OF_GPU_TASKS, FIRST_SINGLE, LEAF_NEEDS_CPUS = range(
     5, 10
 )
-COUNTS_CPUS, LEAST_LOADED, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES = range(10, 16)
-"""``MOST_CPUS``: of the largest node. ``LEAVES``: how many leaf switches there are."""
-RULES = 16
+COUNTS_CPUS, LEAST_LOADED, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES, LAST_COUNTS = range(10, 17)
+"""``MOST_CPUS``: of the largest node. ``LEAVES``: how many leaf switches there are.
+``LAST_COUNTS``: the least loaded node is counted with the cpus of the one looked at last."""
+RULES = 17
 # ``node``: what a node has.
 MEMORY, THREADS, CORES, SOCKETS, GPUS, BOUND, CPUS, IN_LEAF = range(8)
 """``BOUND``: its GPUs belong to sockets."""

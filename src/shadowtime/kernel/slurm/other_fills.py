@@ -83,7 +83,8 @@ def least_loaded(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -
 
     Cpus count as free even where the job cannot use them because memory is short. As in Slurm the
     search stops early at a new largest share whose node has as many free cpus as the one taken
-    last, even if a later node of another size has a larger share.
+    last, even if a later node of another size has a larger share. Since 25.11 the node counts with
+    the cpus that the node looked at last has (LAST_COUNTS): jobs get more nodes than they need.
     """
     spot, need, node = desk.spot, desk.need, desk.node
     begin_need(desk, ask, True)
@@ -97,11 +98,14 @@ def least_loaded(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -
         last = -1
         while need[d.N_MOST] > 0:
             best = -1
+            seen = 0
             for at in range(need[d.LOW], need[d.HIGH] + 1):
                 if not rests(desk, ask, at) or weight[at] != now or spot[at, d.TAKEN] != 0:
                     continue
-                if cores_for(desk, state, ask, at, first) == 0:
+                cpus = cores_for(desk, state, ask, at, first)
+                if cpus == 0:
                     continue
+                seen = cpus
                 if (
                     best < 0
                     or spot[best, d.UNUSED] * node[at, d.CPUS]
@@ -113,8 +117,12 @@ def least_loaded(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -
             if best < 0:
                 break
             last = spot[best, d.UNUSED]
-            cpus = cores_for(desk, state, ask, best, first)
-            add(desk, best, take(desk, ask, best, cpus, need[d.N_DUE]))
+            own = cores_for(desk, state, ask, best, first)
+            counted = seen if desk.rule[d.LAST_COUNTS] != 0 else own
+            cpus = take(desk, ask, best, counted, need[d.N_DUE])
+            if cpus == counted:
+                spot[best, d.GIVEN] = own
+            add(desk, best, cpus)
             if is_met(need):
                 return True
         now = next_weight(desk, weight, now)
