@@ -202,6 +202,15 @@ def test_gpus_of_a_type_are_on_nodes_that_have_it() -> None:
         assert start_of(state_of(site), Request(gres=(Gres(name=name, count=1),))) == nodes
 
 
+@pytest.mark.parametrize(("version", "nodes"), [("24.11.5", 0b01), ("26.05.5", 0b11)])
+def test_the_node_looked_at_last_counts_under_lln(version: str, nodes: int) -> None:
+    """Node a is idle and holds the four cpus; 25.11 counts it with the three of b."""
+    config = {"SLURM_VERSION": version, "SelectTypeParameters": "CR_CORE,CR_LLN"}
+    state = state_of(SITE.replace(config=config))
+    assert start_of(state, Request(wanted=("b",))) == 0b10
+    assert start_of(state, Request(tasks=4)) == nodes
+
+
 def start_of(state: SlurmState, request: Request) -> int | None:
     """The nodes on which a job starts now, if it does."""
     number = len(state.running) + 1
