@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,11 @@ from shadowtime.types import FULL_SPEED, MILLION
 from shadowtime.workload.speedup import Changing, changing_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.cluster import Cluster
     from shadowtime.engine.watch import Watch
+    from shadowtime.kernel.choice import Choice
     from shadowtime.policy import Policy
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
@@ -60,26 +63,11 @@ def simulate_changing(
             f"{policy.name} changes sizes of jobs by their processors, and this pool also counts "
             f"{', '.join(cluster.resources[1:])}: use a pool of processors"
         )
-    if policy.estimate.written or known_at_submission(policy.estimate, workload).learner != FIXED:
-        raise PolicyError(
-            f"{policy.name} needs an estimate that is known before the run, and "
-            f"estimate={policy.estimate} is not: use requested, actual or a predictor"
-        )
     from shadowtime.engine.passes.changing import run
 
-    part: Any = policy.backfill
     changing = changing_of(workload, cluster.procs)
     tables = build(workload, changing, cluster.procs, policy)
-    known = {name: values for name, values in columns_of(workload).items() if name not in g.SEEN}
-    more = columns_read((part.function,), known) if part.compiled else every_column(known)
-    names = series_read((part.function,), workload)
-    chooser = Chooser(part, SEEN + more, names, packed_series(names, workload))
-    n = max(len(workload), len(changing.knot))
-    profile = make_profile(1, 2 * len(workload) + 8, 1)
-    choice = make_choice(n, 1, profile, chooser.values, more=len(chooser.columns))
-    choice.column[COLUMNS + g.KNOT_, : len(changing.knot)] = changing.knot.view(np.int64)
-    pointer = chooser.attach(choice, profile)
-    fact = add_columns(facts_of(workload), more, known)
+    chooser, profile, choice, fact, pointer = asking(policy, workload, changing)
     with reading(watch, workload, tables.reg, saves=True) as pauses:
         # The function finds its columns by their addresses; of these only its plans are kept.
         (tables, _), _ = pauses.continued((tables, choice.due))
@@ -90,12 +78,43 @@ def simulate_changing(
             larger[:, : tables.piece.shape[1]] = tables.piece
             tables = tables._replace(piece=larger)
     if code == BROKEN:
-        raise _failure(policy, tables, chooser, workload)
+        raise failure(policy, tables, chooser, workload.job_id.tolist())
     never = tables.job[:, g.END] < 0
     if never.any():
         stuck = int(workload.job_id[never][0])
         raise PolicyError(f"{policy.name} never ends job {stuck}: nothing is left to wait for")
     return _schedule(workload, policy, changing, tables)
+
+
+class Asking(NamedTuple):
+    """A policy's function, ready to be asked in a run."""
+
+    chooser: Chooser
+    profile: Any
+    choice: Choice
+    fact: Any
+    pointer: Any
+
+
+def asking(policy: Policy, workload: Workload, changing: Changing, steps: int = 1) -> Asking:
+    """The function of a policy with the columns that it reads, and room for steps of ``free``."""
+    if policy.estimate.written or known_at_submission(policy.estimate, workload).learner != FIXED:
+        raise PolicyError(
+            f"{policy.name} needs an estimate that is known before the run, and "
+            f"estimate={policy.estimate} is not: use requested, actual or a predictor"
+        )
+    part: Any = policy.backfill
+    known = {name: values for name, values in columns_of(workload).items() if name not in g.SEEN}
+    more = columns_read((part.function,), known) if part.compiled else every_column(known)
+    names = series_read((part.function,), workload)
+    chooser = Chooser(part, SEEN + more, names, packed_series(names, workload))
+    n = max(len(workload), len(changing.knot))
+    profile = make_profile(1, 2 * len(workload) + steps + 7, 1)
+    choice = make_choice(n, 1, profile, chooser.values, more=len(chooser.columns))
+    choice.column[COLUMNS + g.KNOT_, : len(changing.knot)] = changing.knot.view(np.int64)
+    pointer = chooser.attach(choice, profile)
+    fact = add_columns(facts_of(workload), more, known)
+    return Asking(chooser, profile, choice, fact, pointer)
 
 
 def build(workload: Workload, changing: Changing, procs: int, policy: Policy) -> g.Tables:
@@ -126,13 +145,14 @@ def build(workload: Workload, changing: Changing, procs: int, policy: Policy) ->
         here=np.zeros(n + 1, np.int64),
         piece=np.zeros((g.P_ROWS, 4 * n + 64), np.int64),
         there=np.array([procs], np.int64),
+        later=np.zeros((2, 0), np.int64),
     )
 
 
-def _failure(
-    policy: Policy, tables: g.Tables, chooser: Chooser, workload: Workload
+def failure(
+    policy: Policy, tables: g.Tables, chooser: Chooser, ids: Sequence[object]
 ) -> BaseException:
-    """What the function did wrong."""
+    """What the function did wrong; ``ids`` names the jobs."""
     slot, at = divmod(int(tables.reg[reg.FAILED]), 1 << SLOT_SHIFT)
     now = int(tables.reg[reg.NOW])
     if slot == SELECT_BROKE:
@@ -148,7 +168,7 @@ def _failure(
     }[slot]
     return PolicyError(
         f"{policy.name}: the {chooser.part.takes.name} function {where(chooser.part.function)} "
-        f"gives job {workload.job_id[at]} at {now} {what}"
+        f"gives job {ids[at]} at {now} {what}"
     )
 
 

@@ -57,6 +57,7 @@ class Tables(NamedTuple):
     here: Ints  # int64[n + 1]: jobs that are submitted and not over, in order
     piece: Ints  # int64[P_ROWS, room]
     there: Ints  # int64[1]: processors of the machine
+    later: Ints  # int64[2, steps]: when it has others, and how many it has then
 
 
 @routine

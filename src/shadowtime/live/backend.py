@@ -104,6 +104,8 @@ class Target:
     attach: Callable[[Loop], None] = lambda loop: None
     """Called with the loop once it is created, for ports that need its memory."""
     clock: Clock | None = None
+    resizes: bool = False
+    """Whether jobs run on whole equal nodes and the port shrinks them."""
 
     def shape_for(self, wanted: Shape | None = None) -> Shape:
         """How policies see the machine."""
@@ -143,4 +145,6 @@ class Backend:
     """A policy to name in messages."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Further commands; every backend has ``status``."""
+    resizes: bool = False
+    """Whether running jobs can be shrunk."""
     predict: Callable[[Wanted], bool] = no_prediction

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.live.placing import free_of, held_by, portion, room, together, with_start
-from shadowtime.live.port import Outcome, Start
+from shadowtime.live.placing import (
+    free_of,
+    given_up,
+    held_by,
+    portion,
+    room,
+    together,
+    with_start,
+)
+from shadowtime.live.port import Outcome, Resize, Start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from shadowtime.live.port import Decision, Snapshot, Stop
+    from shadowtime.live.port import Decision, RunningJob, Snapshot, Stop
 
     Amounts = Sequence[int]
     Kept = tuple[dict[str, list[int]], set[str], "UnallocatedStarts"]
@@ -37,8 +45,10 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     A job is started only if it still waits and its request is unchanged, and
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
-    its stop is possible: no job loses work needlessly. A job that was stopped in this pass is not
-    started in it: it is not back in the queue yet. No job is started twice. If a start on a site
+    its stop is possible: no job loses work needlessly. The same goes for a job that is shrunk,
+    which also has to hold the same nodes still, and more than its user's least. A job that was
+    stopped in this pass is not started in it: it is not back in the queue yet. No job is started
+    twice. If a start on a site
     shares a node with others that are not allocated yet, there must be room for any distribution.
     """
     trial = _Trial(seen, fresh)
@@ -73,6 +83,7 @@ class _Trial:
 
     def __init__(self, seen: Snapshot, fresh: Snapshot) -> None:
         self.before = {job.id: job for job in seen.waiting}
+        self.ran = {job.id: job for job in seen.running}
         self.waits = {job.id: job for job in fresh.waiting}
         self.runs = {job.id: job for job in fresh.running}
         self.cluster = fresh.cluster
@@ -99,7 +110,7 @@ class _Trial:
         if decision.job in self.touched:
             return "it was stopped in this pass and is not back in the queue yet"
         self.touched.add(decision.job)
-        return self._start(decision) if isinstance(decision, Start) else self._stop(decision)
+        return self._start(decision) if isinstance(decision, Start) else self._free(decision)
 
     def _start(self, decision: Start) -> str:
         job = self.waits.get(decision.job)
@@ -130,7 +141,7 @@ class _Trial:
             self.unallocated.add(needs)
         return ""
 
-    def _stop(self, decision: Stop) -> str:
+    def _free(self, decision: Stop | Resize) -> str:
         run = self.runs.get(decision.job)
         if run is None:
             return "it no longer runs"
@@ -138,9 +149,22 @@ class _Trial:
             return "the loop may not stop it"
         if not run.settled:
             return "it is about to start, or stopping already"
-        for host, amounts in held_by(run):
+        place = decision.place if isinstance(decision, Resize) else ()
+        if isinstance(decision, Resize) and (why := self._not_to_shrink(decision, run)):
+            return why
+        for host, amounts in given_up(run, place):
             if host in self.free:
                 self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
+        return ""
+
+    def _not_to_shrink(self, decision: Resize, run: RunningJob) -> str:
+        """Why a running job cannot go on with the nodes that were decided."""
+        before = self.ran.get(decision.job)
+        if before is None or before.place != run.place:
+            return "it holds other nodes than when this was decided"
+        least, now = max(1, run.sizes[0]), len(run.place)
+        if run.sizes == (0, 0) or not least <= len(decision.place) < now:
+            return f"it may go on with {least if run.sizes[0] else now} to {now} nodes"
         return ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import ShadowtimeError
 from shadowtime.live.clock import Pace
 from shadowtime.live.compiling import Passes
@@ -15,7 +16,7 @@ from shadowtime.live.deciding import without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import Outcome, PortError, Start
+from shadowtime.live.port import Outcome, PortError, Resize, Start, Stop
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 REFUSED = "refused_by_the_scheduler"
 """The counter of refusals."""
+DONE = {Start: "started", Stop: "stopped", Resize: "shrunk"}
+"""The counters of what was done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,9 +284,14 @@ class Loop:
             seen.waiting != state.waiting
             or seen.cluster != state.cluster
             or (seen.site is not state.site and seen.site != state.site)
-            or {job.id: (job.place, job.ours) for job in seen.running}
-            != {job.id: (job.place, job.ours) for job in state.running}
+            or self._held_in(seen) != self._held_in(state)
         )
+
+    def _held_in(self, state: Snapshot) -> Mapping[str, object]:
+        """What a pass depends on of the running jobs."""
+        if policy_parts(self.policy).backfill.changes:  # one that starts can be shrunk a bit later
+            return {job.id: (job.place, job.ours, job.settled) for job in state.running}
+        return {job.id: (job.place, job.ours) for job in state.running}
 
     def _act(
         self, decisions: tuple[Decision, ...], state: Snapshot, decided: Decided
@@ -303,7 +311,7 @@ class Loop:
         self._refusals.note(done, state)
         for outcome in done:
             if outcome.done:
-                self._count("started" if isinstance(outcome.decision, Start) else "stopped")
+                self._count(DONE[type(outcome.decision)])
             else:
                 intents.pop(outcome.decision.job, None)
                 self._count(REFUSED)
@@ -318,9 +326,13 @@ class Loop:
             return
         waits = {job.id for job in state.waiting}
         runs = {job.id for job in state.running}
+        held = {job.id: {host for host, _ in job.place} for job in state.running}
         left = {}
         for job, intent in self._kept.intents.items():
             wanted, other = (runs, waits) if intent["kind"] == "start" else (waits, runs)
+            if intent["kind"] == "shrink":
+                shrunk = held.get(job) == {host for host, _ in intent["place"]}
+                wanted, other = {job} if shrunk else set(), runs
             if job in other and job not in wanted and intent["at"] < state.now:
                 self._count("not_carried_out")
                 self._again = True
@@ -361,4 +373,6 @@ def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:
     """A decision on its way as plain values."""
     if isinstance(decision, Start):
         return {"kind": "start", "place": [list(part) for part in decision.place], "at": now}
+    if isinstance(decision, Resize):
+        return {"kind": "shrink", "place": [list(part) for part in decision.place], "at": now}
     return {"kind": "stop", "at": now}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.feasible import FITS_NOWHERE
-from shadowtime.live.port import Start, Trust
+from shadowtime.live.port import Resize, Start, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +33,7 @@ class Counts:
     pass_seconds: float = 0.0
     starts: int = 0
     stops: int = 0
+    shrinks: int = 0
     refused_by_us: int = 0
     """Decisions that were dropped because something had changed since."""
     refused_by_scheduler: int = 0
@@ -107,6 +108,7 @@ class Metrics:
             if step.decided is not None:
                 self._told = set(step.decisions)
         starts = sum(isinstance(one, Start) for one in made)
+        shrinks = sum(isinstance(one, Resize) for one in made)
         self.counts = replace(
             was,
             looks=was.looks + 1,
@@ -114,7 +116,8 @@ class Metrics:
             pass_seconds=was.pass_seconds + step.seconds,
             fallbacks=was.fallbacks + step.fell_back,
             starts=was.starts + starts,
-            stops=was.stops + len(made) - starts,
+            stops=was.stops + len(made) - starts - shrinks,
+            shrinks=was.shrinks + shrinks,
             refused_by_us=was.refused_by_us + len(refused) - step.refused,
             refused_by_scheduler=was.refused_by_scheduler + step.refused,
             looked=self.now(),
@@ -156,6 +159,7 @@ class Metrics:
             "Decisions carried out, in shadow mode those it would carry out.",
             (labelled(kind="start"), counts.starts),
             (labelled(kind="stop"), counts.stops),
+            (labelled(kind="shrink"), counts.shrinks),
         )
         yield from one(
             "refusals_total",

@@ -123,8 +123,8 @@ def again(job: RunningJob) -> WaitingJob:
 
 
 def with_start(job: WaitingJob, start: Start, cluster: Cluster) -> WaitingJob:
-    """A job with everything that its start needs: exclusive nodes, the bandwidth found under its
-    tag.
+    """A job with everything that its start needs: exclusive nodes, another size, the bandwidth
+    found under its tag.
 
     That bandwidth is passed to Slurm with the start, which then enforces it like any other request.
 
@@ -135,7 +135,15 @@ def with_start(job: WaitingJob, start: Start, cluster: Cluster) -> WaitingJob:
     >>> job = WaitingJob(id="1", submit=0, need=(6, 0), request=9, chunk=3, tag="cg", bandwidth=900)
     >>> with_start(job, Start(job="1", bandwidth=1000), node_cluster(2, bandwidth=1300)).need
     (6, 2000)
+    >>> wide = WaitingJob(id="1", submit=0, need=(8,), request=9, nodes=2, alone=True)
+    >>> bigger = with_start(wide, Start(job="1", procs=12), node_cluster(4))
+    >>> bigger.nodes, bigger.need
+    (3, (12,))
     """
+    if start.procs:
+        nodes = max(1, job.nodes) * start.procs // job.procs
+        sized = tuple(-(-amount * start.procs // job.procs) for amount in job.need)
+        return replace(job, nodes=nodes, need=sized)
     if start.alone and not job.alone:
         return replace(job, alone=True)
     shared = cluster.options.get("contention", {}).get("shared", ())
@@ -178,6 +186,30 @@ def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
         yield [stop]
 
 
+def keeps(run: RunningJob, procs: int) -> Place:
+    """The hosts that a running job keeps when it shrinks: its first ones, as Slurm has it.
+
+    Examples
+    --------
+    >>> from shadowtime.engine.live_pass import RunningJob
+    >>> place = (("n1", 4), ("n2", 4), ("n3", 4))
+    >>> keeps(RunningJob(id="1", submit=0, need=(12,), request=9, start=0, place=place), 8)
+    (('n1', 4), ('n2', 4))
+    """
+    kept: list[tuple[str, int]] = []
+    for host, count in run.place:
+        if sum(held for _, held in kept) >= procs:
+            break
+        kept.append((host, count))
+    return tuple(kept)
+
+
+def given_up(run: RunningJob, place: Place) -> list[tuple[str, tuple[int, ...]]]:
+    """What a running job releases when it goes on with these hosts."""
+    kept = {host for host, _ in place}
+    return [(host, amounts) for host, amounts in held_by(run) if host not in kept]
+
+
 def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     """The same decisions with hosts for every start; a start that finds none has none.
 
@@ -185,7 +217,7 @@ def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     plans without memory may name others, and then the first with room are used. Decisions take
     effect one after the other: what a stopped job releases is available to the next.
     """
-    from shadowtime.engine.live_pass import Start
+    from shadowtime.engine.live_pass import Resize, Start
 
     free = free_of(state)
     capacity = {host.name: list(host.capacity) for host in state.cluster.hosts}
@@ -194,7 +226,11 @@ def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     found: list[Decision] = []
     for decision in decisions:
         if not isinstance(decision, Start):
-            for host, amounts in held_by(running[decision.job]) if decision.job in running else ():
+            run = running.get(decision.job)
+            if isinstance(decision, Resize) and run is not None:
+                decision = replace(decision, place=keeps(run, decision.procs))
+            kept = decision.place if isinstance(decision, Resize) else ()
+            for host, amounts in given_up(run, kept) if run is not None else ():
                 for k, amount in enumerate(amounts if host in free else ()):
                     free[host][k] += amount
             found.append(decision)

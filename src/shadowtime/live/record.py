@@ -11,7 +11,7 @@ from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import InputError
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.json_lines import JsonLines, read_lines
-from shadowtime.live.port import Ended, RunningJob, Snapshot, Start, Stop, WaitingJob
+from shadowtime.live.port import Ended, Resize, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.live.record_site import (
     ask_from_json,
     ask_to_json,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.port import Decision, Place
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Sizes
 
 SHAPES = ("pool", "hosts", "nodes", "site")
 FILLED_IN = ("estimate", "fits", "expected_end", "serial", "columns")
@@ -144,7 +145,7 @@ def state_to_json(state: Snapshot) -> dict[str, Any]:
 def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
     """A job as plain values; what it asks of a site only where there is one."""
     values = asdict(replace(job, ask=None))
-    for name in ("ask", *FILLED_IN):
+    for name in ("ask", *FILLED_IN, *(() if any(job.sizes) else ("sizes",))):
         values.pop(name, None)
     return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
 
@@ -194,6 +195,13 @@ def _amounts(value: Any, name: str) -> tuple[int, ...]:
     return plain.wholes(value, name, low=0)
 
 
+def _sizes(value: Any, name: str) -> Sizes:
+    found = _amounts(value, name)
+    if len(found) != 2 or not 1 <= found[0] <= found[1]:
+        raise InputError(f"{name} must be the fewest and the most nodes of a job")
+    return found[0], found[1]
+
+
 def _options(values: dict[str, Any]) -> dict[str, Any]:
     """The machine's options: the resource by which jobs slow each other down."""
     contention = plain.mapping(values.get("contention", {}), "contention")
@@ -224,6 +232,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "ours": plain.flag,
     "settled": plain.flag,
     "bandwidth": plain.number,
+    "sizes": lambda value, name: _sizes(value, name),
     "ask": ask_from_json,
 }
 """What every field of a job must be."""
@@ -280,7 +289,10 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
         if decision.held:
             held = [[host, list(amounts)] for host, amounts in decision.held]
             values |= {"partition": decision.partition, "held": held}
-        return values
+        return values | ({"procs": decision.procs} if decision.procs else {})
+    if isinstance(decision, Resize):
+        place = [list(part) for part in decision.place]
+        return {"shrink": decision.job, "procs": decision.procs, "place": place}
     return {"stop": decision.job}
 
 
@@ -288,6 +300,12 @@ def decision_from_json(values: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
     if "stop" in values:
         return Stop(job=plain.text(values["stop"], "stop"))
+    if "shrink" in values:
+        return Resize(
+            job=plain.text(values["shrink"], "shrink"),
+            procs=plain.whole(plain.entry(values, "procs"), "procs", low=1),
+            place=_place(plain.entry(values, "place"), "place"),
+        )
     reason = plain.text(plain.entry(values, "reason"), "reason").upper()
     if reason not in Reason.__members__:
         raise InputError(f"a start has no reason {reason[:40]!r}")
@@ -295,6 +313,7 @@ def decision_from_json(values: Mapping[str, Any]) -> Decision:
         job=plain.text(plain.entry(values, "start"), "start"),
         place=_place(plain.entry(values, "place"), "place"),
         reason=Reason[reason],
+        procs=plain.whole(values.get("procs", 0), "procs", low=0),
         limit=plain.whole(plain.entry(values, "limit"), "limit"),
         alone=plain.flag(values.get("alone", False), "alone"),
         bandwidth=plain.whole(values.get("bandwidth", 0), "bandwidth"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import Start
+from shadowtime.live.port import Resize, Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,13 +72,21 @@ def words(decision: Decision) -> str:
     'start 7 on n1:4,n2:2 (head)'
     >>> words(Start(job="7", place=(("n1", 4),), partition="long"))
     'start 7 on n1:4 in long (head)'
+    >>> words(Resize("7", 4, place=(("n1", 4),)))
+    'shrink 7 to n1:4'
     """
+    if isinstance(decision, Resize):
+        return f"shrink {decision.job} to {_hosts(decision)}"
     if not isinstance(decision, Start):
         return f"stop {decision.job}"
-    where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
+    where = _hosts(decision)
     where += ", alone" if decision.alone else ""
     where += f" in {decision.partition}" if decision.partition else ""
     return f"start {decision.job} on {where} ({decision.reason.label})"
+
+
+def _hosts(decision: Start | Resize) -> str:
+    return ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
 
 
 def parts_of(decision: Decision) -> dict[str, Any]:
@@ -89,6 +97,8 @@ def parts_of(decision: Decision) -> dict[str, Any]:
     >>> parts_of(Start(job="7", place=(("n1", 4),)))
     {'event': 'start', 'job': '7', 'hosts': {'n1': 4}, 'reason': 'head'}
     """
+    if isinstance(decision, Resize):
+        return {"event": "shrink", "job": decision.job, "hosts": dict(decision.place)}
     if not isinstance(decision, Start):
         return {"event": "stop", "job": decision.job}
     reason = decision.reason.label

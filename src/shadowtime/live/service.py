@@ -127,7 +127,7 @@ def run(
     if isinstance(policy, str):
         text, policy = policy, parse_policy(policy)
         own = own or how.own_code(policy, text)
-    refuse(policy)
+    refuse(policy, resizes=target.resizes)
     if own is not None and once:  # the one pass is worth waiting for
         own = replace(own, patience=TO_COME_UP)
     if own is not None and target.shape == "site":
@@ -199,7 +199,7 @@ def serve(backend: Backend, policy: str, wanted: Wanted) -> str:
     how = wanted.operation
     if backend.predict(wanted):
         return ""
-    refuse(wanted.policy)
+    refuse(wanted.policy, resizes=backend.resizes)
     own = how.own_code(wanted.policy, policy)
     tell = how.log()
     with Signals() as signals:

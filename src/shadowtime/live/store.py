@@ -249,8 +249,8 @@ def _intent(stored: Any, job: str) -> dict[str, Any]:
     """A decision in progress, as the loop writes it; further entries are kept unchanged."""
     name = f"the intent of job {job}"
     values = plain.mapping(stored, name)
-    if plain.entry(values, "kind") not in ("start", "stop"):
-        raise InputError(f"{name} must be to start or to stop")
+    if plain.entry(values, "kind") not in ("start", "stop", "shrink"):
+        raise InputError(f"{name} must be to start, to stop or to shrink")
     plain.whole(plain.entry(values, "at"), name)
     plain.pairs(values.get("place", []), name)
     return values

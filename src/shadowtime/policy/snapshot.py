@@ -32,6 +32,9 @@ Held = tuple[tuple[str, tuple[int, ...]], ...]
 Place = tuple[tuple[str, int], ...]
 """Where a job runs: (host, processors there), in the cluster's order of hosts."""
 
+Sizes = tuple[int, int]
+"""Bounds of the number of hosts of a job, (0, 0) where it has no choice."""
+
 NO_HOST = "none"
 """Name of the host of a cluster without hosts: a cluster needs one."""
 
@@ -67,6 +70,8 @@ class WaitingJob:
     bandwidth: float = -1
     each: tuple[int, ...] = ()
     ask: Request | None = None
+    sizes: Sizes = (0, 0)
+    """The fewest and most hosts that its user permits, where a policy chooses among them."""
     serial: float = -1
     """For a moldable job, the share of its work that cannot run in parallel; else -1."""
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -129,6 +134,8 @@ class RunningJob:
     held: Held = ()
     tag: str = ""
     bandwidth: float = -1
+    sizes: Sizes = (0, 0)
+    """The fewest and most hosts that its user permits; (0, 0) keeps what it has."""
     ask: Request | None = None
 
     @property
@@ -224,6 +231,15 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Resize:
+    """Leave a running job fewer processors: it goes on with those in ``place``, by host."""
+
+    job: JobId
+    procs: int
+    place: Place = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Promise:
     """When a blocked job is expected to start; its first promise is recorded."""
 
@@ -256,7 +272,7 @@ class Wait:
     why: str
 
 
-Decision = Start | Stop
+Decision = Start | Stop | Resize
 """What a machine carries out."""
 
 

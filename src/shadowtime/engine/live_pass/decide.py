@@ -28,8 +28,10 @@ from shadowtime.engine.python_policy import estimate_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
+from shadowtime.kernel.changing import SEEN
 from shadowtime.kernel.choice import HOW, ONCE, Queue
 from shadowtime.kernel.record import Job
+from shadowtime.policy.changing import FULL
 from shadowtime.policy.functions import fields_read, takes_series, where
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import name_of
@@ -69,7 +71,7 @@ def decide(
     >>> made.decisions[0].job, made.decisions[0].reason.label, made.promises
     ('3', 'backfilled', {'2': 9})
     """
-    refuse(policy)
+    refuse(policy, resizes=shape == "pool")
     memory = memory or Memory()
     if not isinstance(policy, Policy) and shape != "site":
         return python_policy.decide(policy, state, memory, shape=shape)
@@ -82,6 +84,10 @@ def decide(
 
         refuse_functions_on_nodes(policy)
         return live_pass.decide(policy, state, memory)
+    if policy.backfill.changes:
+        from shadowtime.engine.live_pass import changing
+
+        return changing.decide(policy, state, memory)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
@@ -138,8 +144,11 @@ def run_one_instant(
     assert code == DONE, f"the event loop stopped with {code}"
 
 
-def refuse(policy: Policy | Any) -> None:
-    """Reject policies that cannot decide about real jobs."""
+def refuse(policy: Policy | Any, *, resizes: bool = False) -> None:
+    """Reject policies that cannot decide about real jobs.
+
+    ``resizes``: whether jobs run on equal nodes of a scheduler that shrinks them.
+    """
     if hasattr(policy, "simulate"):
         raise PolicyError(
             f"{name_of(policy)} is a whole scheduler and cannot decide live: use a catalogue policy"
@@ -163,11 +172,7 @@ def refuse(policy: Policy | Any) -> None:
             )
         return
     if policy.backfill.changes:
-        raise PolicyError(
-            f"{policy.name}: backfill={policy.backfill} is for simulations: live, Slurm and "
-            "HTCondor neither grow a running job nor choose its clock; use a policy that starts "
-            "and stops jobs"
-        )
+        refuse_changes(policy, resizes=resizes)
     refuse_what_a_log_has(policy)
     if policy.preempt.changes_runs:
         why = "the loop cannot see what a job has saved, and plans with its whole request"
@@ -187,13 +192,29 @@ def refuse(policy: Policy | Any) -> None:
         )
 
 
+def refuse_changes(policy: Policy, *, resizes: bool) -> None:
+    """Reject changes of running jobs that no real scheduler makes."""
+    part: Any = policy.backfill
+    if part.paces or part.speeds != FULL:
+        raise PolicyError(
+            f"{policy.name}: backfill={part} chooses speeds, which is for simulations: live, no "
+            "scheduler sets the clock of a job; use a function of @st.resize without speeds"
+        )
+    if not resizes:
+        raise PolicyError(
+            f"{policy.name}: backfill={part} changes sizes of running jobs: live, that works in "
+            "the loop of one partition of equal nodes of Slurm, which shrinks and requeues them; "
+            "here use a policy that starts and stops jobs"
+        )
+
+
 def refuse_what_a_log_has(policy: Policy) -> None:
     """Reject functions that read columns or series: a real cluster has fields of jobs alone."""
     for part in policy.parts.values():
         for one in part.functions:
             needs = ["series"] if takes_series(one.function) else []
             needs += [f"the column {name}" for name, _ in one.columns]
-            for argument, known in (("job", Job._fields), ("jobs", Queue._fields)):
+            for argument, known in (("job", Job._fields), ("jobs", (*Queue._fields, *SEEN))):
                 read = fields_read(argument, one.function)
                 needs += [f"the column {name}" for name in read if name not in known]
             if needs:

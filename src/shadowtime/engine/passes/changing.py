@@ -13,7 +13,7 @@ from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
 from shadowtime.kernel.changing import rate_at
-from shadowtime.kernel.choice import SELECT_BROKE, WHERE
+from shadowtime.kernel.choice import HOW, ONCE, SELECT_BROKE, WHERE
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -71,6 +71,8 @@ def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
                 overtook_none(t)
         if reg[FAILED] >= 0:
             return BROKEN
+        if c.mark[HOW] == ONCE:
+            return DONE
     return ROOM_NEEDED
 
 
@@ -111,7 +113,10 @@ def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
     now = t.reg[NOW]
     f.time[0, 0] = now
     f.level[0, 0, 0] = t.there[0]
-    f.count[0] = 1
+    for k in range(t.later.shape[1]):
+        f.time[0, k + 1] = t.later[0, k]
+        f.level[0, k + 1, 0] = t.later[1, k]
+    f.count[0] = 1 + t.later.shape[1]
     column, seen = c.column, q.COLUMNS
     own = seen + len(g.SEEN)
     for i in range(count):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.live.port import Outcome, Start
+from shadowtime.live.port import Outcome, Resize, Start
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.slurmtext.hostlist import ranges
+from shadowtime.slurmtext.hostlist import expand, ranges
 from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
@@ -27,6 +27,7 @@ def start_lines(
     gres: str = "",
     nodes: Range = (0, 0),
     mark: str = "",
+    sized: bool = False,
 ) -> list[str]:
     """Name the hosts and open the gate, which is one command: done as a whole or not at all.
 
@@ -44,7 +45,7 @@ def start_lines(
     words = [f"update JobId={decision.job}", f"ReqNodeList={hosts}"]
     if row is not None and decision.partition not in ("", row.partition):
         words.append(f"Partition={decision.partition}")
-    if adds_nodes(decision, nodes):
+    if adds_nodes(decision, nodes, sized=sized):
         words.append(f"NumNodes={len(decision.place)}-{len(decision.place)}")
     words.append("StartTime=now")
     if decision.limit > 0:
@@ -81,8 +82,14 @@ Range = tuple[int, int]
 """The smallest and largest number of nodes of a job, 0 if unspecified."""
 
 
-def adds_nodes(decision: Start, nodes: Range) -> bool:
-    """Whether Slurm would use more nodes than a start on a site names."""
+def adds_nodes(decision: Start, nodes: Range, *, sized: bool = False) -> bool:
+    """Whether Slurm would use more nodes than a start on a site names.
+
+    Where the policy chooses sizes (``sized``), the number is named for every job with a range, so
+    that the range is noted in the job.
+    """
+    if sized:
+        return nodes[1] > nodes[0]
     return bool(decision.held) and nodes[1] > len(decision.place)
 
 
@@ -97,7 +104,14 @@ def names_tasks(decision: Start, row: QueueRow) -> bool:
     return bool(row.exclusive) and by_task and shares_nodes(decision) and not row.per_node
 
 
-def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Range = (0, 0)) -> str:
+def undo_words(
+    decision: Start,
+    row: QueueRow | None,
+    gres: str = "",
+    nodes: Range = (0, 0),
+    *,
+    sized: bool = False,
+) -> str:
     """How the request of a job that does not start is restored, except for its hosts.
 
     scontrol cannot set the OK of a job without a sharing option: YES is the closest value.
@@ -107,7 +121,7 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
     words = []
     if decision.partition not in ("", row.partition):
         words.append(f"Partition={row.partition}")
-    if adds_nodes(decision, nodes):
+    if adds_nodes(decision, nodes, sized=sized):
         words.append(f"NumNodes={nodes[0]}-{nodes[1]}")
     if decision.limit > 0:
         limit = "UNLIMITED" if row.limit >= MAX_SPAN else -(-row.limit // 60)
@@ -120,6 +134,17 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
     if names_tasks(decision, row):
         words.append("TasksPerNode=0")
     return " ".join(words)
+
+
+def shrink_lines(decision: Resize) -> list[str]:
+    """On with fewer nodes, the first ones that it has; Slurm ends what runs on the others.
+
+    Examples
+    --------
+    >>> shrink_lines(Resize("7", 8, place=(("n1", 4), ("n2", 4))))
+    ['update JobId=7 NumNodes=2']
+    """
+    return [f"update JobId={decision.job} NumNodes={len(decision.place)}"]
 
 
 def stop_lines(job: str, mark: str = "") -> list[str]:
@@ -209,6 +234,11 @@ def outcome(
         ended = row.state not in HOLDS | {"PENDING"} and row.nodes != ""
         if done or ended:
             return Outcome(decision, True)
+    elif isinstance(decision, Resize):
+        if row.state in HOLDS and set(expand(row.nodes)) == {host for host, _ in decision.place}:
+            return Outcome(decision, True)
+        if row.state in HOLDS:
+            return Outcome(decision, False, hint or f"Slurm left it on {row.nodes}")
     elif row.state in ("PENDING", "COMPLETING"):
         return Outcome(decision, True)
     return Outcome(decision, False, hint or f"Slurm left it {row.state.lower()} ({row.reason})")

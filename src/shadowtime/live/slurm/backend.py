@@ -141,4 +141,5 @@ SLURM = Backend(
         "accuracy": _command("accuracy", "Compare predicted with real starts.", "slurm_status"),
     },
     predict=predict,
+    resizes=True,
 )

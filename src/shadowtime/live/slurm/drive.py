@@ -140,6 +140,7 @@ def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Ta
         watcher=watcher_of(port.run),
         attach=lambda loop: attach(port, loop),
         clock=port.clock,
+        resizes=port.scope.sized,
     )
 
 
@@ -184,10 +185,13 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
     the site where several partitions are named, where the nodes of the partition differ
     (processors, memory that is counted, generic resources, features) or belong to other partitions
     too, and if Slurm enforces limits; otherwise a pool. A policy that has no meaning on a site sees
-    a pool if one partition is named.
+    a pool if one partition is named. One that changes sizes sees the equal nodes of one partition.
     """
     count = len(port.scope.driven)
     plain = shape_for(policy)
+    if policy_parts(policy).backfill.changes:
+        refuse_uneven(port, policy, wanted)
+        return plain
     if count > 1 and (plain == "nodes" or wanted not in (None, "site")):
         raise UsageError(
             f"{name_of(policy)} sees the {wanted or plain} of one partition: "
@@ -205,6 +209,21 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
     return "site"
 
 
+def refuse_uneven(port: SlurmPort, policy: Policy, wanted: Shape | None) -> None:
+    """Reject sizes in nodes where these are not equal, or not one partition's."""
+    sizes = sorted({node.cpus for node in port.nodes()})
+    several = len(port.scope.driven) > 1
+    if several or len(sizes) > 1 or wanted not in (None, "pool"):
+        what = f"have {sizes[0]} to {sizes[-1]} processors" if len(sizes) > 1 else "are not a pool"
+        if several:
+            what = "are of several partitions"
+        raise UsageError(
+            f"{name_of(policy)} changes sizes in whole nodes, and the nodes of "
+            f"{port.scope.partition} {what} here: name one partition of equal nodes with "
+            "--partition, and no --shape but pool"
+        )
+
+
 def is_mixed(port: SlurmPort) -> bool:
     """Whether a partition is more than a set of equal nodes; see :func:`choose_shape`."""
     nodes = port.nodes()
@@ -218,7 +237,8 @@ def is_mixed(port: SlurmPort) -> bool:
 
 def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
     """Let the port see what a policy counts: the first generic resource is the bandwidth."""
-    port.scope = replace(port.scope, site=shape == "site")
+    sized = shape == "pool" and policy_parts(policy).backfill.changes
+    port.scope = replace(port.scope, site=shape == "site", sized=sized)
     if policy_parts(policy).place.caps and shape != "site":
         gres = port.scope.gres or (BANDWIDTH,)
         port.scope = replace(port.scope, gres=gres, bandwidth=gres[0])

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.live.port import Place
+    from shadowtime.live.slurm.act import Range
+    from shadowtime.live.slurm.touched import Touched
     from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 
@@ -128,6 +130,8 @@ class EqualNodes:
         return [(node.name, node.cpus, node.features) for node in self.usable.values()]
 
     def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
+        if self.scope.sized and row.sharing != "NO":
+            return "it does not request whole nodes (--exclusive), which the policy counts"
         return why_beyond(row, detail, self.every, self.scope.gres)
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
@@ -181,6 +185,20 @@ def _cluster(usable: Mapping[str, NodeRow], scope: Scope) -> Cluster:
     )
 
 
+def permitted(row: QueueRow, detail: Detail | None, mark: Touched | None) -> Range:
+    """The fewest and most nodes that the user of a waiting job permits, (0, 0) if unspecified.
+
+    In the range that scontrol prints Slurm writes its own expectation for the fewest: these are in
+    the amounts requested, until a start overwrites them and notes the range in the job.
+    """
+    if mark is not None and mark.nodes[1]:
+        return mark.nodes
+    if detail is None or not detail.most:
+        least = least_nodes(row.tres)
+        return least, least
+    return min(max(1, least_nodes(row.tres)), detail.most), detail.most
+
+
 def queued_since(row: QueueRow, now: int) -> int:
     """When a job entered the queue.
 
@@ -199,7 +217,7 @@ def _waiting(
 ) -> WaitingJob:
     detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
     # For a stopped job scontrol no longer reports a range: the request still contains it.
-    hosts = max(detail.nodes, least_nodes(row.tres))
+    hosts = detail.nodes if scope.sized else max(detail.nodes, least_nodes(row.tres))
     if row.per_node > 0:
         hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
     only: tuple[str, ...] = ()
@@ -225,6 +243,7 @@ def _waiting(
         size = max((node.cpus for node in usable.values()), default=1)
         hosts = max(hosts, 1, -(-cpus // size))
         cpus = hosts * size
+    sizes = (hosts, max(hosts, detail.most)) if scope.sized else (0, 0)
     need = need_of(row, cpus, hosts, scope)
     each = each_node(row, detail, scope)
     if each:
@@ -242,4 +261,5 @@ def _waiting(
         chunk=1 if exclusive else max(1, row.per_task),
         bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
         each=each,
+        sizes=sizes,
     )

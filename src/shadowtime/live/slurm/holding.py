@@ -36,6 +36,8 @@ class Scope:
     name: str = "slurm"
     bandwidth: str = ""
     """The generic resource that is memory bandwidth, if the policy limits it."""
+    sized: bool = False
+    """Whether the policy chooses among the numbers of nodes that jobs permit, in whole nodes."""
     site: bool = False
     """Whether the policy sees the whole site, with everything that jobs can request."""
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.ineligible import Case, Ineligible
-from shadowtime.live.port import Outcome, Start, Trust
+from shadowtime.live.port import Outcome, Resize, Start, Stop, Trust
 from shadowtime.live.slurm.act import (
     gate_lines,
     outcome,
     rows_by_id,
     shares_nodes,
+    shrink_lines,
     start_lines,
     stop_lines,
     undo_lines,
@@ -19,6 +20,7 @@ from shadowtime.live.slurm.act import (
 from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
+from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
 from shadowtime.live.slurm.late import LateStarts, Leases
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Place, Snapshot
     from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.act import Range
     from shadowtime.live.slurm.state import Model
     from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
@@ -201,18 +204,19 @@ class SlurmPort:
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Everything in one session, stops first; then one poll for the outcomes.
+        """Everything in one session, what makes room first; then one poll for the outcomes.
 
         Starts that share several nodes come last: Slurm decides how their processors are
         distributed, and it would fill the first node and leave other starts without room there.
         """
-        stops = [d for d in decisions if not isinstance(d, Start)]
+        stops = [d for d in decisions if isinstance(d, Stop)]
         ended: dict[str, Outcome] = {}
         if stops:  # one that has ended meanwhile would run again
             runs = {job for job, row in self.look().items() if row.state == "RUNNING"}
             ended = {d.job: Outcome(d, False, "it has ended") for d in stops if d.job not in runs}
             stops = [d for d in stops if d.job not in ended]
-        lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
+        lines = [shrink_lines(d) for d in decisions if isinstance(d, Resize)]
+        lines += [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
         for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
@@ -226,7 +230,8 @@ class SlurmPort:
                         decision,
                         row=row,
                         gres=self.scope.bandwidth,
-                        nodes=self._details.nodes(decision.job),
+                        nodes=self._nodes_of(decision.job),
+                        sized=self.scope.sized,
                         mark=mark_words(self._touched.get(decision.job)),
                     )
                 )
@@ -248,17 +253,31 @@ class SlurmPort:
         """Record what starts are about to overwrite, and stops, for a later process."""
         for decision in decisions:
             job, known = decision.job, self._touched.get(decision.job)
-            if not isinstance(decision, Start):
+            if isinstance(decision, Stop):
                 if known is not None:
                     self._touched[job] = known._replace(stopped=True)
-            else:
-                row, nodes = self._rows.get(job), self._details.nodes(job)
+            elif isinstance(decision, Start):
+                row, nodes = self._rows.get(job), self._nodes_of(job)
                 commented = self._details.remarked(job)
                 if known is not None:  # it was stopped, and is not as its user wrote it yet
                     self._leftover[job] = known
-                mark = touch(decision, row, known, self.scope.bandwidth, nodes, commented=commented)
+                mark = touch(
+                    decision,
+                    row,
+                    known,
+                    self.scope.bandwidth,
+                    nodes,
+                    commented=commented,
+                    sized=self.scope.sized,
+                )
                 if mark is not None:
                     self._touched[job] = mark
+
+    def _nodes_of(self, job: str) -> Range:
+        """The fewest and most nodes that the user of a job permits."""
+        if self.scope.sized and job in self._rows:
+            return permitted(self._rows[job], self._details.get(job), self._touched.get(job))
+        return self._details.nodes(job)
 
     def _forget(self, rows: Sequence[QueueRow]) -> None:
         """Drop the records of jobs that Slurm no longer lists."""

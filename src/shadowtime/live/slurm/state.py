@@ -5,7 +5,7 @@ A pending job may be started by the loop, by Slurm, or by nobody yet (:func:`why
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +15,7 @@ from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
-from shadowtime.live.slurm.equal_nodes import EqualNodes
+from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import (
     LAST,
@@ -206,6 +206,8 @@ def sort_jobs(
     def holds(row: QueueRow, interpreted: Callable[..., RunningJob | None]) -> None:
         try:
             job = interpreted(row, detail=detail_of(details, row.id))
+            if job is not None and scope.sized and row.id in touched:
+                job = replace(job, sizes=touched[row.id].nodes)
         except UNREADABLE as error:
             alone[row.id] = Ineligible(Case.NOT_UNDERSTOOD, (str(error),))
         else:
@@ -226,6 +228,9 @@ def sort_jobs(
             why = why_not_ours(row, now, stopped, named=named, ends=ends, begin=begin)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
+            if scope.sized and detail is not None:
+                least, most = permitted(row, detail, mark)
+                detail = detail._replace(nodes=least, most=most)
             if why is None:
                 found = remembered.get(row, detail, named) if model.timeless else None
                 if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.live.slurm.act import undo_words
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.live.port import Start
+    from shadowtime.live.slurm.act import Range
     from shadowtime.slurmtext.squeue import QueueRow
 
 
+_NODES = re.compile(r"\bNumNodes=(\d{1,6})-(\d{1,6})(?!\d)")
 CLEAR = "AdminComment="
 """The arguments with which scontrol removes what a start has written into a job's AdminComment."""
 
@@ -44,6 +47,18 @@ class Touched(NamedTuple):
         """
         return f"ReqNodeList={self.wanted} {self.words}".rstrip()
 
+    @property
+    def nodes(self) -> Range:
+        """The fewest and most nodes that its user permits, (0, 0) if it was no choice.
+
+        Examples
+        --------
+        >>> Touched("n1", "", 60, "OK", "N/A", "NumNodes=2-8 AdminComment=").nodes
+        (2, 8)
+        """
+        found = _NODES.search(self.words)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
+
     def ours(self, row: QueueRow) -> bool:
         """Whether the hosts in a row are the ones we named, not a new request of its user."""
         return set(expand(row.wanted)) == set(self.pin.split(","))
@@ -68,6 +83,7 @@ def touch(
     nodes: tuple[int, int] = (0, 0),
     *,
     commented: bool = False,
+    sized: bool = False,
 ) -> Touched | None:
     """What a start is about to overwrite; nothing if the job is not known.
 
@@ -76,7 +92,7 @@ def touch(
     if row is None:
         return None
     own = known.before(row) if known is not None else row
-    undo = (undo_words(decision, own, gres, nodes), "" if commented else CLEAR)
+    undo = (undo_words(decision, own, gres, nodes, sized=sized), "" if commented else CLEAR)
     return Touched(
         pin=",".join(host for host, _ in decision.place),
         wanted=own.wanted,

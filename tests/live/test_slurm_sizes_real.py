@@ -1,0 +1,122 @@
+"""On a real Slurm a policy of @st.resize shrinks running jobs, and requeues those of size 0."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import shadowtime as st
+from live.test_slurm_real import field_of, finish, lasting_until, runner
+from shadowtime.live.loop import Loop
+from shadowtime.live.record import read_passes
+from shadowtime.live.slurm import drive
+from shadowtime.live.store import StateFile
+from shadowtime.testing.slurm import SlurmCluster, wait_for
+
+
+@st.resize
+def make_room(now, jobs, free):  # type: ignore[no-untyped-def]
+    """Whoever comes next gets room: others shrink for it, and make way for the whole machine."""
+    left = free.level[0, 0] - jobs.held.sum()
+    for i in range(len(jobs.held)):
+        if jobs.held[i] > 0:
+            continue
+        for k in range(len(jobs.held)):
+            if jobs.held[k] > 0 and left < jobs.least[i]:
+                least = 0 if jobs.least[i] == free.level[0, 0] else jobs.least[k]
+                less = max(0, min(jobs.size[k] - least, jobs.least[i] - left))
+                jobs.size[k] -= less
+                left += less
+        if left < jobs.least[i]:
+            break
+        jobs.size[i] = min(left, jobs.procs[i])
+        left -= jobs.size[i]
+
+
+POLICY = st.easy(backfill=make_room)
+
+
+def loop_over(slurm: SlurmCluster, folder: Path, lines: list[str], *, act: bool = True) -> Loop:
+    port = drive.make_port(drive.Where(), run=runner(slurm))
+    return drive.make_loop(
+        port,
+        POLICY,
+        StateFile(folder / "state.json"),
+        shape=drive.choose_shape(port, POLICY),
+        act=act,
+        tell=lambda line: (lines.append(str(line)), print(time.strftime("%T"), line, flush=True)),
+        record=folder / "passes.jsonl",
+    )
+
+
+def until(loop: Loop, happened: Callable[[], bool], what: str) -> None:
+    """Run the loop until something has happened on Slurm."""
+    last = time.monotonic() + 120
+    loop.run(stopped=lambda: happened() or time.monotonic() > last)
+    assert happened(), what
+
+
+def whole(slurm: SlurmCluster, nodes: str, log: Path, script: str) -> str:
+    """A job of whole nodes that writes down each of its runs."""
+    log.touch()
+    log.chmod(0o666)
+    script = f"echo $SLURM_JOB_ID >> {log}\n{script}"
+    return slurm.sbatch(f"--nodes={nodes}", "--exclusive", "--time=10", script=script)
+
+
+def shrinks_twice(slurm: SlurmCluster) -> bool:
+    """Without slurmdbd, Slurm 22.05 changes no job any more that it has shrunk."""
+    return slurm.version is not None and slurm.version >= (24, 11, 0)
+
+
+def test_running_jobs_shrink_and_make_way(queue: SlurmCluster, tmp_path: Path) -> None:
+    """A job starts because another one shrinks; both make way for one that needs all nodes."""
+    log, go = queue.folder / "runs-sizes.log", queue.folder / "go-sizes"
+    go.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
+    lines: list[str] = []
+
+    def runs_on(job: str, nodes: int) -> bool:
+        found = field_of(queue, job, "State"), field_of(queue, job, "NumNodes")
+        return found == ("RUNNING", str(nodes))
+
+    first = whole(queue, "2-8", log, lasting_until(go))
+    loop = loop_over(queue, tmp_path, lines)
+    until(loop, lambda: runs_on(first, 8), "it starts at its largest size")
+    second = whole(queue, "4", log, lasting_until(go))
+    until(loop, lambda: runs_on(second, 4), "the other one makes room")
+    assert runs_on(first, 4)
+    wait_for(lambda: second in log.read_text().split(), "its script")
+    assert Counter(log.read_text().split()) == {first: 1, second: 1}, "none was requeued"
+    assert f"shrink {first} to n1:16,n2:16,n3:16,n4:16" in lines
+    assert loop.kept.counters["shrunk"] == 1
+    # A loop without the state file knows the range by what the first start has written down.
+    (tmp_path / "again").mkdir()
+    loop = loop_over(queue, tmp_path / "again", lines)
+    if shrinks_twice(queue):
+        third = whole(queue, "2", log, lasting_until(go))
+        until(loop, lambda: runs_on(third, 2), "it shrinks again")
+        assert runs_on(first, 2)
+    everything = whole(queue, "8", log, "sleep 1")
+    until(loop, lambda: everything in log.read_text().split(), "all others are requeued")
+    assert {field_of(queue, job, "RestartCnt") for job in (first, second)} == {"1"}
+    go.touch()
+    finish(loop)
+    counted = Counter(log.read_text().split())
+    assert (counted[first], counted[second], counted[everything]) == (2, 2, 1)
+    for folder in (tmp_path, tmp_path / "again"):
+        passes = list(read_passes(folder / "passes.jsonl"))
+        assert passes and all(one.decide_again(POLICY) == one.decisions for one in passes)
+
+
+def test_shadow_mode_prints_sizes(queue: SlurmCluster, tmp_path: Path) -> None:
+    """It prints what it would do, and hands nothing over."""
+    job = whole(queue, "2-3", queue.folder / "runs-shadow-sizes.log", "true")
+    part = queue.sbatch("--ntasks=1")
+    lines: list[str] = []
+    step = loop_over(queue, tmp_path, lines, act=False).step()
+    assert [(one.job, one.procs) for one in step.decisions] == [(job, 48)]  # type: ignore[union-attr]
+    assert f"would start {job} on n1:16,n2:16,n3:16 (head)" in lines
+    assert field_of(queue, part, "State") == "PENDING"
