@@ -27,6 +27,7 @@ from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
 from shadowtime.policy.snapshot import name_of
 from shadowtime.slurmtext.squeue import ENVIRONMENT
+from shadowtime.slurmtext.version import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +127,8 @@ def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Ta
     if act:
         refuse_strangers(port.run)
     suit(port, policy, shape)
+    if act and port.scope.sized:
+        refuse_old(port.run, policy)
     name = port.scope.partition
     identity = identity_of(port.run) if act else ""
     title = f"partitions {name}" if "," in name else f"partition {name}"
@@ -221,6 +224,25 @@ def refuse_uneven(port: SlurmPort, policy: Policy, wanted: Shape | None) -> None
             f"{name_of(policy)} changes sizes in whole nodes, and the nodes of "
             f"{port.scope.partition} {what} here: name one partition of equal nodes with "
             "--partition, and no --shape but pool"
+        )
+
+
+SHRINKS = (24, 11, 0)
+"""The first Slurm that is known to shrink jobs of whole nodes well."""
+
+
+def refuse_old(run: Runner, policy: Policy) -> None:
+    """Reject a Slurm that loses count of the nodes that jobs give up.
+
+    On 22.05 jobs may wait beside idle nodes after another one has taken over such a node.
+    """
+    shown = re.search(r"^SLURM_VERSION\s*= (\S+)", run(("scontrol", "show", "config")).out, re.M)
+    version = parse_version(shown[1]) if shown else None
+    if version is None or version < SHRINKS:
+        named = shown[1] if shown else "of an unknown version"
+        raise UsageError(
+            f"{name_of(policy)} shrinks jobs, and Slurm {named} may not start others on the nodes "
+            "that they give up: use Slurm 24.11 or later, or omit --apply to see what it decides"
         )
 
 
