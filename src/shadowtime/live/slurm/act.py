@@ -136,17 +136,6 @@ def undo_words(
     return " ".join(words)
 
 
-def shrink_lines(decision: Resize) -> list[str]:
-    """On with fewer nodes, the first ones that it has; Slurm ends what runs on the others.
-
-    Examples
-    --------
-    >>> shrink_lines(Resize("7", 8, place=(("n1", 4), ("n2", 4))))
-    ['update JobId=7 NumNodes=2']
-    """
-    return [f"update JobId={decision.job} NumNodes={len(decision.place)}"]
-
-
 def stop_lines(job: str, mark: str = "") -> list[str]:
     """Back into the queue, if it still runs; Slurm does not start it again for two minutes.
 

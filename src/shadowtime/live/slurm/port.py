@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.ineligible import Case, Ineligible
-from shadowtime.live.port import Outcome, Resize, Start, Stop, Trust
+from shadowtime.live.port import Outcome, Start, Stop, Trust
 from shadowtime.live.slurm.act import (
     gate_lines,
     outcome,
     rows_by_id,
     shares_nodes,
-    shrink_lines,
     start_lines,
     stop_lines,
     undo_lines,
@@ -28,6 +27,7 @@ from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
 from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
+from shadowtime.live.slurm.shrinking import shrink
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import Scope, Sorted, nodes_of, sort_jobs
@@ -204,19 +204,22 @@ class SlurmPort:
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Everything in one session, what makes room first; then one poll for the outcomes.
+        """Everything in one session, stops first; then one poll for the outcomes.
+
+        Jobs are shrunk in a session before that: their nodes are free when it ends, or are not.
 
         Starts that share several nodes come last: Slurm decides how their processors are
         distributed, and it would fill the first node and leave other starts without room there.
         """
+        every, made = decisions, shrink(decisions, self._send, self.look, self.clock)
+        decisions = [d for d in every if d.job not in made]
         stops = [d for d in decisions if isinstance(d, Stop)]
         ended: dict[str, Outcome] = {}
         if stops:  # one that has ended meanwhile would run again
             runs = {job for job, row in self.look().items() if row.state == "RUNNING"}
             ended = {d.job: Outcome(d, False, "it has ended") for d in stops if d.job not in runs}
             stops = [d for d in stops if d.job not in ended]
-        lines = [shrink_lines(d) for d in decisions if isinstance(d, Resize)]
-        lines += [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
+        lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
         for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
@@ -244,10 +247,12 @@ class SlurmPort:
         complaints = self._send(lines)
         after = self.look()
         now = self.clock.now()
-        return [
-            ended.get(one.job) or outcome(one, after.get(one.job), complaints, now=now)
+        made |= ended | {
+            one.job: outcome(one, after.get(one.job), complaints, now=now)
             for one in decisions
-        ]
+            if one.job not in ended
+        }
+        return [made[one.job] for one in every]
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
         """Record what starts are about to overwrite, and stops, for a later process."""
