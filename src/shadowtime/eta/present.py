@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from shadowtime.schedule import Schedule
 from shadowtime.slurm.from_site import requeue_delay
 from shadowtime.slurm.standing import Queue, has_factors
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.workload.request import NEVER, Gres, Request
+from shadowtime.workload.request import NEVER, Gres, Request, Requests
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,19 @@ LONGEST = 365 * 86400
 """Seconds: a limit beyond is none; shares of it would mean nothing."""
 
 
+class Array(NamedTuple):
+    """The array that a task belongs to, by the number of its record."""
+
+    number: int
+    task: int = NEVER
+    """Its index; -1 for one that runs."""
+    throttle: int = 0
+    """How many of its tasks may run at once; 0: all."""
+
+
+NO_ARRAY = Array(NEVER)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """A job that waits. Times are seconds since 1970; ``begin`` -1: it may start at once."""
@@ -38,6 +51,7 @@ class Waiting:
     begin: int = NEVER
     priority: int | None = None
     """Under priority/multifactor, as it is now."""
+    array: Array = NO_ARRAY
 
     @property
     def cpus(self) -> int:
@@ -55,6 +69,7 @@ class Running:
     cpus: int
     start: int
     pieces: tuple[Request, ...]
+    array: Array = NO_ARRAY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +183,7 @@ class LogAt:
     -----
     A job waits from its submission, or the time at which it became eligible, to its recorded start,
     and runs until its recorded end. One that was requeued waits again, as soon as Slurm lets it.
+    The tasks of an array wait together, from the moment at which the first of them may start.
     Jobs that never started are left out: when they gave up is not what is predicted. Nothing of a
     job that has not ended is known but that it runs.
 
@@ -183,8 +199,14 @@ class LogAt:
     """
 
     def __init__(self, workload: Workload, machine: Cluster | Site) -> None:
+        if workload.requests is not None:
+            workload = workload.replace(requests=_arrays_at_once(workload))
         self.workload, self.machine = workload, machine
         self.requests = requests_of(workload, machine) if isinstance(machine, Site) else None
+        self.ready: Ints = workload.submit
+        """When a job enters the queue: before that nobody sees when it will."""
+        if self.requests is not None:
+            self.ready = np.maximum(workload.submit, self.requests.begin)
         self.limit: Ints = np.clip(workload.limit, 1, LONGEST)
         self.start: Ints = workload.recorded_start
         self.end: Ints = self.start + workload.effective_run
@@ -197,6 +219,7 @@ class LogAt:
         )
         self.lost = self._lost()
         self.again = requeue_delay(machine) if isinstance(machine, Site) else 0
+        self.by_ready = np.argsort(self.ready, kind="stable")
         self.by_end = np.flatnonzero(self.began)[np.argsort(self.end[self.began], kind="stable")]
         self.users = [workload.name_of("user", one) for one in workload.user.tolist()]
 
@@ -222,11 +245,6 @@ class LogAt:
             if job in known and self.began[row]
         }
 
-    def eligible(self, row: int) -> int:
-        """When a job could start at the earliest, on the log's clock."""
-        begin = int(self.requests.begin[row]) if self.requests is not None else NEVER
-        return max(int(self.workload.submit[row]), begin)
-
     def run_at(self, row: int, when: int) -> tuple[int, int]:
         """(start, end) of a job's first run that ends after a time: it is in it, or waits for it.
 
@@ -238,7 +256,7 @@ class LogAt:
 
     def present(self, when: int) -> Present:
         """The state at ``when``, on the log's clock."""
-        known = self.workload.submit <= when
+        known = self.ready <= when
         ended = self.by_end[self.end[self.by_end] <= when]
         start = self.start.copy()
         for row in self.lost:
@@ -254,13 +272,9 @@ class LogAt:
             now=self.epoch + when,
             machine=machine,
             running=tuple(self._running(row, int(start[row])) for row in runs.tolist()),
-            waiting=tuple(
-                self._waiting(row, queue, when)
-                for row in waits.tolist()
-                if self.eligible(row) <= when
-            ),
+            waiting=tuple(self._waiting(row, queue, when) for row in waits.tolist()),
             ended=tuple(self._observed(row) for row in ended.tolist()),
-            past=tuple(self._arrived(row, when) for row in np.flatnonzero(known).tolist()),
+            past=tuple(self._arrived(row, when) for row in self.by_ready.tolist() if known[row]),
             until=self.epoch + int(self.workload.submit[-1]),
         )
 
@@ -278,7 +292,14 @@ class LogAt:
             cpus=request.cpus,
             start=self.epoch + start,
             pieces=(request,) if self.requests is None else self._pieces(row, request),
+            array=self._array(row)._replace(task=NEVER),
         )
+
+    def _array(self, row: int) -> Array:
+        if self.requests is None or self.requests.task[row] < 0:
+            return NO_ARRAY
+        asked = self.requests
+        return Array(int(asked.array[row]), int(asked.task[row]), int(asked.throttle[row]))
 
     def _pieces(self, row: int, request: Request) -> tuple[Request, ...]:
         """What a job holds on the nodes that the log names, spread evenly; else as it asked."""
@@ -318,6 +339,7 @@ class LogAt:
             request=self.request(row),
             begin=self.epoch + begin if begin > when else NEVER,
             priority=None if queue is None else queue.priority(row),
+            array=NO_ARRAY if ends else self._array(row),
         )
 
     def _arrived(self, row: int, when: int) -> Arrived:
@@ -326,7 +348,25 @@ class LogAt:
             user=self.users[row],
             limit=int(self.limit[row]),
             request=self.request(row),
-            submit=self.epoch + int(self.workload.submit[row]),
+            submit=self.epoch + int(self.ready[row]),
             run=int(self.end[row] - self.start[row]) if over else NEVER,
             nice=int(self.requests.nice[row]) if self.requests is not None else 0,
         )
+
+
+def _arrays_at_once(workload: Workload) -> Requests:
+    """The requests with one begin for each array, as its waiting tasks are one record.
+
+    What accounting tells of a task is when its turn in the array came.
+    """
+    asked = workload.requests
+    assert asked is not None
+    inside = np.flatnonzero((asked.array >= 0) & (asked.task >= 0))
+    if not len(inside):
+        return asked
+    _, which = np.unique(asked.array[inside], return_inverse=True)
+    first = np.full(int(which.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, which, np.maximum(workload.submit, asked.begin)[inside])
+    begin = asked.begin.copy()
+    begin[inside] = first[which]
+    return replace(asked, begin=begin)

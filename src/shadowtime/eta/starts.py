@@ -15,6 +15,7 @@ from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.eta.arrivals import future
 from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import KILL_WAIT, remaining
+from shadowtime.eta.present import NO_ARRAY
 from shadowtime.eta.shares import Shares
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.eta.present import Arrived, Present
+    from shadowtime.eta.present import Arrived, Array, Present
     from shadowtime.types import Floats
     from shadowtime.workload.request import Request
 
@@ -191,7 +192,7 @@ class _Scene:
             for piece in one.pieces:
                 table.add(
                     piece, one.user, begun, lead - begun + rest, lead - begun + most,
-                    nice=FIRST, requeue=0,
+                    nice=FIRST, requeue=0, array=one.array if piece.counts else NO_ARRAY,
                 )  # fmt: skip
         first = len(table.requests)
         # All that waits enters the queue at one moment, and passes see it in its order: a second
@@ -199,8 +200,9 @@ class _Scene:
         for job, run, nice in zip(present.waiting, runs, self.nice, strict=True):
             begin = max(lead, lead + job.begin - present.now)
             table.add(
-                job.request, job.user, max(0, lead - 1), run, job.limit, begin=begin, nice=nice
-            )
+                job.request, job.user, max(0, lead - 1), run, job.limit,
+                begin=begin, nice=nice, array=job.array,
+            )  # fmt: skip
         for new in coming:
             submit = lead + new.submit - present.now
             table.add(new.request, new.user, submit, new.run, new.limit, nice=new.nice)
@@ -229,16 +231,22 @@ class Table:
         self.requests: list[Request] = []
         self.users: dict[str, int] = {"": 0}
         self.columns: dict[str, list[int]] = {
-            name: [] for name in ("user", "submit", "run", "limit", "begin", "nice", "requeue")
-        }
+            name: []
+            for name in (
+                "user", "submit", "run", "limit", "begin", "nice", "requeue",
+                "array", "task", "throttle",
+            )
+        }  # fmt: skip
 
     def add(
         self, request: Request, user: str, submit: int, run: int, limit: int,
-        *, begin: int = NEVER, nice: int = 0, requeue: int = 1,
+        *, begin: int = NEVER, nice: int = 0, requeue: int = 1, array: Array = NO_ARRAY,
     ) -> None:  # fmt: skip
         self.requests.append(request)
         number = self.users.setdefault(user, len(self.users))
-        values = (number, submit, max(1, min(run, limit)), max(1, limit), begin, nice, requeue)
+        values = (
+            number, submit, max(1, min(run, limit)), max(1, limit), begin, nice, requeue, *array,
+        )  # fmt: skip
         for name, value in zip(self.columns, values, strict=True):
             self.columns[name].append(value)
 
@@ -247,9 +255,8 @@ class Table:
         order = np.argsort(np.array(columns["submit"]), kind="stable")
         asked = [self.requests[k] for k in order.tolist()]
         value = {name: np.array(column, np.int64)[order] for name, column in columns.items()}
-        requests = Requests.of_jobs(
-            asked, begin=value["begin"], nice=value["nice"], requeue=value["requeue"]
-        )
+        names = ("begin", "nice", "requeue", "array", "task", "throttle")
+        requests = Requests.of_jobs(asked, **{name: value[name] for name in names})
         return Workload.build(
             job_id=order + 1,
             submit=value["submit"],

@@ -220,6 +220,8 @@ class Loop:
                 self._on_ready(time, job)
 
     def _on_ready(self, time: float, job: Job) -> None:
+        if job.is_array:  # tasks may run already where a run continues the present
+            job.started_tasks = sum(one.array == job.id for one in self.state.running)
         self.waiting[job.id] = job
         self.state.waiting.append(job)
         self.priorities.enter(job, math.floor(time))

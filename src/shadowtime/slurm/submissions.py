@@ -49,9 +49,13 @@ def submissions(
 
     An array waits from the first moment one of its tasks may: the eligible time of a later task
     is that of its own start. A task that the log holds twice is a job of its own the second time.
+    A row of an array without a task is one of its tasks that runs already: a job of its own that
+    the throttle counts.
     """
     found = Submissions()
     arrays: dict[int, Job] = {}
+    begun: list[tuple[int, Job]] = []
+    """Tasks that run already, with the numbers of their arrays."""
     ready_at: dict[int, float] = {}
     asks: dict[int, tuple[tuple[str, ...], Ask]] = {}
     """By the place of the request: logs hold many jobs and few requests."""
@@ -98,19 +102,23 @@ def submissions(
             requeues=bool(requests.requeue[row]),
         )
         priority -= 1
-        if array >= 0 and array not in arrays:
+        if array >= 0 and task >= 0 and array not in arrays:
             arrays[array] = job
             job.array = job.id
-            job.tasks = [int(requests.task[row])]
+            job.tasks = [task]
             found.rows[job.id, job.tasks[0]] = row
             ready_at[array] = ready
         else:
             found.rows[job.id, None] = row
+            if array >= 0 and task < 0:
+                begun.append((array, job))
             part = phase.part_of_second(row, SUBMIT_STEP)
             found.arrivals.append((max(submit + part, float(requests.begin[row])), job))
     for array, job in arrays.items():
         part = phase.part_of_second(job.record, SUBMIT_STEP)
         found.arrivals.append((ready_at[array] + part, job))
+    for array, job in begun:
+        job.array = arrays[array].id if array in arrays else 0
     return found
 
 
