@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.cluster.site import Site
+from shadowtime.eta.known import as_known, unusable
 from shadowtime.eta.shares import Observed
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.from_site import requeue_delay
@@ -140,6 +141,7 @@ def pieces_on(
                 partitions=like.partitions[:1],
                 qos=like.qos,
                 account=like.account,
+                reservation=like.reservation,
                 wanted=(name,),
                 counts=not made,
                 amounts=() if made else like.amounts,
@@ -185,7 +187,7 @@ class LogAt:
     and runs until its recorded end. One that was requeued waits again, as soon as Slurm lets it.
     The tasks of an array wait together, from the moment at which the first of them may start.
     Jobs that never started are left out: when they gave up is not what is predicted. Nothing of a
-    job that has not ended is known but that it runs.
+    job that has not ended is known but that it runs, of a node that is out only that it is.
 
     Examples
     --------
@@ -268,10 +270,15 @@ class LogAt:
             queue = Queue(self.workload, machine)
             queue.count(self.recorded, when)
             machine = queue.usage()
+        nodes = self.cpus
+        if isinstance(machine, Site):
+            machine = as_known(machine, self.epoch + when)
+            out = unusable(machine, self.epoch + when)
+            nodes = {name: cpus for name, cpus in nodes.items() if name not in out}
         return Present(
             now=self.epoch + when,
             machine=machine,
-            running=tuple(self._running(row, int(start[row])) for row in runs.tolist()),
+            running=tuple(self._running(row, int(start[row]), nodes) for row in runs.tolist()),
             waiting=tuple(self._waiting(row, queue, when) for row in waits.tolist()),
             ended=tuple(self._observed(row) for row in ended.tolist()),
             past=tuple(self._arrived(row, when) for row in self.by_ready.tolist() if known[row]),
@@ -283,7 +290,7 @@ class LogAt:
         share = (int(self.end[row]) - int(self.start[row])) / limit
         return Observed(self.users[row], limit, self.request(row).cpus, min(1.0, share))
 
-    def _running(self, row: int, start: int) -> Running:
+    def _running(self, row: int, start: int, nodes: Mapping[str, int]) -> Running:
         request = self.request(row)
         return Running(
             id=str(self.workload.job_id[row]),
@@ -291,7 +298,7 @@ class LogAt:
             limit=int(self.limit[row]),
             cpus=request.cpus,
             start=self.epoch + start,
-            pieces=(request,) if self.requests is None else self._pieces(row, request),
+            pieces=(request,) if self.requests is None else self._pieces(row, request, nodes),
             array=self._array(row)._replace(task=NEVER),
         )
 
@@ -301,7 +308,7 @@ class LogAt:
         asked = self.requests
         return Array(int(asked.array[row]), int(asked.task[row]), int(asked.throttle[row]))
 
-    def _pieces(self, row: int, request: Request) -> tuple[Request, ...]:
+    def _pieces(self, row: int, request: Request, nodes: Mapping[str, int]) -> tuple[Request, ...]:
         """What a job holds on the nodes that the log names, spread evenly; else as it asked."""
         number = self.workload.extra.get("node_list")
         text = "" if number is None else self.workload.name_of("node_list", int(number[row]))
@@ -323,7 +330,7 @@ class LogAt:
         }
         return pieces_on(
             held,
-            nodes=self.cpus,
+            nodes=nodes,
             like=request,
             memory=memory,
             gpus=even(names, gpus) if gpus else {},

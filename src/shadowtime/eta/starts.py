@@ -15,7 +15,8 @@ from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.eta.arrivals import future
 from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import KILL_WAIT, remaining
-from shadowtime.eta.present import NO_ARRAY
+from shadowtime.eta.known import reserved_from
+from shadowtime.eta.present import LONGEST, NO_ARRAY
 from shadowtime.eta.shares import Shares
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.eta.present import Arrived, Array, Present
+    from shadowtime.eta.present import Array, Arrived, Present
     from shadowtime.types import Floats
     from shadowtime.workload.request import Request
 
@@ -181,6 +182,12 @@ class _Scene:
         )  # fmt: skip
         return self._simulated(number, left, runs, coming)
 
+    def _room(self, piece: Request) -> int:
+        """Seconds until what runs would be in a reservation, where it could not be placed."""
+        now, site = self.present.now, self.machine
+        begin = reserved_from(site, piece, now) if isinstance(site, Site) else None
+        return LONGEST if begin is None else begin - now
+
     def _simulated(
         self, draw: int, left: Sequence[int], runs: Sequence[int], coming: Sequence[Arrived]
     ) -> Floats:
@@ -190,8 +197,12 @@ class _Scene:
             most = max(rest, one.limit - (present.now - one.start))
             begun = max(0, lead - max(self.seating, present.now - one.start))
             for piece in one.pieces:
+                room = self._room(piece)
+                if room <= 0:
+                    continue
                 table.add(
-                    piece, one.user, begun, lead - begun + rest, lead - begun + most,
+                    piece, one.user, begun,
+                    lead - begun + min(rest, room), lead - begun + min(most, room),
                     nice=FIRST, requeue=0, array=one.array if piece.counts else NO_ARRAY,
                 )  # fmt: skip
         first = len(table.requests)
