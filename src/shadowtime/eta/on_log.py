@@ -53,7 +53,8 @@ def predict_log(
     Rules
     -----
     Ranges are corrected by moments all of whose jobs have started by then. ``slurm`` gives what
-    Slurm itself predicted at a time. Jobs that most draws never start are counted, not scored.
+    Slurm itself predicted at a time. Jobs that most draws never start are counted, not scored; when
+    a job gave up is not what is predicted.
 
     Examples
     --------
@@ -76,7 +77,8 @@ def predict_log(
         when = first + round((last - first) * share)
         present = at.present(when)
         drawn = draw_starts(present, replace(how, seed=how.seed + when))
-        plain = [one for one in estimates_of(drawn) if math.isfinite(one.latest)]
+        starting = [one for one in estimates_of(drawn) if at.began[rows[one.job]]]
+        plain = [one for one in starting if math.isfinite(one.latest)]
         real = [at.run_at(rows[one.job], when)[0] for one in plain]
         resolved = [one for over, one in made if over <= when]
         learned = Corrections.learn(resolved) if recalibrate else Corrections()
@@ -90,7 +92,7 @@ def predict_log(
                 _scored(one, present.now, start + at.epoch, theirs.get(one.job, -1))
                 for one, start in zip(final, real, strict=True)
             ),
-            never=len(drawn.jobs) - len(plain),
+            never=len(starting) - len(plain),
         )
 
 

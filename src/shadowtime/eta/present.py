@@ -186,7 +186,8 @@ class LogAt:
     A job waits from its submission, or the time at which it became eligible, to its recorded start,
     and runs until its recorded end. One that was requeued waits again, as soon as Slurm lets it.
     The tasks of an array wait together, from the moment at which the first of them may start.
-    Jobs that never started are left out: when they gave up is not what is predicted. Nothing of a
+    Jobs that are cancelled later wait among the others; of those that never started without having
+    been cancelled nothing is known, and they are left out. Nothing of a
     job that has not ended is known but that it runs, of a node that is out only that it is.
 
     Examples
@@ -210,10 +211,13 @@ class LogAt:
         if self.requests is not None:
             self.ready = np.maximum(workload.submit, self.requests.begin)
         self.limit: Ints = np.clip(workload.limit, 1, LONGEST)
-        self.start: Ints = workload.recorded_start
+        gone = self._gone()
+        self.start: Ints = np.where(gone >= 0, NEVER, workload.recorded_start)
         self.end: Ints = self.start + workload.effective_run
         self.began = self.start >= 0
-        self.recorded = Schedule.recorded(workload)
+        self.gone: Ints = np.where(self.began, self.start, gone)
+        """When a job leaves the queue; -1: it is left out."""
+        self.recorded = Schedule.recorded(workload.replace(recorded_start=self.start))
         self.cpus = (
             {node.name: node.amounts[0] for node in machine.nodes}
             if isinstance(machine, Site)
@@ -229,6 +233,12 @@ class LogAt:
     def epoch(self) -> int:
         """Seconds since 1970 at the log's zero."""
         return self.workload.epoch or 0
+
+    def _gone(self) -> Ints:
+        """When jobs left the queue without a start; their recorded ones say when that was."""
+        return (
+            np.full(len(self.workload), NEVER) if self.requests is None else self.requests.cancel_at
+        )
 
     def request(self, row: int) -> Request:
         """What a job requests; on a pool its processors."""
@@ -261,10 +271,11 @@ class LogAt:
         known = self.ready <= when
         ended = self.by_end[self.end[self.by_end] <= when]
         start = self.start.copy()
+        gone = self.gone.copy()
         for row in self.lost:
-            start[row] = self.run_at(row, when)[0]
+            start[row] = gone[row] = self.run_at(row, when)[0]
         runs = np.flatnonzero(self.began & (start <= when) & (self.end > when))
-        waits = np.flatnonzero(self.began & known & (start > when))
+        waits = np.flatnonzero(known & (gone > when))
         machine, queue = self.machine, None
         if isinstance(machine, Site) and has_factors(machine):
             queue = Queue(self.workload, machine)
