@@ -86,6 +86,18 @@ def test_starts_are_those_of_slurms_own_passes() -> None:
     assert wide.soon == small.soon == 1
 
 
+def test_tasks_beyond_the_throttle_of_their_array_start_after_others() -> None:
+    """One of them runs and one may: they follow it, one after the other, though a node is free."""
+    array = "JobId=5 ArrayJobId=5 ArrayTaskId=2-3 ArrayTaskThrottle=1 JobName=a \n"
+    array += "JobId=6 ArrayJobId=5 ArrayTaskId=1 ArrayTaskThrottle=1 JobName=a \n"
+    queue = running_line("5_1", "n1", 4, StartTime=900, TimeLimit="5:00")
+    queue += "".join(waits(f"5_{k}", 4, Reason="JobArrayTaskLimit") for k in (2, 3))
+    found = forecast(look(Answers(Self(queue, job=array), FakeClock())))
+    assert found.unknown == {}
+    second, third = found.etas["5_2"], found.etas["5_3"]
+    assert second.earliest > 1000 and second.expected + 30 < third.expected
+
+
 def test_the_order_is_that_of_present_priorities() -> None:
     """Whatever the order of submission: two that exclude each other on the free node."""
     queue = RUNS + waits("2", 16, PriorityLong=5) + waits("3", 16, PriorityLong=50)

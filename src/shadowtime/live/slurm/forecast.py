@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.engine.live_pass import natural
 from shadowtime.errors import ClusterError
-from shadowtime.eta.present import LONGEST, Arrived, Present, Running, Waiting, even, pieces_on
+from shadowtime.eta.present import (
+    LONGEST,
+    NO_ARRAY,
+    Array,
+    Arrived,
+    Present,
+    Running,
+    Waiting,
+    even,
+    pieces_on,
+)
 from shadowtime.eta.ranges import estimates_of
 from shadowtime.eta.shares import Observed
 from shadowtime.eta.starts import How, draw_starts
@@ -31,6 +41,7 @@ from shadowtime.slurmtext.reasons import WaitReason
 from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.squeue import NONE
 from shadowtime.slurmtext.tres import parse_gres
+from shadowtime.workload.request import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,8 +132,8 @@ def why_unknown(row: QueueRow, site: Site) -> str:
     Rules
     -----
     It is unknown when a hold ends or a dependency is met: these do not depend on nodes. A limit of
-    a QOS or an account is followed if accounting tells it. What the model does not count cannot be
-    predicted either.
+    a QOS or an account is followed if accounting tells it, and that of an array always. What the
+    model does not count cannot be predicted either.
     """
     kind = row.waits_for
     asked = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)}
@@ -134,7 +145,6 @@ def why_unknown(row: QueueRow, site: Site) -> str:
         (row.priority == 0, str(Ineligible(Case.HELD, (row.reason,)))),
         (kind.dependency, "it depends on others"),
         (kind.partition, f"its partition keeps it ({row.reason})"),
-        (kind is WaitReason.ARRAY, str(Ineligible(Case.ARRAY_LIMIT))),
         (
             kind.beside_nodes
             and kind not in (WaitReason.RESERVATION, WaitReason.LICENCES)
@@ -177,7 +187,16 @@ def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -
             memory=dict(detail.memory_held) if detail is not None else None,
             gpus={host: generic.get(host, {}).get(GPU, 0) for host in held},
         ),
+        array=array_of(row, detail)._replace(task=NEVER),
     )
+
+
+def array_of(row: QueueRow, detail: Detail | None) -> Array:
+    """The array that a task belongs to; that of a requeued one no longer plans with it."""
+    number, _, task = row.id.partition("_")
+    if not (number.isdecimal() and task.isdecimal()) or (row.restarts and row.state == "PENDING"):
+        return NO_ARRAY
+    return Array(int(number), int(task), detail.throttle if detail is not None else 0)
 
 
 def limit_of(row: QueueRow) -> int:
@@ -194,6 +213,7 @@ def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> Waiting:
         request=request_of(row, detail),
         begin=row.eligible if row.eligible > now else -1,
         priority=row.priority,
+        array=array_of(row, detail),
     )
 
 
