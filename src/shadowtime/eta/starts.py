@@ -266,8 +266,10 @@ class Table:
         order = np.argsort(np.array(columns["submit"]), kind="stable")
         asked = [self.requests[k] for k in order.tolist()]
         value = {name: np.array(column, np.int64)[order] for name, column in columns.items()}
-        names = ("begin", "nice", "requeue", "array", "task", "throttle")
-        requests = Requests.of_jobs(asked, **{name: value[name] for name in names})
+        requests = Requests.of_jobs(
+            asked, begin=value["begin"], nice=value["nice"], requeue=value["requeue"],
+            array=value["array"], task=value["task"], throttle=value["throttle"],
+        )  # fmt: skip
         return Workload.build(
             job_id=order + 1,
             submit=value["submit"],
