@@ -20,8 +20,9 @@ import numpy as np
 import shadowtime as st
 from shadowtime.api.load import load
 from shadowtime.cluster.site import Node, Site
+from shadowtime.eta import starts
 from shadowtime.eta.on_log import predict_log
-from shadowtime.eta.present import Present, Running, Waiting
+from shadowtime.eta.present import LogAt, Present, Running, Waiting
 from shadowtime.eta.scores import accuracy
 from shadowtime.eta.starts import DEEP, How, draw_starts
 from shadowtime.policy import parse_policy
@@ -29,6 +30,10 @@ from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.eta.present import Arrived
+    from shadowtime.workload import Workload
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PAGE = (
@@ -85,6 +90,28 @@ def own_plans(folder: Path) -> Callable[[int], Mapping[str, int]]:
     return before
 
 
+def all_known(workload: Workload, machine: Cluster | Site) -> None:
+    """Draw what came true, for the model alone: run times of all jobs, and submissions."""
+    at = LogAt(workload, machine)
+    rows = {str(job): row for row, job in enumerate(workload.job_id.tolist())}
+    final = at.present(int(at.end.max()) + 1).past
+
+    def remaining(present: Present, *_: object, **__: object) -> tuple[list[int], list[int]]:
+        running, waiting = (
+            [rows[one.id] for one in each] for each in (present.running, present.waiting)
+        )
+        when = present.now - at.epoch
+        runs = workload.effective_run.tolist()
+        return [max(1, at.run_at(row, when)[1] - when) for row in running], [
+            runs[row] for row in waiting
+        ]
+
+    def future(past: object, now: int, reach: int, *_: object, **__: object) -> list[Arrived]:
+        return [one for one in final if now < one.submit <= now + reach]
+
+    starts.remaining, starts.future = remaining, future  # type: ignore[assignment]
+
+
 def score(name: str, given: argparse.Namespace) -> str:
     """A recording's or log's row of the table."""
     begun = time.process_time()
@@ -98,6 +125,8 @@ def score(name: str, given: argparse.Namespace) -> str:
         schedule = st.simulate(jobs, machine, "easy").schedule
         jobs = jobs.replace(recorded_start=schedule.start)
         policy, plans, near = parse_policy("easy"), (lambda at: {}), 60
+    if given.all_known:
+        all_known(jobs, machine)
     how = How(
         policy=policy, draws=given.draws, submissions=not given.no_submissions, seed=1,
         deep=given.deep,
@@ -197,6 +226,11 @@ def main() -> None:
         help="where more jobs wait, Slurm's passes have a stand-in",
     )
     parser.add_argument("--no-recalibration", action="store_true")
+    parser.add_argument(
+        "--all-known",
+        action="store_true",
+        help="with the run times and submissions that came true: the model alone",
+    )
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the rows into a page")
     given = parser.parse_args()
