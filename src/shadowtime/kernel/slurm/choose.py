@@ -25,7 +25,7 @@ from shadowtime.kernel.slurm.other_fills import (
     by_weight,
     least_loaded,
 )
-from shadowtime.kernel.slurm.words import NONE, has, put
+from shadowtime.kernel.slurm.words import NONE, ONE, has, put
 
 if TYPE_CHECKING:
     from shadowtime.kernel.slurm.desk import Desk
@@ -77,13 +77,15 @@ def seek(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) -> bool:
         return (gpus or singly) and fill(desk, state, weight, ask, left, False)
     low, high = need[d.LOW], need[d.HIGH]
     most = 0
-    for at in range(low, high + 1):
+    for place in range(low, high + 1):
+        at = desk.tried[place]
         if spot[at, d.HERE] != 0:
             most = max(most, count_of(desk, ask, at))
     count = 1
     while count < most:
         same = True
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.HERE] == 0 or has(desk.required, ask, at):
                 continue
             if 0 < count_of(desk, ask, at) <= count:
@@ -121,7 +123,8 @@ def seek_by_product(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) 
         if left <= desk.ask[ask, d.MIN_NODES]:
             return False
         worst = -1
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.HERE] == 0 or has(desk.required, ask, at):
                 continue
             if worst < 0 or spot[at, d.BEFORE] < spot[worst, d.BEFORE]:
@@ -140,18 +143,20 @@ def single_fit(desk: Desk, state: Ints, weight: Ints, ask: int, required: int) -
     last = -1
     while True:
         now = -1  # the next weight; nodes of one weight in their order
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.HERE] != 0 and spot[at, d.BEFORE] > last:
                 now = spot[at, d.BEFORE] if now < 0 else min(now, spot[at, d.BEFORE])
         if now < 0:
             return -1
         last = now
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.HERE] == 0 or spot[at, d.BEFORE] != now:
                 continue
             if required > 1 or (required == 1 and not has(desk.required, ask, at)):
                 continue
-            need[d.LOW] = need[d.HIGH] = at
+            need[d.LOW] = need[d.HIGH] = place
             found = fill(desk, state, weight, ask, 1, need[d.AGAIN] == 0)
             need[d.LOW], need[d.HIGH] = low, high
             if found:
@@ -163,17 +168,37 @@ def first_fit(desk: Desk, state: Ints, weight: Ints, ask: int) -> bool:
     """The first node that does alone, by the weights BEFORE this test, then by place."""
     need, spot = desk.need, desk.spot
     required = 0
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         if has(desk.required, ask, at):
             required += 1
     for again in range(2):
         need[d.AGAIN] = again
         found = single_fit(desk, state, weight, ask, required)
         if found >= 0:
-            for at in range(need[d.LOW], need[d.HIGH] + 1):
+            for place in range(need[d.LOW], need[d.HIGH] + 1):
+                at = desk.tried[place]
                 spot[at, d.TAKEN] = 1 if at == found else 0
             return True
     return False
+
+
+@routine
+def list_tried(desk: Desk) -> int:
+    """Write the nodes TRIED, which are mostly few of many, to ``tried``; how many there are."""
+    mask, tried, spot = desk.mask, desk.tried, desk.spot
+    count = 0
+    for word in range(mask.shape[1]):
+        rest = mask[d.TRIED, word]
+        at = 64 * word
+        while rest != NONE:
+            if rest & ONE != NONE:
+                tried[count] = at
+                spot[at, d.HERE] = 1
+                count += 1
+            rest >>= ONE
+            at += 1
+    return count
 
 
 @routine
@@ -183,23 +208,20 @@ def once(desk: Desk, state: Ints, weight: Ints, ask: int, all_free: bool) -> boo
     The nodes are left in CHOSEN, what they give in GIVEN.
     """
     need, spot, mask = desk.need, desk.spot, desk.mask
-    low, high = spot.shape[0], -1
     need[d.ALL_FREE] = 1 if all_free else 0
     need[d.AGAIN] = need[d.CLIPPED] = 0
-    for at in range(spot.shape[0]):
-        here = mask[d.TRIED, at // 64] != NONE and has(mask, d.TRIED, at)
-        spot[at, d.HERE] = 1 if here else 0
-        if here:
-            low, high = min(low, at), at
+    low, high = 0, list_tried(desk) - 1
     need[d.LOW], need[d.HIGH] = low, high
     single = desk.rule[d.FIRST_SINGLE] != 0 and desk.ask[ask, d.SINGLE] != 0
     if single:
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             spot[at, d.BEFORE] = weight[at]
     left = note_offers(desk, state, weight, ask)
     if left < desk.ask[ask, d.MIN_NODES]:
         return False
-    for at in range(low, high + 1):
+    for place in range(low, high + 1):
+        at = desk.tried[place]
         if has(desk.required, ask, at) and spot[at, d.HERE] == 0:
             return False
     need[d.TASK_BOUND] = desk.ask[ask, d.MOST_TASKS]
@@ -215,7 +237,8 @@ def once(desk: Desk, state: Ints, weight: Ints, ask: int, all_free: bool) -> boo
         return False
     for word in range(mask.shape[1]):
         mask[d.CHOSEN, word] = NONE
-    for at in range(low, high + 1):
+    for place in range(low, high + 1):
+        at = desk.tried[place]
         if spot[at, d.TAKEN] != 0:
             put(mask, d.CHOSEN, at)
     return True
@@ -226,20 +249,23 @@ def choose(desk: Desk, state: Ints, weight: Ints, ask: int) -> bool:
     """Leave in CHOSEN the nodes the job would get of TRIED in this state; False: none."""
     mask, rule = desk.mask, desk.rule
     gpus = desk.ask[ask, d.ASK_GPUS] > 0
+    counts = not gpus and rule[d.SHORTCUTS] != 0
     count = able = 0
     for word in range(mask.shape[1]):
-        if mask[d.TRIED, word] == NONE:
-            continue
-        for at in range(64 * word, min(64 * word + 64, state.shape[0])):
-            if not has(mask, d.TRIED, at):
-                continue
-            if not gpus and rule[d.SHORTCUTS] != 0 and reaches(desk, state, ask, at):
-                able += 1
-            if is_usable(desk, state, ask, at):
-                count += 1
-            else:
-                mask[d.TRIED, word] ^= np.uint64(1) << np.uint64(at % 64)
-    if not gpus and rule[d.SHORTCUTS] != 0 and not could_do(desk, ask, able):
+        rest = left = mask[d.TRIED, word]
+        at = 64 * word
+        while rest != NONE:
+            if rest & ONE != NONE:
+                if counts and reaches(desk, state, ask, at):
+                    able += 1
+                if is_usable(desk, state, ask, at):
+                    count += 1
+                else:
+                    left ^= ONE << np.uint64(at % 64)
+            rest >>= ONE
+            at += 1
+        mask[d.TRIED, word] = left
+    if counts and not could_do(desk, ask, able):
         return False
     if count < desk.ask[ask, d.MIN_NODES] or lacks_required(desk, ask):
         return False

@@ -52,8 +52,9 @@ SPOTS = 12
 # ``need``: what is still needed while nodes are added, and marks of a test.
 N_CPUS, N_BOUND, N_DUE, N_MOST, N_GPUS, N_NODES = range(6)
 LOW, HIGH, AGAIN, CLIPPED, ALL_FREE, TASK_BOUND, BUSY_FIRST = range(6, 13)
-"""The first and last node to look at; a later try; a try gave less than a node offers; all cores
-count as free; the most tasks on a node by which GPUs bound cpus (-1: none); busy nodes first."""
+"""The first and last place in ``tried`` to look at; a later try; a try gave less than a node
+offers; all cores count as free; the most tasks on a node by which GPUs bound cpus (-1: none); busy
+nodes first."""
 NEEDS = 13
 # ``run``: sets of neighbours.
 RUN_START, RUN_END, RUN_CPUS, RUN_GPUS, RUN_NODES, RUN_REQUIRED, RUN_WEIGHT = range(7)
@@ -84,6 +85,8 @@ class Desk(NamedTuple):
     """Nodes that have no GPUs of the type asked for."""
     either: AnyArray
     spot: Ints
+    tried: Ints
+    """The nodes TRIED, lowest first."""
     need: Ints
     run: Ints
     socket: Ints
@@ -120,6 +123,7 @@ def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
         without_type=masks(8),
         either=masks(8),
         spot=ints(size, SPOTS),
+        tried=ints(size),
         need=ints(NEEDS),
         run=ints(RUNS, max(size, leaves) + 2),
         socket=ints(4, sockets),

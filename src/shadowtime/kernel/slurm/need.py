@@ -44,7 +44,8 @@ def begin_need(desk: Desk, ask: int, by_tasks: bool) -> None:
         need[d.N_NODES] = min(asks[ask, d.MIN_NODES], asks[ask, d.WANTED])
     else:
         need[d.N_NODES] = max(asks[ask, d.MIN_NODES], asks[ask, d.WANTED])
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         desk.spot[at, d.TAKEN] = 0
 
 
@@ -142,7 +143,8 @@ def take_required(desk: Desk, state: Ints, ask: int, first: bool) -> int:
     """Take the required nodes first: whether they suffice."""
     need = desk.need
     taken = False
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         if not has(desk.required, ask, at):
             continue
         if need[d.N_MOST] <= 0:
@@ -163,7 +165,8 @@ def take_required(desk: Desk, state: Ints, ask: int, first: bool) -> int:
 def next_weight(desk: Desk, weight: Ints, after: int) -> int:
     """The lowest weight above one among the nodes HERE; -1: none."""
     found = -1
-    for at in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):
+    for place in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):
+        at = desk.tried[place]
         if desk.spot[at, d.HERE] != 0 and weight[at] > after and (found < 0 or weight[at] < found):
             found = weight[at]
     return found

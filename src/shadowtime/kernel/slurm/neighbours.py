@@ -41,7 +41,8 @@ def sets_of(desk: Desk, weight: Ints, ask: int) -> int:
     now = 0
     begin_set(run, now, -1)
     last = -2
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         if spot[at, d.HERE] == 0:
             continue
         required = has(desk.required, ask, at)
@@ -156,7 +157,8 @@ def by_sets(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> boo
     spot, run, need = desk.spot, desk.run, desk.need
     begin_need(desk, ask, False)
     required = 0
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         spot[at, d.LEFT] = 0
         if has(desk.required, ask, at):
             required += 1
@@ -167,7 +169,8 @@ def by_sets(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> boo
         return True
     if over == FAILS:
         return False
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         if spot[at, d.HERE] != 0 and not has(desk.required, ask, at):
             spot[at, d.LEFT] = cores_for(desk, state, ask, at, first)
     sets = sets_of(desk, weight, ask)

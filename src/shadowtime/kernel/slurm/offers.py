@@ -230,7 +230,8 @@ def note_offers(desk: Desk, state: Ints, weight: Ints, ask: int) -> int:
     asks, spot, need = desk.ask, desk.spot, desk.need
     gpus = asks[ask, d.ASK_GPUS] > 0
     count = 0
-    for at in range(need[d.LOW], need[d.HIGH] + 1):
+    for place in range(need[d.LOW], need[d.HIGH] + 1):
+        at = desk.tried[place]
         spot[at, d.OFFER] = spot[at, d.COUNTED] = spot[at, d.NEAR] = spot[at, d.ALL_GPUS] = 0
         spot[at, d.LEAST] = 0
         if spot[at, d.HERE] == 0:

@@ -56,7 +56,7 @@ def by_weight(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool, way:
     while last >= 0 and not done:
         for part in range(2 if busy else 1):
             for step in range(high - low + 1):
-                at = high - step if way == FROM_THE_LAST else low + step
+                at = desk.tried[high - step if way == FROM_THE_LAST else low + step]
                 if not rests(desk, ask, at) or weight[at] != last or spot[at, d.OFFER] == 0:
                     continue
                 if busy and has(desk.mask, d.IDLE_NOW, at) != (part == 1):
@@ -99,7 +99,8 @@ def least_loaded(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -
         while need[d.N_MOST] > 0:
             best = -1
             seen = 0
-            for at in range(need[d.LOW], need[d.HIGH] + 1):
+            for place in range(need[d.LOW], need[d.HIGH] + 1):
+                at = desk.tried[place]
                 if not rests(desk, ask, at) or weight[at] != now or spot[at, d.TAKEN] != 0:
                     continue
                 cpus = cores_for(desk, state, ask, at, first)
@@ -143,7 +144,8 @@ def in_reach(desk: Desk, at: int) -> bool:
 def leaf_cpus(desk: Desk, leaf: int) -> int:
     """What the nodes of a leaf offer; of all leaves where it is below 0."""
     total = 0
-    for at in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):
+    for place in range(desk.need[d.LOW], desk.need[d.HIGH] + 1):
+        at = desk.tried[place]
         if in_reach(desk, at) and (leaf < 0 or has(desk.leaf, leaf, at)):
             total += desk.spot[at, d.OFFER]
     return total
@@ -169,7 +171,8 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
         return False
     low, high, leaves = need[d.LOW], need[d.HIGH], desk.rule[d.LEAVES]
     count = 0
-    for at in range(low, high + 1):
+    for place in range(low, high + 1):
+        at = desk.tried[place]
         spot[at, d.LEFT] = spot[at, d.MARK] = 0
         if in_reach(desk, at):
             count += 1
@@ -187,17 +190,20 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
     while True:
         # The lowest weight above the last, of all nodes in reach.
         lowest = -1
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if in_reach(desk, at) and weight[at] > now and (lowest < 0 or weight[at] < lowest):
                 lowest = weight[at]
         if lowest < 0:
             break
         now = lowest
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.MARK] == BEST:
                 spot[at, d.MARK] = MUST
                 musts = True
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if not in_reach(desk, at) or spot[at, d.TAKEN] != 0 or weight[at] != now:
                 continue
             cpus = cores_for(desk, state, ask, at, first)
@@ -216,7 +222,8 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
             break
     if not does:
         return False
-    for at in range(low, high + 1):
+    for place in range(low, high + 1):
+        at = desk.tried[place]
         if spot[at, d.MARK] != MUST:
             continue
         if need[d.N_MOST] <= 0:
@@ -228,7 +235,8 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
         return False
     for leaf in range(leaves):
         touched = False
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if has(desk.leaf, leaf, at) and (
                 spot[at, d.MARK] == MUST or has(desk.required, ask, at)
             ):
@@ -237,13 +245,15 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
         if not touched:
             continue
         run[d.RUN_REQUIRED, leaf] = 1
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.LEFT] > 0 and has(desk.leaf, leaf, at) and spot[at, d.TAKEN] == 0:
                 add(desk, at, take(desk, ask, at, spot[at, d.LEFT], need[d.N_DUE]))
                 if is_met(need):
                     return True
     for leaf in range(leaves):
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.LEFT] > 0 and has(desk.leaf, leaf, at):
                 run[d.RUN_NODES, leaf] += 1
     before = need[d.N_NODES] + 1
@@ -262,7 +272,8 @@ def by_leaves(desk: Desk, state: Ints, weight: Ints, ask: int, first: bool) -> b
                 pick, pick_fits = leaf, fits
         if pick < 0:
             break
-        for at in range(low, high + 1):
+        for place in range(low, high + 1):
+            at = desk.tried[place]
             if spot[at, d.LEFT] == 0 or spot[at, d.TAKEN] != 0 or not has(desk.leaf, pick, at):
                 continue
             if need[d.N_MOST] <= 0:
