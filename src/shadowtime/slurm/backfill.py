@@ -317,7 +317,7 @@ class BackfillPass:
             answer = self.start(job, section, unpacked(self.board.board.mask[b.FOUND]), limit)
         if len(self.out.starts) != began or job.id in self.gone:
             self.gone.add(job.id)
-            self.board.leave(self.records, job)
+            self.board.leave(state, job)
             self.board.write_free(state)
         if answer == "started":
             self._after_start(job)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.queue import Record
+    from shadowtime.slurm.running import Running
     from shadowtime.slurm.state import SlurmState
     from shadowtime.types import AnyArray, Ints
 
@@ -95,6 +96,8 @@ class PassBoard:
         """The version of the kept queue that is written."""
         self.up = -1
         self.usable = (-1, 0)
+        self.seen: tuple[Usage | None, Running | None, int] = (None, None, -1)
+        """What is written of what is free and of what runs."""
         self.running = RunningTable(machine, self._described, rows=preemption.gang)
         most = max((node.cores for node in machine.nodes), default=0)
         self.board = b.empty_board(
@@ -158,18 +161,21 @@ class PassBoard:
     def write_free(self, state: SlurmState) -> None:
         """What is free, and what counts against limits; what was noted before is void."""
         here, mark = self.board.mask, self.board.mark
-        self.limits.write(self.board, state.running, state.accounts)
-        if self.preemption.on:
-            self._write_preys(state)
         mark[b.STAMP] += 1
-        mark[b.FREE_CPUS] = state.usage.total
-        here[b.IDLE] = packed(state.usage.idle, self.words)
+        usage, running, changes = self.seen
+        if usage is not state.usage or running is not state.running or changes != usage.changes:
+            self.seen = state.usage, state.running, state.usage.changes
+            self.limits.write(self.board, state.running, state.accounts)
+            if self.preemption.on:
+                self._write_preys(state)
+            mark[b.FREE_CPUS] = state.usage.total
+            here[b.IDLE] = packed(state.usage.idle, self.words)
+            if mark[b.BUSY_NODES]:
+                self.chooser.asks.desk.mask[d.IDLE_NOW] = here[b.IDLE]
         if self.usable != (state.up, state.completing):
             self.usable = (state.up, state.completing)
             here[b.USABLE] = packed(state.up & ~state.completing, self.words)
             here[b.COMPLETING] = packed(state.completing, self.words)
-        if mark[b.BUSY_NODES]:
-            self.chooser.asks.desk.mask[d.IDLE_NOW] = here[b.IDLE]
 
     def _write_preys(self, state: SlurmState) -> None:
         """Which ranks may preempt some job that runs."""
@@ -210,27 +216,19 @@ class PassBoard:
     def _all_places(self, state: SlurmState, records: list[Record]) -> Ints:
         kept = state.queue
         if kept is None:
-            return np.array([self._places(state, one) for one in records]).reshape(-1, 2)
+            return np.array([self.places(state, one) for one in records]).reshape(-1, 2)
         rows = kept.rows[: len(records), :2]
-        if kept.has_new:
-            kept.has_new = False
-            for at in np.flatnonzero(rows[:, 0] < 0).tolist():
-                rows[at] = self._places(state, kept[at])
         return rows if kept.order is None else rows[kept.order]
 
-    def _places(self, state: SlurmState, record: Record) -> tuple[int, int]:
-        """The row of a record and the slot of its job, found when it is first seen."""
-        if record.row < 0:
-            record.row = self._row(state, record)
-            record.slot = state.accounts.met.slot(record.job.id)
-        return record.row, record.slot
+    def places(self, state: SlurmState, record: Record) -> tuple[int, int]:
+        """The row of a record in these arrays, and the slot of its job."""
+        return self._row(state, record), state.accounts.met.slot(record.job.id)
 
-    def leave(self, records: list[Record], job: Job) -> None:
+    def leave(self, state: SlurmState, job: Job) -> None:
         """A job has started or preempts: the pass looks at it in no other partition."""
         if len(job.partitions) > 1:
-            for place, other in enumerate(records):
-                if other.job.id == job.id:
-                    self.board.queue[place, b.GONE] = 1
+            queue = self.board.queue[: self.board.mark[b.RECORDS]]
+            queue[queue[:, b.SLOT] == state.accounts.met.slot(job.id), b.GONE] = 1
 
     def watched_places(self, queue: Ints) -> list[int]:
         """The places of arrays and of jobs with licences in the queue."""

@@ -76,7 +76,7 @@ class MainPass:
         evicted, left = len(out.victims), unpacked(board.board.mask[b.LEFT])
         answer = _try(state, job, section, left, self.now, out)
         if len(out.victims) > evicted:
-            board.leave(self.records, job)  # it preempts in this partition and is tried in no other
+            board.leave(self.state, job)  # it preempts in this partition and is tried in no other
             self.board.write_free(self.state)
         if answer == "started":
             return self._started(job)
@@ -95,7 +95,7 @@ class MainPass:
         if job.is_array:
             left = next((one for one in self.state.waiting if one.id == job.id), None)
         if left is None:
-            self.board.leave(self.records, job)
+            self.board.leave(self.state, job)
         return left
 
     def _fail(self, section: Section, left: int) -> None:

@@ -3,17 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+    from collections.abc import Set as AbstractSet
 
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
     from shadowtime.slurm.state import SlurmState
+    from shadowtime.types import AnyArray
 
 LARGE = 99_999
+
+
+class Precedence:
+    """Which QOS come before which in the queue, as keys that sort like that.
+
+    ``keys`` are numbers where some serve, NaN for a QOS that has to do with no other; else objects.
+
+    Examples
+    --------
+    >>> table = Precedence({"high": {"low"}, "low": set()})
+    >>> table.keys.tolist(), table.at("high"), table.at("normal")
+    ([-1.0, -0.0, nan], 0, 2)
+    >>> Precedence({"a": {"b"}, "b": {"c"}}).keys.dtype
+    dtype('O')
+    """
+
+    def __init__(self, over: Mapping[str, AbstractSet[str]]) -> None:
+        some = {name: others for name, others in over.items() if others}
+        names = sorted(set(some).union(*some.values()))
+        self._places = {name: at for at, name in enumerate(names)}
+        levels = [-float(len(some.get(name, ()))) for name in names]
+        self.keys: AnyArray = np.array([*levels, np.nan])
+        if any(
+            (other in some.get(one, ())) != (levels[at] < levels[place])
+            for at, one in enumerate(names)
+            for place, other in enumerate(names)
+        ):
+            self.keys = np.array([_Key(name, some.get(name, ())) for name in (*names, "")])
+
+    def at(self, qos: str) -> int:
+        """The place of a QOS in ``keys``."""
+        return self._places.get(qos, len(self._places))
+
+
+class _Key:
+    """A QOS that comes before those that it may preempt."""
+
+    def __init__(self, name: str, over: Collection[str]) -> None:
+        self.name, self.over = name, over
+
+    def __lt__(self, other: _Key) -> bool:
+        return other.name in self.over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +83,11 @@ class Preemption:
     """True where jobs may lie above others that are suspended meanwhile (PreemptMode=GANG)."""
     kill_wait: int = 30
     """Seconds that a job past its limit is assumed to need to end."""
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """Which QOS come before which in the queue."""
+        return Precedence(self.over)
 
     def is_off(self, section: Section) -> bool:
         """True where jobs of a partition are not preempted."""
@@ -76,11 +128,12 @@ class Preemption:
 def candidates_for(state: SlurmState, job: Job, section: Section) -> list[Job]:
     """Running jobs that the job may evict, in the order they are tried."""
     policy = state.preemption
-    if not policy.on or (policy.kind == "qos" and not policy.over.get(job.qos)):
+    over = policy.over.get(job.qos, ())
+    if not policy.on or (policy.kind == "qos" and not over):
         return []
     found = []
     for other in state.running:
-        if not other.nodes & section.nodes:
+        if (policy.kind == "qos" and other.qos not in over) or not other.nodes & section.nodes:
             continue
         home = state.machine.sections[other.partition]
         if policy.outranks(job, section, other, home) and policy.mode_of(other, state.machine) in (

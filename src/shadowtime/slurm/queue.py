@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.state import SlurmState
+    from shadowtime.types import AnyArray
 
 
-@dataclass(slots=True)
-class Record:
+class Record(NamedTuple):
     """A job in one of its partitions."""
 
     job: Job
     section: Section
-    row: int = -1
-    """Its row in the arrays of compiled passes, where it has one."""
-    slot: int = -1
-    """The place of its job in what jobs were passed over for (met.py)."""
-    place: _Place | None = None
-    """By which it is compared with others, where some preempt others."""
 
 
 def rank(record: Record) -> tuple[bool, int, int, int, int]:
@@ -67,43 +60,35 @@ def build_queue(state: SlurmState) -> list[Record]:
     if kept is None:
         found = [record for job in state.waiting for record in records_of(state, job)]
         found.sort(key=rank)
-        order = preemptors_first(found, policy)
+        order = None
+        if sorts(policy):
+            table = policy.precedence
+            order = preemptors_first(table.keys[[table.at(one.job.qos) for one in found]])
         return found if order is None else [found[at] for at in order]
     if kept.in_order is None:
-        outranked = policy.kind == "qos" and kept.some_outrank(policy.over)
-        kept.order = order = preemptors_first(kept, policy) if outranked else None
+        kept.order = order = kept.preemptors_first(policy) if sorts(policy) else None
         kept.in_order = kept if order is None else [kept[at] for at in order]
         kept.version += 1
     return kept.in_order
 
 
-def preemptors_first(found: list[Record], policy: Preemption) -> list[int] | None:
+def sorts(policy: Preemption) -> bool:
+    """True where some jobs come before others because they may preempt them."""
+    return policy.kind == "qos" and any(policy.over.values())
+
+
+def preemptors_first(keys: AnyArray) -> list[int] | None:
     """The places of records, sorted by rank, in an order with those that preempt others first.
 
-    None where no QOS preempts another.
+    None where that is the order they have. ``keys``: what Preemption.precedence holds for each.
+    list.sort is stable and asks of two records only whether the later one precedes the earlier: by
+    rank it never does, so that its QOS alone decides. That has circles; which order comes of them
+    is what list.sort makes of it.
     """
-    if policy.kind != "qos" or not any(policy.over.values()):
+    if keys.dtype == np.float64 and not np.count_nonzero(keys < np.fmax.accumulate(keys)):
         return None
-    for record in found:
-        if record.place is None:
-            record.place = _Place(policy.over, record)
-    places = [record.place for record in found]
-    return sorted(range(len(found)), key=places.__getitem__)  # type: ignore[arg-type]
-
-
-class _Place:
-    """A record among others, as list.sort compares them: which precedes which has circles."""
-
-    __slots__ = ("over", "qos", "rank")
-
-    def __init__(self, over: Mapping[str, Container[str]], record: Record) -> None:
-        self.qos, self.rank = record.job.qos, rank(record)
-        self.over = over.get(self.qos, ())
-
-    def __lt__(self, other: _Place) -> bool:
-        if other.qos in self.over:
-            return True
-        return self.qos not in other.over and self.rank < other.rank
+    each = keys.tolist()
+    return sorted(range(len(each)), key=each.__getitem__)
 
 
 class JobCounts:

@@ -65,10 +65,7 @@ def restore(loop: Loop, raw: memoryview) -> None:
     vars(loop).update(state)
     queue = loop.state.queue
     if queue is not None:
-        queue.in_order, queue.has_new = None, True
-        queue.rows[:, :2] = -1  # of arrays that are written anew
-        for record in queue:
-            record.row = -1
+        queue.write_again(loop.state)
 
 
 def _rows(out: SlurmRun, rows: list[int]) -> tuple[Any, ...]:

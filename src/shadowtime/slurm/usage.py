@@ -68,7 +68,7 @@ class Usage:
     is the same for compiled code, with the free cores of each socket where nodes have GPUs.
     """
 
-    __slots__ = ("chosen", "cores", "gpus", "idle", "machine", "table", "total")
+    __slots__ = ("changes", "chosen", "cores", "gpus", "idle", "machine", "table", "total")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -79,6 +79,7 @@ class Usage:
         self.total = sum(machine.full_cpus)
         self.chosen: dict[tuple[int, int], Choice | None] = {}
         """Choices made since the last change, by request and nodes (slurm/choose.py)."""
+        self.changes = 0
 
     @property
     def cpus(self) -> Ints:
@@ -99,12 +100,13 @@ class Usage:
         other.idle = self.idle
         other.table = self.table.copy()
         other.total = self.total
-        other.chosen = self.chosen
+        other.chosen, other.changes = self.chosen, self.changes
         return other
 
     def take(self, holding: Holding) -> None:
         """Allocate this to a job."""
         self.chosen = {}
+        self.changes += 1
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=False)
             return
@@ -121,6 +123,7 @@ class Usage:
     def give(self, holding: Holding) -> None:
         """Release what a job held."""
         self.chosen = {}
+        self.changes += 1
         if isinstance(holding, WholeNodes):
             self._set_whole(holding.nodes, free=True)
             return
@@ -193,10 +196,12 @@ def lowest(mask: int, count: int) -> int:
     >>> bin(lowest(0b11011, 3))
     '0b1011'
     """
-    taken = 0
-    while count > 0 and mask:
-        low = mask & -mask
-        taken |= low
-        mask ^= low
-        count -= 1
-    return taken
+    over = mask.bit_count() - count
+    if over < count:
+        for _ in range(over):
+            mask ^= 1 << mask.bit_length() - 1
+        return mask
+    taken = mask
+    for _ in range(count):
+        mask &= mask - 1
+    return taken ^ mask
