@@ -115,16 +115,16 @@ def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
                 room = 0 if room < node.threads else room - node.threads
                 cpus = 0 if cpus < node.threads else cpus - node.threads
             sockets[at] = mask
-    moved = True
-    while cpus > 0 and moved:
-        moved = False
+    left = -(-cpus // node.threads)
+    while left > 0 and any(sockets):
+        # Rounds in which each socket that has a core free gives one, or a last one of some.
+        given = [mask for mask in sockets if mask]
+        rounds = min(left // len(given), *(mask.bit_count() for mask in given))
         for at, mask in enumerate(sockets):
-            if cpus > 0 and mask:
-                low = mask & -mask
-                sockets[at] = mask ^ low
-                taken |= low
-                cpus -= min(cpus, node.threads)
-                moved = True
+            some = lowest(mask, rounds or min(left, 1))
+            sockets[at] = mask ^ some
+            taken |= some
+            left -= some.bit_count()
     return taken
 
 

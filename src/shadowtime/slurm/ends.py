@@ -73,9 +73,10 @@ class RunningTable:
     def _follow(self, board: b.Board, jobs: Running) -> bool:
         """Carry out what happened since; False where all must be written."""
         moves, jobs.moves = jobs.moves or [], []
+        over = {id(job) for job, starts in moves if not starts}
         for job, starts in moves:
             known = self.jobs.get(job.id)
-            if starts and (known is None or known[0] is not job):
+            if starts and id(job) not in over and (known is None or known[0] is not job):
                 if known is not None or self._is_full(board, job):
                     return False
                 self._add(job, self._put(board, job))

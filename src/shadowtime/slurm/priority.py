@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from shadowtime.types import Floats, Ints
 
 
+_number = attrgetter("id")
 FORGET = 1000
 """So many jobs that wait no longer are kept among those that do."""
 READS_STATE = 1
@@ -125,13 +127,14 @@ class Multifactor:
         """Give many jobs their priorities, as :meth:`of` tells them; all were noted."""
         if not jobs:
             return
-        rows = np.fromiter((self._rows[one.id] for one in jobs), np.int64, len(jobs))
+        found = map(self._rows.__getitem__, map(_number, jobs))
+        rows = np.fromiter(found, np.int64, len(jobs))
         if len(self._rows) > 2 * len(jobs) + FORGET:
             self._rests_on, self._terms_by_row = self._rests_on[rows], self._terms_by_row[rows]
             self._rows = {job.id: row for row, job in enumerate(jobs)}
             rows = np.arange(len(jobs))
         place, since, nice = self._rests_on[rows].T
-        found = priorities_of(
+        made = priorities_of(
             self.weights,
             age=now - since,
             factor=self.shares.factor[place],
@@ -139,7 +142,7 @@ class Multifactor:
             terms=self._terms_by_row[rows],
             nice=nice,
         )
-        for job, priority in zip(jobs, found.astype(np.int64).tolist(), strict=True):
+        for job, priority in zip(jobs, made.astype(np.int64).tolist(), strict=True):
             job.priority = priority
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:

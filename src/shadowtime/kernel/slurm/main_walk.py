@@ -164,10 +164,8 @@ def answer(board: Board, desk: Desk, at: int, row: int) -> int:
         return PASSED_OVER
     fits = False
     if reason < 0:
-        if has_prey(board, row):
-            return UNCERTAIN
         fits = finds_room(board, desk, ask, section)
-        if fits and overfills(board, desk, ask):
+        if overfills(board, desk, ask) if fits else has_prey(board, row):
             return UNCERTAIN
     if reason == UNKNOWN:
         if not fits and not serves(board, desk, ask, section):
