@@ -78,9 +78,8 @@ class PassBoard:
         self.sections = {name: at for at, name in enumerate(machine.sections)}
         self.licences: dict[str, int] = {}
         """Bits of licences, by name."""
-        names = set(preemption.over).union(*preemption.over.values())
-        ranked = sorted(names) if preemption.kind == "qos" else machine.sections
-        self.ranks = {name: at for at, name in enumerate(ranked)}
+        by_qos = preemption.kind == "qos"
+        self.ranks = preemption.precedence.places if by_qos else self.sections
         """Numbers of QOS or partitions, by which jobs preempt others."""
         self.preys: set[str] = set()
         """QOS or partitions of running jobs."""

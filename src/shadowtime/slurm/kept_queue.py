@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.slurm import board as b
 from shadowtime.slurm.queue import Record, preemptors_first, rank, records_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.met import Met
-    from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.state import SlurmState
     from shadowtime.types import Ints
 
 
 _priority = attrgetter("job.priority")
-COLUMNS = 7
-ROW, SLOT, QOS, RESERVED, TIER, SUBMIT, ID = range(COLUMNS)
-"""What is kept beside each record: its row and slot in the arrays of compiled passes, its QOS among
-those that precede others, and what it is ranked by beside the priority."""
+COLUMNS = 4
+ROW, SLOT, SUBMIT, ID = range(COLUMNS)
+"""What is kept beside each record: its row and slot in the arrays of compiled passes, and what of
+its job it is ranked by beside the priority."""
 
 
 class KeptQueue(list[Record]):
@@ -52,17 +52,14 @@ class KeptQueue(list[Record]):
                 self.rows = np.concatenate([self.rows, np.full((count, COLUMNS), -1, np.int64)])
             at = bisect_right(self, rank(record), key=rank)
             self.insert(at, record)
-            self.rows[at + 1 : count + 1] = self.rows[at:count]
-            qos = state.preemption.precedence.at(job.qos)
-            apart, tier = not job.reservation, -record.section.tier
-            places = state.board.places(state, record)
-            self.rows[at] = *places, qos, apart, tier, job.submit, job.id
+            self._move(at, count, 1)
+            self.rows[at] = *state.board.places(state, record), job.submit, job.id
 
     def write_again(self, state: SlurmState) -> None:
         """The arrays of compiled passes are new."""
         self.in_order = None
         for at, record in enumerate(self):
-            self.rows[at, :QOS] = state.board.places(state, record)
+            self.rows[at, :SUBMIT] = state.board.places(state, record)
 
     def take_out(self, state: SlurmState, job: Job) -> None:
         """A job waits no longer."""
@@ -70,24 +67,31 @@ class KeptQueue(list[Record]):
         self.nowhere = [one for one in self.nowhere if one is not job]
         slots = self.rows[: len(self), SLOT]
         for at in np.flatnonzero(slots == state.accounts.met.slot(job.id))[::-1].tolist():
-            count = len(self)
+            self._move(at + 1, len(self), -1)
             del self[at]
-            self.rows[at : count - 1] = self.rows[at + 1 : count]
 
-    def sort_again(self) -> None:
+    def _move(self, first: int, last: int, by: int) -> None:
+        """Move rows on; as one column, which needs no copy where the places overlap."""
+        flat, first, last, by = self.rows.ravel(), first * COLUMNS, last * COLUMNS, by * COLUMNS
+        flat[first + by : last + by] = flat[first:last]
+
+    def sort_again(self, state: SlurmState) -> None:
         """Priorities have changed."""
+        board, rows = state.board.board, self.rows[: len(self)]
+        record = board.record[rows[:, ROW]]
+        apart, tier = record[:, b.RESERVATION] < 0, -board.part[record[:, b.SECTION], b.TIER]
         priorities = np.fromiter(map(_priority, self), np.int64, len(self))
-        apart, tier, submit, number = self.rows[: len(self), RESERVED:].T
-        order = np.lexsort((number, submit, -priorities, tier, apart))
+        order = np.lexsort((rows[:, ID], rows[:, SUBMIT], -priorities, tier, apart))
         if (order[1:] > order[:-1]).all():
             return  # which comes before which is what it was
         self.in_order = None
         self[:] = [self[at] for at in order.tolist()]
-        self.rows[: len(self)] = self.rows[order]
+        rows[:] = rows[order]
 
-    def preemptors_first(self, policy: Preemption) -> list[int] | None:
+    def preemptors_first(self, state: SlurmState) -> list[int] | None:
         """The places in the order of passes, None where it is that of this queue."""
-        return preemptors_first(policy.precedence.keys[self.rows[: len(self), QOS]])
+        ranks = state.board.board.record[self.rows[: len(self), ROW], b.RANK]
+        return preemptors_first(state.preemption.precedence.keys[ranks])
 
     def unmet(self, met: Met) -> list[Job]:
         """The jobs that were never passed over for anything."""

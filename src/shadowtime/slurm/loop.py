@@ -186,7 +186,7 @@ class Loop:
         """Usage is charged, and the queue sorted by new priorities."""
         following = self.priorities.tick(time, self.state.running, self.waiting.values())
         if self.state.queue is not None:
-            self.state.queue.sort_again()
+            self.state.queue.sort_again(self.state)
         self.times.fresh = True
         if self.waiting:
             self.times.wake(time)

@@ -25,32 +25,33 @@ class Precedence:
     """Which QOS come before which in the queue, as keys that sort like that.
 
     ``keys`` are numbers where some serve, NaN for a QOS that has to do with no other; else objects.
+    The last one is that of a QOS without a place.
 
     Examples
     --------
     >>> table = Precedence({"high": {"low"}, "low": set()})
-    >>> table.keys.tolist(), table.at("high"), table.at("normal")
-    ([-1.0, -0.0, nan], 0, 2)
+    >>> table.keys.tolist(), table.places
+    ([-1.0, -0.0, nan], {'high': 0, 'low': 1})
     >>> Precedence({"a": {"b"}, "b": {"c"}}).keys.dtype
     dtype('O')
     """
 
     def __init__(self, over: Mapping[str, AbstractSet[str]]) -> None:
-        some = {name: others for name, others in over.items() if others}
-        names = sorted(set(some).union(*some.values()))
-        self._places = {name: at for at, name in enumerate(names)}
-        levels = [-float(len(some.get(name, ()))) for name in names]
+        below: set[str] = set().union(*over.values())
+        names = sorted(below.union(over))
+        self.places = {name: at for at, name in enumerate(names)}
+        some = [over.get(name, frozenset()) for name in names]
+        levels = [
+            -float(len(others)) if others or name in below else np.nan
+            for name, others in zip(names, some, strict=True)
+        ]
         self.keys: AnyArray = np.array([*levels, np.nan])
         if any(
-            (other in some.get(one, ())) != (levels[at] < levels[place])
-            for at, one in enumerate(names)
-            for place, other in enumerate(names)
+            (other in others) != (one < level)
+            for one, others in zip(levels, some, strict=True)
+            for other, level in zip(names, levels, strict=True)
         ):
-            self.keys = np.array([_Key(name, some.get(name, ())) for name in (*names, "")])
-
-    def at(self, qos: str) -> int:
-        """The place of a QOS in ``keys``."""
-        return self._places.get(qos, len(self._places))
+            self.keys = np.array([*map(_Key, names, some), _Key("", ())])
 
 
 class _Key:

@@ -63,10 +63,11 @@ def build_queue(state: SlurmState) -> list[Record]:
         order = None
         if sorts(policy):
             table = policy.precedence
-            order = preemptors_first(table.keys[[table.at(one.job.qos) for one in found]])
+            at = [table.places.get(one.job.qos, -1) for one in found]
+            order = preemptors_first(table.keys[np.array(at, np.int64)])
         return found if order is None else [found[at] for at in order]
     if kept.in_order is None:
-        kept.order = order = kept.preemptors_first(policy) if sorts(policy) else None
+        kept.order = order = kept.preemptors_first(state) if sorts(policy) else None
         kept.in_order = kept if order is None else [kept[at] for at in order]
         kept.version += 1
     return kept.in_order
