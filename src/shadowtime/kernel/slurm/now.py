@@ -1,4 +1,4 @@
-"""Whether a record starts now, where only starts are wanted: without the ends of running jobs."""
+"""Whether a record starts now, without the ends of running jobs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ VAIN = 3
 def is_simple(board: Board, desk: Desk, row: int) -> bool:
     """A will-run test finds that the record starts now exactly where a try to start it does.
 
-    It takes no nodes from others, has no other tries, and no test changes the order of nodes.
+    It takes no nodes from others, has no other tries, and no test of others changes the order of
+    its nodes: where weights move, a test of GPUs sets those of all nodes that it can use.
     """
     mark = board.mark
     ask = board.record[row, b.ASK]
-    if mark[b.STARTS_ONLY] == 0 or mark[b.WINDOWS] != 0 or mark[b.MOVES] != 0:
+    if mark[b.MOVES] != 0:
+        if desk.ask[ask, d.ASK_GPUS] == 0:
+            return False
+    elif mark[b.STARTS_ONLY] == 0:
+        return False
+    if mark[b.WINDOWS] != 0:
         return False
     if not is_checked(board, row) or board.memo[about(board, row), b.TALLIED] <= 0:
         return False
@@ -72,12 +78,17 @@ def starts_now(board: Board, desk: Desk, at: int) -> int:
             note(board, at, reason)
             mark[b.TESTED] += 1
             return REFUSED
+    for node in range(board.weight.shape[0]):
+        board.fresh_weight[node] = board.weight[node]
     answer = try_to_start(board, desk, at)
     if answer != UNSURE:
         mark[b.TESTED] += 1
         if alone and answer == REFUSED and too_much(board, who, known) == UNKNOWN:
             note_offer(board, known, True)
-    elif at == mark[b.LAST] and mark[b.MAY_RUN_OUT] == 0:
+        return answer
+    for node in range(board.weight.shape[0]):
+        board.weight[node] = board.fresh_weight[node]
+    if mark[b.STARTS_ONLY] != 0 and at == mark[b.LAST] and mark[b.MAY_RUN_OUT] == 0:
         if too_much(board, who, known) == WITHIN:
             return VAIN
     return answer
