@@ -232,7 +232,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Leave a running job fewer processors: it goes on with those in ``place``, by host."""
+    """Leave a running job of a live pass fewer processors: it goes on with those in ``place``."""
 
     job: JobId
     procs: int
