@@ -79,7 +79,7 @@ class AskTable:
             ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
             ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
             self.takes_whole(ask), floor, -1, self._eithers - len(ask.either), len(ask.either),
-            ask.contiguous, ask.spread, -1,
+            ask.contiguous, ask.spread, -1, ask.by_partition and not ask.exclusive,
         )  # fmt: skip
         desk.required[row] = self.packed(ask.required)
         desk.suits[row] = self.packed(ask.suits)
@@ -89,8 +89,8 @@ class AskTable:
         if self.parameters.rules.whole_tasks and ask.tasks_per_node and shares:
             alone = self.row(replace(ask, unbounded_tasks=True))
             self.desk.ask[row, d.ALONE] = alone
-        if ask.by_partition and self.parameters.rules.shares_in_will_run:
-            shared = self.row(replace(ask, exclusive=False, by_partition=False))
+        if ask.by_partition and ask.exclusive and self.parameters.rules.shares_in_will_run:
+            shared = self.row(replace(ask, exclusive=False))
             self.desk.ask[row, d.SHARED] = shared
         return row
 

@@ -101,7 +101,7 @@ CHANGES = (
         (23, 11, 6),
         "slurmctld/node_scheduler.c: select_nodes",
         "a test in an exclusive partition no longer turns a job into one on whole nodes for good: "
-        "will-run tests of backfill let it share nodes",
+        "will-run tests of backfill take idle nodes and count cpus as if shared",
         "24.11.5",
     ),
     Change(
@@ -314,7 +314,7 @@ class Rules:
 
     @property
     def shares_in_will_run(self) -> bool:
-        """Backfill tests jobs of exclusive partitions as if they shared nodes."""
+        """Backfill takes idle nodes for jobs of exclusive partitions, but counts no whole ones."""
         return self.sharing_restored and not self.whole_in_will_run
 
     @property

@@ -33,14 +33,14 @@ ASK_MEMORY, PER_CPU, ASK_GPUS, GPUS_PER, CPUS_PER_GPU, EXCLUSIVE, ONE_NODE, FIXE
 UNBOUNDED, FLOOR_CPUS, FLOOR_MEMORY, FLOOR_GPUS, JOB_GPUS, SINGLE, FEWEST, MOST_TASKS = range(
     16, 24
 )
-WHOLE, FLOOR, ALONE, FIRST_EITHER, EITHERS, IN_A_ROW, SPREAD, SHARED = range(24, 32)
+WHOLE, FLOOR, ALONE, FIRST_EITHER, EITHERS, IN_A_ROW, SPREAD, SHARED, IDLE_NODES = range(24, 33)
 """``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use, and
 ``FLOOR`` its number; ``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``:
 interchangeable whole nodes; ``ALONE``: the row of the same job on nodes of its own (-1: none);
 ``EITHERS`` rows of ``either`` are the nodes of its alternatives; ``IN_A_ROW``: --contiguous;
-``SPREAD``: --spread-job; ``SHARED``: the row that will-run tests
-take, of one that may share nodes (-1: its own)."""
-ASKS = 32
+``SPREAD``: --spread-job; ``SHARED``: the row that will-run tests take, of one that gets no whole
+nodes (-1: its own); ``IDLE_NODES``: it takes idle nodes all the same."""
+ASKS = 33
 PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
 """``GPUS_PER``."""
 # ``spot``: scratch, by node.

@@ -40,7 +40,7 @@ def is_usable(desk: Desk, state: Ints, ask: int, at: int) -> bool:
     """The node-level test: memory, GPUs, idle where whole nodes are asked for."""
     asks = desk.ask
     exclusive = asks[ask, d.EXCLUSIVE] != 0
-    if exclusive and state[at, d.IDLE] == 0:
+    if (exclusive or asks[ask, d.IDLE_NODES] != 0) and state[at, d.IDLE] == 0:
         return False
     if asks[ask, d.ASK_MEMORY] >= 0:
         need = asks[ask, d.ASK_MEMORY]
@@ -64,6 +64,8 @@ def reaches(desk: Desk, state: Ints, ask: int, at: int) -> bool:
     asks = desk.ask
     if asks[ask, d.EXCLUSIVE] != 0:
         return state[at, d.IDLE] != 0
+    if asks[ask, d.IDLE_NODES] != 0 and state[at, d.IDLE] == 0:
+        return False
     if state[at, d.FREE] < asks[ask, d.FLOOR_CPUS]:
         return False
     memory = asks[ask, d.FLOOR_MEMORY]

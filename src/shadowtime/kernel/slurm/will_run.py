@@ -235,7 +235,7 @@ def end_before(board: Board, desk: Desk, last: int, before: int) -> int:
 
 @kernel
 def tested_as(desk: Desk, ask: int) -> int:
-    """The row that will-run tests take: in exclusive partitions some releases share nodes there."""
+    """The row that will-run tests take: some releases count no whole nodes (spec: slurm 4.15)."""
     shared = desk.ask[ask, d.SHARED]
     return shared if shared >= 0 else ask
 
