@@ -115,7 +115,8 @@ def seek_by_product(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) 
     need[d.AGAIN] = 1
     gpus = desk.ask[ask, d.ASK_GPUS] > 0 and desk.rule[d.CPUS_BESIDE_GPUS] != 0
     low, high = need[d.LOW], need[d.HIGH]
-    for at in range(low, high + 1):  # by what they offered before any later try
+    for place in range(low, high + 1):  # by what they offered before any later try
+        at = desk.tried[place]
         spot[at, d.BEFORE] = spot[at, d.OFFER] * (spot[at, d.ALL_GPUS] if gpus else 1)
     while True:
         if fill(desk, state, weight, ask, left, False):
