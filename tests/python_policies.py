@@ -1,4 +1,4 @@
-"""Policies written in Python that several tests run: simulated, live and in --step."""
+"""Policies that several tests run: simulated, live and in --step."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ class PythonGreedy:
 
     def decide(self, snapshot):
         return [Start(job.id, optional=True) for job in snapshot.waiting]
+
+
+def make_room(now, jobs, free, machine=8):
+    """For @st.resize: whoever comes next gets room, others shrink, and stop for all of it."""
+    left = free.level[0, 0] - jobs.held.sum()
+    for i in range(len(jobs.held)):
+        if jobs.held[i] > 0:
+            continue
+        for k in range(len(jobs.held)):
+            if jobs.held[k] > 0 and left < jobs.least[i]:
+                least = 0 if jobs.least[i] == machine else jobs.least[k]
+                less = max(0, min(jobs.size[k] - least, jobs.least[i] - left))
+                jobs.size[k] -= less
+                left += less
+        if left < jobs.least[i]:
+            break
+        jobs.size[i] = min(left, jobs.procs[i])
+        left -= jobs.size[i]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shadowtime as st
+from python_policies import make_room
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, Resize, RunningJob, Snapshot, Start, Stop, decide
 from shadowtime.engine.live_pass.decide import refuse
@@ -22,24 +23,6 @@ NODES, PER_NODE = 8, 4
 MACHINE = Cluster(
     shape="nodes", hosts=tuple(Host(f"n{k}", (PER_NODE,)) for k in range(1, NODES + 1))
 )
-
-
-def make_room(now: int, jobs: Any, free: Any) -> None:
-    """Whoever comes next gets room: others shrink for it, and stop for the whole machine."""
-    left = free.level[0, 0] - jobs.held.sum()
-    for i in range(len(jobs.held)):
-        if jobs.held[i] > 0:
-            continue
-        for k in range(len(jobs.held)):
-            if jobs.held[k] > 0 and left < jobs.least[i]:
-                least = 0 if jobs.least[i] == NODES else jobs.least[k]
-                less = max(0, min(jobs.size[k] - least, jobs.least[i] - left))
-                jobs.size[k] -= less
-                left += less
-        if left < jobs.least[i]:
-            break
-        jobs.size[i] = min(left, jobs.procs[i])
-        left -= jobs.size[i]
 
 
 @st.resize

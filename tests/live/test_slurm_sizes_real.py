@@ -11,6 +11,7 @@ import pytest
 
 import shadowtime as st
 from live.test_slurm_real import field_of, finish, lasting_until, runner
+from python_policies import make_room
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.record import read_passes
@@ -18,27 +19,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.store import StateFile
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
-
-@st.resize
-def make_room(now, jobs, free, machine=8):  # type: ignore[no-untyped-def]
-    """Whoever comes next gets room: others shrink for it, and make way for the whole machine."""
-    left = free.level[0, 0] - jobs.held.sum()
-    for i in range(len(jobs.held)):
-        if jobs.held[i] > 0:
-            continue
-        for k in range(len(jobs.held)):
-            if jobs.held[k] > 0 and left < jobs.least[i]:
-                least = 0 if jobs.least[i] == machine else jobs.least[k]
-                less = max(0, min(jobs.size[k] - least, jobs.least[i] - left))
-                jobs.size[k] -= less
-                left += less
-        if left < jobs.least[i]:
-            break
-        jobs.size[i] = min(left, jobs.procs[i])
-        left -= jobs.size[i]
-
-
-POLICY = st.easy(backfill=make_room)
+POLICY = st.easy(backfill=st.resize(make_room))
 
 
 def loop_over(slurm: SlurmCluster, folder: Path, lines: list[str], *, act: bool = True) -> Loop:
