@@ -232,7 +232,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "ours": plain.flag,
     "settled": plain.flag,
     "bandwidth": plain.number,
-    "sizes": lambda value, name: _sizes(value, name),
+    "sizes": _sizes,
     "ask": ask_from_json,
 }
 """What every field of a job must be."""

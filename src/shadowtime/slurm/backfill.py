@@ -336,7 +336,7 @@ class BackfillPass:
         ask, machine = job.ask, self.state.machine
         if ask.gpus or ask.either or (ask.memory_per_cpu and not machine.one_thread):
             return False
-        if ask.by_partition:
+        if ask.by_partition and self.rules.shares_in_will_run:
             return False
         desk = self.board.chooser.asks.desk
         if desk.ask[self.board.chooser.asks.row(ask), d.ALONE] >= 0:

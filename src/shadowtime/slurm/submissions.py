@@ -78,7 +78,7 @@ def submissions(
         request = requests[row]
         kind = int(requests.index[row])
         if kind not in asks:
-            where, made = _ask(request, site, machine)
+            where, made = asked_on_site(request, site, machine)
             asks[kind] = where, same.setdefault(made, made)
         partitions, ask = asks[kind]
         user = int(workload.user[row])
@@ -122,7 +122,7 @@ def submissions(
     return found
 
 
-def _ask(request: Request, site: Site, machine: Machine) -> tuple[tuple[str, ...], Ask]:
+def asked_on_site(request: Request, site: Site, machine: Machine) -> tuple[tuple[str, ...], Ask]:
     """Where a request goes and what it asks for there."""
     partitions = tuple(request.partitions)
     if not partitions:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.priority.factors import default_memory
-from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.submissions import asked_on_site
 from shadowtime.slurmtext.sbatch import Submitted
 from shadowtime.workload.request import Request
 
@@ -27,12 +26,7 @@ def record_of(recording: Recording, machine: Machine, number: int) -> Job:
     row = rows[0].columns if rows else {}
     asked = recording.submitted.get(number) or from_sacct(row)
     request = asked.request
-    site = recording.site
-    default = next((one for one in site.partitions if one.default), None)
-    names = request.partitions or ((default.name,) if default else ())
-    if not names:
-        names = tuple(machine.sections)[:1]
-    memory, per_cpu = default_memory(site, names[0])
+    partitions, ask = asked_on_site(request, recording.site, machine)
     limit = asked.limit
     if limit is None:
         minutes = row.get("timelimitraw", "")
@@ -40,18 +34,12 @@ def record_of(recording: Recording, machine: Machine, number: int) -> Job:
     submit = rows[0].seconds("submit") if rows else None
     return Job(
         id=number,
-        ask=ask_of(
-            request,
-            machine,
-            default_memory=memory,
-            default_memory_per_cpu=per_cpu,
-            whole=machine.gives_whole(names),
-        ),
+        ask=ask,
         limit=limit,
         user=asked.user or row.get("user", ""),
         account=request.account or row.get("account", ""),
         qos=request.qos or row.get("qos", ""),
-        partitions=tuple(names),
+        partitions=partitions,
         submit=submit or 0,
         eligible=submit or 0,
         name=asked.name or row.get("jobname", ""),
