@@ -21,18 +21,18 @@ from shadowtime.live.record import decision_to_json
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.policy import catalogue, parse_policy
 from shadowtime.slurm.recording.check import check_recording
-from shadowtime.study.papers.class_partitioning.policies import (
+from shadowtime.study.papers.class_partitioning.runs import (
     DEPTHS,
     ONCE,
     ORDERS,
     PARTITIONED,
+    draw_month,
     with_depth,
 )
-from shadowtime.study.papers.class_partitioning.runs import draw_month
 from shadowtime.study.papers.hperf.runs import POLICIES as THESIS
 from shadowtime.study.papers.hperf.runs import RULES, WORKLOADS, jobs_of, text_of, thesis_cluster
 from shadowtime.study.papers.ibb.runs import POLICIES as IBB
-from shadowtime.study.papers.pv_easy.policies import ABLATIONS, PREDICTORS, READINGS, easy
+from shadowtime.study.papers.pv_easy.runs import ABLATIONS, PREDICTORS, READINGS, easy
 from shadowtime.study.papers.rua.runs import BEYOND, LIMIT
 from shadowtime.study.papers.rua.runs import POLICIES as RUA
 from shadowtime.trace import read

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from benchmarks import machine
 from benchmarks.report import markdown_table
 
-from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.picture import svg
+from shadowtime.study.papers.values import Panel, PaperFigure, Series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

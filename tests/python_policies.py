@@ -47,6 +47,29 @@ class PythonGreedy:
         return [Start(job.id, optional=True) for job in snapshot.waiting]
 
 
+def stand_aside(now, jobs, free, short=300):
+    """For @st.resize: long jobs are suspended while a short one needs their room."""
+    left = free.level[0, 0] - jobs.held.sum()
+    for i in range(len(jobs.held)):
+        if jobs.start[i] >= 0 or jobs.request[i] > short:
+            continue
+        for k in range(len(jobs.held)):
+            long = jobs.request[k] > short and jobs.speed[k] > 0
+            if long and jobs.held[k] > 0 and left < jobs.procs[i]:
+                jobs.speed[k] = 0
+                left += jobs.held[k]
+        if jobs.procs[i] <= left:
+            jobs.size[i] = jobs.procs[i]
+            left -= jobs.procs[i]
+    for i in range(len(jobs.held)):
+        if jobs.suspended[i] > 0 and jobs.suspended[i] <= left:
+            jobs.speed[i] = 1000
+            left -= jobs.suspended[i]
+        elif jobs.size[i] == 0 and jobs.procs[i] <= left:
+            jobs.size[i] = jobs.procs[i]
+            left -= jobs.size[i]
+
+
 def make_room(now, jobs, free, machine=8):
     """For @st.resize: whoever comes next gets room, others shrink, and stop for all of it."""
     left = free.level[0, 0] - jobs.held.sum()

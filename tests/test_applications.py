@@ -62,7 +62,7 @@ INSIDE = {
         "workload.embedded",
         "workload.hperf_jobs",
         "workload.o2k",
-        "workload.o2k_tables",
+        "workload.o2k_draw",
     ],
     "hperf": [
         "plain",
@@ -88,8 +88,10 @@ INSIDE = {
     ],
     "learning": [
         "api.inputs",
+        "engine.changing_session",
         "engine.episodes",
         "engine.session",
+        "engine.site.session",
         "policy.parse",
     ],
 }

@@ -87,6 +87,10 @@ TESTED = {
         "engine/test_changing.py",
         "test_equals_naive",
     ),
+    "suspend long jobs while short ones run": (
+        "engine/test_changing.py",
+        "test_pages_equal_naive",
+    ),
     "malleable equipartition": ("engine/test_changing.py", "test_pages_equal_naive"),
     "malleable backfilling: shrink running jobs to start the next": (
         "engine/test_changing.py",

@@ -6,12 +6,15 @@ import ast
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
+from shadowtime.live.predicted import Eta, Row
+from shadowtime.live.slurm.refreshed import starts_of, write_starts
 
 PACKAGE = ROOT / "src" / "shadowtime"
 
@@ -201,3 +204,35 @@ def test_a_simulation_loads_only_what_it_uses(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_answer_of_a_watch_loads_no_simulator(tmp_path: Path) -> None:
+    """Who asks for one job gets what was predicted last, in the time that a command needs."""
+    state, tools = tmp_path / "shadowtime" / "slurm-batch.json", tmp_path / "bin"
+    tools.mkdir()
+    asked = tmp_path / "asked"
+    said = "PartitionName=batch Default=YES Nodes=n1 State=UP"
+    (tools / "scontrol").write_text(f"#!/bin/sh\necho \"$@\" >> {asked}\necho '{said}'\n")
+    (tools / "scontrol").chmod(0o755)
+    state.parent.mkdir()
+    now = int(time.time())
+    row = Row("7", "eva", 4, now, Eta(now + 400, now + 200, now + 900, 0.9), "job 6 is before it")
+    write_starts(starts_of(state), now, "slurm", [row])
+    heavy = [*HEAVY, "shadowtime.engine", "shadowtime.eta.starts"]
+    code = (
+        "import sys\nfrom shadowtime.cli import run\ncode = run(['eta', '7'])\n"
+        f"loaded = [name for name in {heavy!r} if name in sys.modules]\n"
+        "sys.exit(f'code {code}, loaded {loaded}' if loaded or code else 0)\n"
+    )
+    path = f"{tools}:{os.environ['PATH']}"
+    environment = {"PATH": path, "XDG_STATE_HOME": str(tmp_path), "STATE_DIRECTORY": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "it waits because job 6 is before it" in done.stdout
+    assert asked.read_text() == "--oneliner show partition\n"

@@ -30,9 +30,11 @@ from llvmlite import ir  # noqa: E402
 from numba import types  # noqa: E402
 from numba.core import cgutils  # noqa: E402
 from numba.np.arrayobj import populate_array  # noqa: E402
+from numba.np.numpy_support import as_dtype  # noqa: E402
 
 import shadowtime.kernel.numba_reference  # noqa: E402, F401 (tells Numba of by_reference)
 from shadowtime.kernel import jit  # noqa: E402
+from shadowtime.kernel.columns import whole  # noqa: E402
 from shadowtime.kernel.library import ALIGNED, CONTIGUOUS, WRITEABLE, name_of  # noqa: E402
 from shadowtime.kernel.sources import code_digest  # noqa: E402
 
@@ -51,7 +53,7 @@ def leaves_of(kind: Any) -> list[list[Any]]:
         flags |= WRITEABLE if kind.mutable else 0
         if kind.layout == "F":
             raise SystemExit(f"{kind}: arrays must be in C order or of any order")
-        return [["array", str(kind.dtype).replace("boolean", "bool"), kind.ndim, flags]]
+        return [["array", elements_of(kind), kind.ndim, flags]]
     if isinstance(kind, types.FunctionType):
         return [["function", str(kind.signature)]]
     for name, family in (("bool", types.Boolean), ("int", types.Integer), ("float", types.Float)):
@@ -60,6 +62,17 @@ def leaves_of(kind: Any) -> list[list[Any]]:
     if kind is types.none:
         return [["none"]]
     raise SystemExit(f"{kind}: no such argument can be passed to the library")
+
+
+def elements_of(kind: Any) -> str | list[str]:
+    """What the list says of the elements of an array: their type, or the names of the columns."""
+    if not isinstance(kind.dtype, types.Record):
+        return str(kind.dtype).replace("boolean", "bool")
+    found = as_dtype(kind.dtype)
+    names = list(found.names or ())
+    if found != whole(*names):
+        raise SystemExit(f"{kind}: declare its columns with kernel.columns.whole")
+    return names
 
 
 class Slots:

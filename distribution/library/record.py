@@ -15,6 +15,7 @@ import os
 import pickle
 import sys
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -53,6 +54,7 @@ def recorded_entry(function: Any) -> Any:
     """Note the types of the arguments of every call."""
     seen = RECORD.entries.setdefault(name_of(function)[1], (function.__module__, []))[1]
 
+    @wraps(function)  # its docstring has an example
     def noted(*arguments: Any) -> Any:
         kinds = tuple(numba.typeof(argument) for argument in arguments)
         if kinds not in seen:
@@ -171,11 +173,6 @@ def run_others() -> None:
     from shadowtime.engine.site.decision import SiteJobs
     from shadowtime.engine.site.live_pass import decide_site
     from shadowtime.engine.site.plans import Run
-    from shadowtime.kernel.slurm.board import empty_board
-    from shadowtime.kernel.slurm.choose import choose_now
-    from shadowtime.kernel.slurm.desk import empty_desk
-    from shadowtime.kernel.slurm.rows import rows_now
-    from shadowtime.kernel.slurm.walk import walk
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
     from shadowtime.workload import Workload
@@ -199,10 +196,6 @@ def run_others() -> None:
         learning.estimate = LastTwo()  # type: ignore[attr-defined]
         simulate(jobs, machine, learning)
     run_crowd_on_site(site)
-    desk = empty_desk(8)
-    walk(empty_board(8), desk)  # short logs are walked through uncompiled
-    rows_now(empty_board(8, cores=4), desk, 0, 0)
-    choose_now(desk, desk.full, desk.full[:, 0].copy(), 0, False)
 
 
 def run_crowd_on_site(site: Any) -> None:

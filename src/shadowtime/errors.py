@@ -15,7 +15,7 @@ The command line prints it without a traceback and exits with code 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,6 +85,23 @@ class MissingExtra(ShadowtimeError, ImportError):
 
     def __init__(self, module: str, *, extra: str, purpose: str) -> None:
         super().__init__(f"{module} is needed to {purpose}: pip install 'shadowtime[{extra}]'")
+
+
+def optional(library: str, *parts: str, extra: str, purpose: str) -> Any:
+    """A library that an extra installs, loaded with some of its modules.
+
+    Examples
+    --------
+    >>> optional("nothing_like_it", extra="more", purpose="do more")
+    Traceback (most recent call last):
+    shadowtime.errors.MissingExtra: nothing_like_it is needed to do more: pip install ...
+    """
+    try:
+        for one in (library, *(f"{library}.{part}" for part in parts)):
+            found = __import__(one)  # of a module too it gives the library
+        return found
+    except ImportError:
+        raise MissingExtra(library, extra=extra, purpose=purpose) from None
 
 
 def similar(word: str, known: Iterable[str], *, most: int = 2, cutoff: float = 0.6) -> list[str]:

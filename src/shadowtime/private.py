@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 OWNER_ONLY = 0o600
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -261,6 +261,24 @@ def user_cache(kind: str, *, made: bool = True) -> Path:
     if made:
         refuse_foreign(Path(base) / kind)
     return Path(base) / kind
+
+
+def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """The default folder of a state file: systemd's StateDirectory, else the user's own folder.
+
+    Examples
+    --------
+    >>> str(state_path("slurm-batch", {"STATE_DIRECTORY": "/var/lib/shadowtime"}))
+    '/var/lib/shadowtime/slurm-batch.json'
+    >>> str(state_path("slurm-batch", {"HOME": "/home/ann"}))
+    '/home/ann/.local/state/shadowtime/slurm-batch.json'
+    """
+    folder = environment.get("STATE_DIRECTORY", "").split(":")[0]
+    if not folder:
+        home = environment.get("HOME", "/")
+        state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+        folder = os.path.join(state, "shadowtime")
+    return Path(folder) / f"{name.replace('/', '-')}.json"
 
 
 def refuse_foreign(folder: Path) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Bools: TypeAlias = NDArray[np.bool_]
     AnyArray: TypeAlias = NDArray[Any]
+    Rows: TypeAlias = NDArray[np.void]  # a table with named columns: kernel/columns.py
+else:  # for readers of types alone: no array library is loaded for their sake
+    Ints = SmallInts = Floats = Bools = AnyArray = Rows = Any
 
 File: TypeAlias = str
 """The path of a file, on the command line and in its functions."""

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import shadowtime as st
+from shadowtime.cluster import Host
+from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import MissingExtra, UsageError
+from shadowtime.workload.series import Series
 
 
 def a_log(n: int = 120) -> st.Workload:
@@ -61,6 +64,65 @@ def test_a_pool_of_several_resources():
         assert seen[:, 6].max() <= 1 and reward <= 0
 
 
+HOSTS = st.Cluster(shape="hosts", hosts=(Host("a", (32,)), Host("b", (32,))))
+SITE = Site(nodes=tuple(Node(name=f"n{i}", amounts=(8,)) for i in range(4)))
+
+
+@pytest.mark.filterwarnings("ignore")  # the checker warns about spaces without a bound
+@pytest.mark.parametrize(
+    ("machine", "options", "shape", "actions"),
+    [
+        (SITE, {"mode": "order"}, (16, 6), 16),
+        (SITE, {"mode": "backfill"}, (16, 6), 17),
+        ("pool:32", {"mode": "resize", "sizes": 3}, (16, 9), 16 * 4 + 1),
+        ("pool:32", {"mode": "resize", "speeds": {1000: 1.0, 500: 0.3}}, (16, 9), 16 * 9 + 1),
+    ],
+)
+def test_sites_and_sizes(machine, options, shape, actions):
+    """Gymnasium's own checker, and an episode in two lanes of which each ends."""
+    pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+    from gymnasium.utils.env_checker import check_env
+
+    log = a_log(40)
+    log = log.replace(extra={"serial": np.full(len(log), 0.1)})
+    env = st.environment(log, machine, window=12, slots=16, **options)
+    check_env(env, skip_render_check=True)
+    assert env.observation_space.shape == shape and env.action_space.n == actions
+    many = st.environment(log, machine, window=12, slots=16, lanes=2, **options)
+    _, info = many.reset(seed=3)
+    rng, ended, total = np.random.default_rng(4), np.zeros(2, int), 0.0
+    for _ in range(5000):
+        actions = [rng.choice(np.flatnonzero(mask)) for mask in info["action_mask"]]
+        _, reward, over, _, info = many.step(np.array(actions))
+        ended, total = ended + over, total + reward.sum()
+        if (ended > 0).all():
+            break
+    assert (ended > 0).all() and total <= -2
+    forbidden = np.flatnonzero(info["action_mask"][0] == 0)
+    if not over[0] and len(forbidden):
+        with pytest.raises(UsageError, match="lane 0: action"):
+            many.step(np.array([forbidden[0], 0]))
+
+
+@pytest.mark.parametrize(
+    ("machine", "options", "message"),
+    [
+        (SITE, {"mode": "resize"}, "changes sizes of jobs on a pool of processors, not on a site"),
+        ("pool:32", {"speeds": {1000: 1.0}}, "speeds have no effect in mode='order'"),
+        (SITE, {"mode": "backfill", "sizes": 4}, "sizes have no effect in mode='backfill'"),
+        ("pool:32", {"mode": "resize", "sizes": 0}, "sizes=0 must be at least 1"),
+        (HOSTS, {}, "run on pools and sites"),
+    ],
+)
+def test_what_a_machine_cannot_is_refused(machine, options, message):
+    """Each error is one sentence, raised before Gymnasium is imported."""
+    with pytest.raises(UsageError, match=message):
+        st.environment(a_log(), machine, window=40, **options)
+    with pytest.raises(UsageError, match="the series power is a bound that changes over time"):
+        cap = Series(name="power", time=np.array([0]), value=np.array([9.0]))
+        st.session(a_log().replace(series={"power": cap}), "pool:32")
+
+
 def test_many_lanes_at_once():
     """In a vector environment a finished lane starts a new episode at the next step."""
     gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not installed")
@@ -107,7 +169,7 @@ def test_what_a_vector_environment_returns_stays(mode):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "sideways"}, "must be order or backfill"),
+        ({"mode": "sideways"}, "must be order, backfill or resize"),
         ({"window": 500}, "window of 500 jobs is longer than the log of 120"),
         ({"slots": 0}, "slots=0 must be at least 1"),
     ],

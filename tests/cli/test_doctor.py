@@ -110,7 +110,7 @@ def test_jobs_that_cannot_be_expressed(tmp_path: Path, capsys: pytest.CaptureFix
         row(4, tres=",gres/tape=1"),
         row(5, reservation="gone"),
         row(6, limit=120),
-        row(7, constraints="[a*1]"),
+        row(7, constraints="[a*1|b*1]"),
         row(8, constraints="a&"),
         row(9, shown="9+1"),
         row(10, partition="g", cpus=2, tres=",gres/gpu=3"),
@@ -130,7 +130,8 @@ def test_jobs_that_cannot_be_expressed(tmp_path: Path, capsys: pytest.CaptureFix
     assert reasons[(8,)] == ("has a feature expression that cannot be read", False)
     assert len(reasons) == 7
     assert {part["what"]: part["jobs"] for part in found["not_modelled"]} == {
-        "heterogeneous job": 1, "--constraint with counts of nodes": 1, "--gres=tape": 1,
+        "heterogeneous job": 1,
+        "--constraint with counts of nodes in several ways": 1,
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError
-from shadowtime.workload.o2k_tables import HOSTS, KB_PER_GB, SHARED_GB, SHARED_PROCS
+from shadowtime.workload.o2k_draw import HOSTS, KB_PER_GB, SHARED_GB, SHARED_PROCS
 
 HOST = "[[hosts]]\nprocs = 8\nmemory = '8GB'\n"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from shadowtime.cluster.memory_bound import MB
 from shadowtime.cluster.shape import Shape, Shapes
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
@@ -92,3 +95,32 @@ def test_neighbours_are_looked_at_in_the_sites_order() -> None:
     beside = shape(Request(tasks=2, contiguous=True, wanted=("g1",)), site)
     assert beside is not None
     assert not beside.in_a_row
+
+
+def test_memory_beyond_the_bound_of_a_partition_costs_cpus() -> None:
+    """MaxMemPerCPU: more cpus for the memory; MaxMemPerNode: such a job never starts there."""
+    site = Site(
+        resources=("cpus", "memory"),
+        nodes=tuple(Node(name=name, amounts=(8, 16000 * MB)) for name in "ab"),
+    )
+    part = Partition(name="p", nodes=("a", "b"), max_memory=2000 * MB)
+    cases = (
+        (Request(tasks=4, memory=3000 * MB, memory_per="cpu"), (8, 12000)),
+        (Request(tasks=4, memory=2000 * MB, memory_per="cpu"), (4, 8000)),
+        (Request(tasks=2, memory=9000 * MB), (6, 9000)),
+        (Request(nodes=2, tasks=4, tasks_per_node=2, memory=5000 * MB), (8, 10000)),
+        (Request(tasks=1, cpus_per_task=5, memory=9000 * MB), (5, 9000)),
+    )
+    for asked, (cpus, memory) in cases:
+        made = shape(asked, site.replace(partitions=(part,)))
+        assert made is not None
+        assert made.asked == (cpus, memory * MB), asked
+    per_node = replace(part, max_memory=4000 * MB, max_memory_per="node")
+    for asked, fits in (
+        (Request(memory=4000 * MB), True),
+        (Request(memory=5000 * MB), False),
+        (Request(tasks=4, memory=1000 * MB, memory_per="cpu"), True),
+        (Request(tasks=5, max_nodes=1, memory=1000 * MB, memory_per="cpu"), False),
+        (Request(tasks=1, exclusive=True, memory=1000 * MB, memory_per="cpu"), False),
+    ):
+        assert (shape(asked, site.replace(partitions=(per_node,))) is not None) == fits, asked

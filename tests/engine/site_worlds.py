@@ -73,6 +73,8 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
                 tier=pick.one([1, 1, 2]),
                 exclusive=pick.one([False, False, False, True]),
                 default_memory=pick.one([None, 1]),
+                max_memory=pick.one([None, None, None, 1, 2]),
+                max_memory_per=pick.one(["cpu", "node"]),
                 default=i == 0,
                 qos=pick.one(["", "part"]),
             )

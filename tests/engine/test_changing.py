@@ -16,8 +16,9 @@ import shadowtime as st
 from conftest import examples, written_on
 from naive import changing as naive
 from shadowtime.cluster import Host
+from shadowtime.cluster.spec import parse_machine as parse_cluster
 from shadowtime.engine.live_pass.decide import refuse
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
@@ -26,10 +27,11 @@ from shadowtime.report.rows import lay_out
 from shadowtime.schedule import read, write
 from shadowtime.schedule.check import check
 
-PROCS = 8
+PROCS, MEMORY = 8, 10
 JOB: dict[str, Any] = {
     "submit": 0, "procs": 4, "run": 20, "request": 30, "kind": "serial", "least": 1, "most": 8,
     "cost": 2, "checkpoint": 0, "beta": 1.0, "serial": 0.1, "parallelism": 1.0, "sigma": 0.0,
+    "memory": 0,
 }  # fmt: skip
 SPEEDS = {1000: 1.0, 700: 0.5, 400: 0.3}
 TABLE = "1:1 2:1.75 4:2.5"
@@ -68,6 +70,37 @@ def unsteady(now, jobs, free):  # type: ignore[no-untyped-def]
             jobs.speed[i] = 1000 - 300 * (draw % 3)
 
 
+@st.resize(speeds=SPEEDS)
+def halting(now, jobs, free):  # type: ignore[no-untyped-def]
+    """Some jobs are suspended, and some of these stopped or continued in another size."""
+    left = free.level[0, 0]
+    going = False
+    for i in range(len(jobs.size)):
+        draw = (now * 7 + jobs.submit[i] * 13 + jobs.procs[i] * 5 + i) % 11
+        has = jobs.held[i] + jobs.suspended[i]
+        size = has if has > 0 and draw % 2 == 0 else min(jobs.most[i], max(jobs.least[i], draw))
+        last = i == len(jobs.size) - 1 and not going
+        if size > left or (draw == 1 and not last):
+            jobs.size[i] = 0
+            if has > 0 and draw != 1:
+                jobs.size[i], jobs.speed[i] = jobs.least[i], 0
+            if last and jobs.least[i] <= left:
+                jobs.size[i], jobs.speed[i] = jobs.least[i], 1000
+        elif has > 0 and draw < 6 and not last:
+            jobs.size[i], jobs.speed[i] = size, 0
+        else:
+            jobs.size[i], jobs.speed[i] = size, 1000 - 300 * (draw % 3)
+        if jobs.size[i] > 0 and jobs.speed[i] > 0:
+            left -= jobs.size[i]
+            going = True
+
+
+@st.speed(speeds=SPEEDS)
+def short_first(now, jobs, i):  # type: ignore[no-untyped-def]
+    """The long ones stand still while a short one is there."""
+    return 0 if jobs.request[i] > 40 and jobs.request.min() <= 40 else 700
+
+
 @st.speed(speeds=SPEEDS)
 def by_queue(now, jobs, i):  # type: ignore[no-untyped-def]
     """Slower the shorter the queue is."""
@@ -99,20 +132,50 @@ def naive_unsteady(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]
     return found
 
 
+def naive_halting(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    left, found, going = PROCS, {}, False
+    for i, job in enumerate(jobs):
+        draw = (now * 7 + job.submit * 13 + job.procs * 5 + i) % 11
+        size = job.size if job.size and draw % 2 == 0 else min(job.most, max(job.least, draw))
+        last = job is jobs[-1] and not going
+        if size <= left and (draw != 1 or last):
+            halts = job.size and draw < 6 and not last
+            found[job.id] = size, 0 if halts else 1000 - 300 * (draw % 3)
+        elif last and job.least <= left:
+            found[job.id] = job.least, 1000
+        else:
+            found[job.id] = (job.least, 0) if job.size and draw != 1 else (0, 1000)
+        if found[job.id][1] and found[job.id][0]:
+            left -= found[job.id][0]
+            going = True
+    return found
+
+
+def naive_short_first(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    """The long ones stand still while a short one is there."""
+    short = any(job.request <= 40 for job in jobs)
+    return naive_easy(now, jobs, {job.id: 0 if short and job.request > 40 else 700 for job in jobs})
+
+
 def naive_paced(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
     """Slower the shorter the queue is."""
     speed = max(400, 1000 - 300 * max(0, 3 - len(jobs)))
     return naive_easy(now, jobs, {job.id: speed for job in jobs})
 
 
-Plan = tuple[int, int, int]
+Plan = tuple[float, ...]
+"""From, until, processors, memory."""
 
 
-def fits(plans: list[Plan], procs: int, start: int, end: int) -> bool:
-    """True if so many processors are free all the time."""
+def fits(plans: list[Plan], procs: int, start: float, end: float, memory: int = 0) -> bool:
+    """True if so many processors and so much memory are free all the time."""
     times = [start, *(plan[0] for plan in plans if start < plan[0] < end)]
-    used = [sum(p for a, b, p in plans if a <= t < b) for t in times]
-    return max(used) + procs <= PROCS
+    there = [[plan[2:] for plan in plans if plan[0] <= t < plan[1]] for t in times]
+    return all(
+        sum(plan[0] for plan in now) + procs <= PROCS
+        and sum(sum(plan[1:]) for plan in now) + memory <= MEMORY
+        for now in there
+    )
 
 
 def naive_easy(
@@ -120,22 +183,29 @@ def naive_easy(
 ) -> dict[int, tuple[int, int]]:
     """EASY: the first that does not fit gets the earliest start, and nobody delays it."""
     found = {job.id: (job.size, speeds[job.id]) for job in jobs}
-    plans = [(now, now + job.seconds_at(now, job.size, speeds[job.id]), job.size)
-             for job in jobs if job.size]  # fmt: skip
+    going = [job for job in jobs if job.size and not job.halted]
+    plans: list[Plan] = [
+        (now, now + job.seconds_at(now, job.size, speeds[job.id]), job.size, job.memory)
+        for job in going
+        if speeds[job.id]
+    ]
+    keep = [job for job in jobs if job.halted or (job in going and not speeds[job.id])]
+    plans += [(now, float("inf"), 0, job.memory) for job in keep]
     blocked = False
     for job in jobs:
-        if job.size:
+        if job in going or not speeds[job.id]:
             continue
+        found[job.id] = (job.size, 0)
         speed = speeds[job.id]
-        seconds = job.seconds_at(now, job.procs, speed)
-        if fits(plans, job.procs, now, now + seconds):
+        seconds, memory = job.seconds_at(now, job.procs, speed), 0 if job.halted else job.memory
+        if fits(plans, job.procs, now, now + seconds, memory):
             found[job.id] = (job.procs, speed)
-            plans.append((now, now + seconds, job.procs))
+            plans.append((now, now + seconds, job.procs, memory))
         elif not blocked:
             blocked = True
-            ends = sorted(end for _, end, _ in plans)
-            start = next(t for t in ends if fits(plans, job.procs, t, t + seconds))
-            plans.append((start, start + seconds, job.procs))
+            ends = sorted(plan[1] for plan in plans)
+            start = next(t for t in ends if fits(plans, job.procs, t, t + seconds, memory))
+            plans.append((start, start + seconds, job.procs, memory))
     return found
 
 
@@ -156,7 +226,7 @@ def logs(draw: hst.DrawFn) -> list[dict[str, Any]]:
             "beta": draw(hst.sampled_from([0.0, 0.5, 1.0])),
             "serial": draw(hst.sampled_from([0.0, 0.1, 0.5, 1.0])),
             "parallelism": draw(hst.sampled_from([1.0, 2.5, 6.0])),
-            "sigma": draw(hst.sampled_from([0.0, 0.5, 1.0, 2.0])),
+            "sigma": draw(hst.sampled_from([0.0, 0.5, 1.0, 2.0])), "memory": 0,
         }  # fmt: skip
         job["request"] = max(1, job["run"] + draw(hst.integers(-5, 30)))
         if kind != "rigid":
@@ -183,7 +253,11 @@ def workload_of(jobs: list[dict[str, Any]]) -> st.Workload:
         "beta": np.array([job["beta"] for job in jobs]),
         "power": np.array([100 * job["procs"] for job in jobs]),
     }
-    columns = {name: [job[name] for job in jobs] for name in ("submit", "run", "request", "procs")}
+    columns: Any = {
+        name: [job[name] for job in jobs] for name in ("submit", "run", "request", "procs")
+    }
+    if any(job["memory"] for job in jobs):
+        columns["demand"] = {"memory": [job["memory"] for job in jobs]}
     made = st.Workload.build(**columns, extra=extra)
     return made.replace(names={**made.names, "speedup": (TABLE,)})
 
@@ -199,7 +273,7 @@ def naive_of(jobs: list[dict[str, Any]]) -> list[naive.Job]:
         }.get(job["kind"], naive.amdahl(0.0))
 
     names = ("id", "submit", "run", "procs", "request", "least", "most")
-    more = ("cost", "checkpoint", "beta")
+    more = ("cost", "checkpoint", "beta", "memory")
     cut = [job | {"run": min(job["run"], job["request"])} for job in jobs]  # at its limit
     return [
         naive.Job(**{name: job[name] for name in names + more}, speedup=curve(job)) for job in cut
@@ -211,24 +285,37 @@ def naive_of(jobs: list[dict[str, Any]]) -> list[naive.Job]:
     [
         (equipartition, naive_equipartition),
         (unsteady, naive_unsteady),
+        (halting, naive_halting),
         (by_queue, naive_paced),
+        (short_first, naive_short_first),
     ],
-    ids=["equipartition", "unsteady", "paced"],
+    ids=["equipartition", "unsteady", "halting", "paced", "short-first"],
 )
 def test_equals_naive(part: Any, decide: naive.Decide) -> None:
     """Starts, ends and every piece, and the proofs of check hold."""
     all_equal(st.easy(backfill=part), decide)
 
 
-def all_equal(policy: Any, decide: naive.Decide) -> None:
+def test_suspended_jobs_keep_their_memory() -> None:
+    """EASY at speeds that suspends, on a pool that counts memory too."""
+    all_equal(st.easy(backfill=short_first), naive_short_first, memory=True)
+
+
+def all_equal(policy: Any, decide: naive.Decide, *, memory: bool = False) -> None:
     """A policy equals a walk on random jobs."""
 
-    @given(logs())
+    @given(logs(), hst.lists(hst.integers(1, MEMORY), min_size=9, max_size=9))
     @settings(max_examples=examples(150), deadline=None)
-    def equal(jobs: list[dict[str, Any]]) -> None:
+    def equal(jobs: list[dict[str, Any]], asked: list[int]) -> None:
+        if memory:
+            jobs = [job | {"memory": m} for job, m in zip(jobs, asked, strict=False)]
         workload, walked = workload_of(jobs), naive_of(jobs)
-        naive.follow(walked, PROCS, decide)
-        cluster = st.Cluster.pool(PROCS)
+        cluster = parse_cluster(f"pool:{PROCS},memory={MEMORY}" if memory else f"pool:{PROCS}")
+        if not naive.follow(walked, PROCS, decide):  # what a suspended job keeps is in the way
+            assert memory
+            with pytest.raises(PolicyError, match="never ends job"):
+                st.simulate(workload, cluster, policy)
+            return
         made = st.simulate(workload, cluster, policy).schedule
         assert made.start.tolist() == [job.start for job in walked]
         assert made.end.tolist() == [job.end for job in walked]
@@ -290,8 +377,11 @@ def naive_shrinking(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int
             size[other.id] -= max(0, min(able[other.id], job.least - left()))
         size[job.id] = job.least
     if waiting:
-        plans = [(now, now + job.seconds_at(now, size[job.id], 1000), size[job.id])
-                 for job in jobs if size[job.id]]  # fmt: skip
+        plans: list[Plan] = [
+            (now, now + job.seconds_at(now, size[job.id], 1000), size[job.id])
+            for job in jobs
+            if size[job.id]
+        ]
         reserved = False
         for job in waiting:
             seconds = job.seconds_at(now, job.least, 1000)
@@ -300,7 +390,7 @@ def naive_shrinking(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int
                 plans.append((now, now + seconds, job.least))
             elif not reserved:
                 reserved = True
-                ends = sorted(end for _, end, _ in plans)
+                ends = sorted(plan[1] for plan in plans)
                 at = next(t for t in ends if fits(plans, job.least, t, t + seconds))
                 plans.append((at, at + seconds, job.least))
     fresh = [] if waiting else [job for job in jobs if not job.size]
@@ -323,12 +413,41 @@ def naive_harmless(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]
     return naive_easy(now, jobs, speed)
 
 
+def naive_aside(now: int, jobs: list[naive.Job]) -> dict[int, tuple[int, int]]:
+    """The policy of docs/guides/changing-jobs.md that suspends: short 20 s, long more than 40 s."""
+    found = {job.id: (job.size, job.speed if job.size else 1000) for job in jobs}
+
+    def left() -> int:
+        return PROCS - sum(size for size, speed in found.values() if speed)
+
+    for job in jobs:
+        if job.size or job.request > 20:
+            continue
+        for other in reversed(jobs):
+            goes = other.size and not other.halted and found[other.id][1]
+            if goes and other.request > 40 and left() < job.procs:
+                found[other.id] = (other.size, 0)
+        if job.procs <= left():
+            found[job.id] = (job.procs, 1000)
+    for job in jobs:
+        if found[job.id][0] == 0 or job.halted:
+            size = job.size or job.procs
+            if size > left():
+                break
+            found[job.id] = (size, 1000)
+    return found
+
+
+GUIDE = "../guides/changing-jobs.md"
+
+
 @pytest.mark.parametrize(
     ("page", "file", "name", "decide"),
     [
         ("malleable.md", "malleable.py", "equipartition", naive_shares),
         ("malleable.md", "malleable.py", "shrink_to_start", naive_shrinking),
         ("speed-scaling.md", "pace.py", "harmless", naive_harmless),
+        (GUIDE, "halt.py", "short_first(short=20, long=40)", naive_aside),
     ],
 )
 def test_pages_equal_naive(
@@ -344,6 +463,7 @@ def test_pages_equal_naive(
     [
         (99, 1000, "gives job 1 at 0 99 processors, and it may have 1 to 4, or 0 to wait"),
         (4, 500, "gives job 1 at 0 the speed 500, and declared are"),
+        (4, 0, "gives job 1 at 0 the speed 0 though it waits: only running jobs are suspended"),
         (0, 1000, "never ends job 1: nothing is left to wait for"),
     ],
 )
@@ -377,7 +497,6 @@ def test_too_many_processors_together() -> None:
     ("machine", "parts", "message"),
     [
         ("hosts", {}, "defined on a pool of processors, not on hosts"),
-        ("pool:8,memory=4", {}, "also counts memory"),
         ("pool:8", {"order": "sjf"}, "sort them in the function"),
         ("pool:8", {"estimate": "last-two"}, "known before the run"),
     ],
@@ -444,3 +563,89 @@ def test_metrics_charts_and_words_follow_pieces() -> None:
     arrival = int(jobs.submit[2])
     there = (a.start <= arrival) & (arrival < a.end) & (a.job_id != 3)
     assert f"ran on {int(a.procs[there].sum())} processor" in " ".join(explain(jobs, made, 3).lines)
+
+
+def suspended_once() -> tuple[st.Workload, st.Cluster, Any]:
+    """A long job stands still from 10 to 15, while a short one runs on its processors."""
+
+    @st.resize(compiled=False)
+    def short_first(now: int, jobs: Any, free: Any) -> None:
+        jobs.size[:] = jobs.procs
+        jobs.speed[:] = 1000
+        if len(jobs.procs) > 1:
+            jobs.speed[0] = 0
+
+    power = {"power": np.array([400, 400])}
+    jobs = st.Workload.build(submit=[0, 10], run=[20, 5], procs=[4, 4], extra=power)
+    return jobs, st.Cluster.pool(4), st.easy(backfill=short_first)
+
+
+def test_a_suspended_job_gives_its_processors_back() -> None:
+    """Rows, use, energy, chart and words of a job that stands still; what is falsified is found."""
+    jobs, cluster, policy = suspended_once()
+    made = st.simulate(jobs, cluster, policy).schedule
+    assert (made.start.tolist(), made.end.tolist()) == ([0, 10], [25, 15])
+    a = made.attempts
+    assert a.procs is not None and a.speed is not None and a.draw is not None
+    assert list(zip(a.start, a.end, a.procs, a.speed, a.draw, strict=True)) == [
+        (0, 10, 4, 1000, 10**6), (10, 15, 0, 0, 0), (15, 25, 4, 1000, 10**6),
+    ]  # fmt: skip
+    assert made.kills.tolist() == [0, 0] and made.wait.tolist() == [5, 0]
+    found = measure(made, jobs, cluster)
+    assert found["energy_kwh"] == pytest.approx(400 * 25 / 3.6e6)
+    assert busy(made).value.tolist() == [4, 4, 4, 0]
+    drawn = lay_out(made, cluster)
+    assert sorted(drawn.runs.start.tolist()) == [0, 10, 15]
+    assert (drawn.width * drawn.unit).tolist() == [4, 4, 4]
+    words = " ".join(explain(jobs, made, 1).lines)
+    assert "it was suspended and gave its processors back, as 1 job started (2)" in words
+    assert "it continued on 4 processors at 100 %, as 1 job ended (2)" in words
+    assert check(made, jobs, cluster).ok
+    for change, rule in (
+        ({"procs": np.array([4, 4, 4])}, "attempts-consistent"),
+        ({"speed": np.array([1000, 1000, 1000])}, "attempts-consistent"),
+        ({"speed": np.array([1000, 0, 0]), "procs": np.array([4, 0, 0])}, "attempts-consistent"),
+        ({"overhead": np.array([0, 2, 0])}, "work-conserved"),
+    ):
+        wrong = check(made.replace(attempts=replace(a, **change)), jobs, cluster)
+        assert rule in [proof.name for proof in wrong.proofs if proof.verdict == "violated"]
+
+
+def test_a_session_suspends_and_continues() -> None:
+    """What a caller decides gives the schedule of the function."""
+    jobs, cluster, policy = suspended_once()
+    session = st.session(jobs, cluster, speeds={1000: 1.0})
+    with pytest.raises(UsageError, match="job 1 cannot have the speed 0: only running jobs"):
+        session.resize(0, 4, 0)
+    session.resize(0, 4)
+    session.advance()
+    session.resize(1, 4)
+    session.resize(0, 4, 0)
+    session.advance()
+    assert session.runs.tolist() == [True]
+    session.resize(0, 4, 1000)
+    session.advance()
+    made = st.simulate(jobs, cluster, policy).schedule
+    assert session.schedule().end.tolist() == made.end.tolist()
+
+
+def test_what_a_suspended_job_keeps_is_not_there_for_others() -> None:
+    """Memory stays with it: in the function's error, in a session, and in the proof."""
+    jobs, _, policy = suspended_once()
+    both = jobs.replace(
+        demand=np.array([[4, 3], [4, 2]]), resources=("procs", "memory"), extra=jobs.extra
+    )
+    with pytest.raises(PolicyError, match="all jobs that run or are suspended hold more memory"):
+        st.simulate(both, "pool:4,memory=4", policy)
+    made = st.simulate(both, "pool:4,memory=5", policy).schedule
+    assert made.end.tolist() == [25, 15]
+    assert check(made, both, parse_cluster("pool:4,memory=5")).ok
+    wrong = check(made, both, parse_cluster("pool:4,memory=4"))
+    assert "capacity" in [proof.name for proof in wrong.proofs if proof.verdict == "violated"]
+    session = st.session(both, "pool:4,memory=4", speeds={1000: 1.0})
+    session.resize(0, 4)
+    session.advance()
+    session.resize(0, 4, 0)
+    session.resize(1, 4)
+    with pytest.raises(UsageError, match="all jobs together hold 5 memory at 10"):
+        session.advance()

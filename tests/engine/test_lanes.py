@@ -96,6 +96,7 @@ def played(jobs: Workload, cluster: Cluster, mode: str, agent: Agent) -> tuple[E
     made = Episodes(jobs, cluster, mode=mode, window=len(jobs), slots=16)
     made.reset(seed=1)
     earned = float(made.reward[0])
+    assert made.over[0] or earned == 0, "an environment returns no reward of a reset"
     while not made.over[0]:
         possible = np.flatnonzero(made.mask[0])
         made.step(possible[[agent.choose(len(possible))]])

@@ -9,9 +9,19 @@ import numpy as np
 import pytest
 
 import shadowtime as st
-from python_policies import make_room
+from python_policies import make_room, stand_aside
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.live_pass import Memory, Resize, RunningJob, Snapshot, Start, Stop, decide
+from shadowtime.engine.live_pass import (
+    Continue,
+    Memory,
+    Resize,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Suspend,
+    decide,
+)
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
 from shadowtime.live.deciding import decide_with_hosts
@@ -141,6 +151,67 @@ def test_the_guard_looks_again() -> None:
         assert found.allowed == () and found.refused[0].why == why
     gone = guard(made, STATE, STATE.replace(waiting=()))
     assert gone.allowed == (), "no job shrinks for one that has left"
+
+
+LONG = replace(SHARED, request=6000, sizes=(4, 4), alone=False)
+SHORT = replace(NEXT, need=(24,), nodes=6, sizes=(6, 6))
+HALT = policy_of(st.resize(stand_aside))
+
+
+def test_a_job_is_suspended_and_continues_where_it_was() -> None:
+    """Its nodes are free for another; it goes on there, and nowhere else, once they are again."""
+    state = STATE.replace(running=(LONG,), waiting=(SHORT,))
+    made = decide_with_hosts(HALT, state, Memory()).decisions
+    six = tuple((f"n{k}", PER_NODE) for k in range(1, 7))
+    assert made == (Suspend("1"), Start("3", procs=24, place=six))
+    assert guard(made, state, state).allowed == made
+    assert guard(made, state, state.replace(waiting=())).allowed == ()
+
+    stands = replace(LONG, suspended=True)
+    runs = RunningJob(
+        id="3", submit=5, need=(16,), request=60, start=9, alone=True, place=six[2:], settled=True
+    )
+    above = state.replace(running=(stands, runs), waiting=())
+    assert decide_with_hosts(HALT, above, Memory()).decisions == ()  # four are free, not its own
+    after = above.replace(running=(stands,))
+    made = decide_with_hosts(HALT, after, Memory()).decisions
+    assert made == (Continue("1", LONG.place),)
+    assert guard(made, after, after).allowed == made
+    for changes, why in (
+        ({"suspended": False}, "it is not suspended by the loop"),
+        ({"ours": False}, "it is not suspended by the loop"),
+        ({"place": LONG.place[:3]}, "it holds other nodes than when this was decided"),
+    ):
+        fresh = after.replace(running=(replace(stands, **changes),))
+        assert guard(made, after, fresh).refused[0].why == why
+    assert guard(made, after, above).refused[0].why == "n3 no longer has room for it"
+    for again in (Suspend("1"), Resize("1", procs=4, place=LONG.place[:1])):
+        (refused,) = guard((again,), after, after).refused
+        assert refused.why == "it is suspended: it has to continue first"
+    assert guard((Stop("1"),), after, after).allowed == (Stop("1"),)  # size 0: it waits again
+
+
+def test_exclusive_jobs_do_not_start_above_suspended_exclusive_ones() -> None:
+    """As Slurm has it: nothing is suspended for one that would wait all the same."""
+    whole = replace(LONG, alone=True)
+    state = STATE.replace(running=(whole,), waiting=(SHORT,))
+    assert decide_with_hosts(HALT, state, Memory()).decisions == ()
+    shares = replace(SHORT, alone=False)
+    made = decide_with_hosts(HALT, state.replace(waiting=(shares,)), Memory()).decisions
+    assert [type(one) for one in made] == [Suspend, Start]
+
+
+def test_what_is_left_of_a_suspended_job() -> None:
+    """The time that it stands still does not count: a port adds it to its request."""
+    left: list[int] = []
+
+    @st.resize(compiled=False)
+    def noted(now: int, jobs: Any, free: Any) -> None:
+        left.extend(jobs.left.tolist())
+
+    for run in (LONG, replace(LONG, suspended=True, request=LONG.request + 50)):
+        decide(policy_of(noted), STATE.replace(now=103, running=(run,), waiting=()))
+    assert left == [6000 - 100, 6000 - 50]
 
 
 def test_what_no_scheduler_does_is_refused() -> None:

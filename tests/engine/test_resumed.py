@@ -25,7 +25,9 @@ from engine.worlds import as_cluster, as_workload, worlds
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate, watch
+from shadowtime.engine.saved import as_pieces, put_back
 from shadowtime.engine.watch import Watch
+from shadowtime.kernel.columns import whole
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.verify.world import Job
@@ -213,3 +215,14 @@ def test_jobs_that_change(page: str, file: str, name: str, tmp_path: Path) -> No
         assert_continues(workload_of(jobs), Cluster.pool(PROCS), policy)
 
     holds()
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_a_table_comes_back_with_its_type(rows: int) -> None:
+    """Compiled code takes no table whose columns are aligned otherwise, also where it has grown."""
+    begun, grown = np.zeros(2, whole("from", "until")), np.zeros(rows, whole("from", "until"))
+    grown["until"] = 7
+    raw = b"".join(bytes(piece) for piece in as_pieces((grown,)))
+    (found,), _ = put_back((begun,), memoryview(raw))
+    assert found.dtype is begun.dtype or found.dtype.isalignedstruct
+    assert found["until"].tolist() == [7] * rows

@@ -60,5 +60,5 @@ def test_what_is_seen_and_refused():
         pass
     with pytest.raises(PolicyError, match="never started job 12: nothing is left"):
         session.schedule()
-    with pytest.raises(UsageError, match="run on a pool"):
+    with pytest.raises(UsageError, match="run on pools and sites"):
         st.session(JOBS, Cluster(shape="hosts", hosts=(Host("a", (4,)),)))

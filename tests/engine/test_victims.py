@@ -121,7 +121,7 @@ def test_live():
     assert stops(decide(parse_policy("pv-easy"), state, Memory())) == ["7", "8"], "by rank"
     with pytest.raises(
         PolicyError,
-        match="live, a suspended job keeps its nodes",
+        match="live, a suspended job keeps its memory",
     ):
         decide(st.policy("pv-easy", preempt=youngest(mode="suspend")), state, Memory())
 

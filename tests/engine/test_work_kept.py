@@ -231,7 +231,7 @@ def test_on_a_site_as_on_a_pool():
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("mode=suspend", "a suspended job keeps its nodes and its memory"),
+        ("mode=suspend", "a suspended job keeps its memory and continues only on its own nodes"),
         ("mode=checkpoint", "the loop cannot see what a job has saved"),
         ("overhead=5", "the loop cannot see what a job has saved"),
     ],

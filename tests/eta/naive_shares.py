@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from shadowtime.eta.shares import Observed
+
 Points = list[tuple[float, float]]
 """Shares with weights."""
 
@@ -37,34 +39,34 @@ def kaplan_meier(observed: Sequence[tuple[float, float, bool]], above: Points) -
     return made + [(share, alive * weight / total) for share, weight in beyond]
 
 
-def distribution(
-    observed: Sequence[tuple[str, int, int, float, bool]], job: tuple[str, int, int]
-) -> Points:
+def passed(points: Points, share: float) -> float:
+    """The weight up to a share."""
+    return sum(weight for point, weight in points if point <= share)
+
+
+def distribution(observed: Sequence[Observed], job: tuple[str, int, int]) -> Points:
     """The chain of levels for (user, limit, cpus)."""
     user, limit, cpus = job
     levels = (
-        (500, 1.0, 4, True, lambda one: True),
-        (300, 1.0, 20, True, lambda one: int(math.log2(one[1])) == int(math.log2(limit))),
-        (50, 0.9, 2, False, lambda one: one[0] == user),
-        (20, 0.7, 1, False, lambda one: one[:3] == (user, limit, cpus)),
+        (500, 1.0, 4, lambda one: True),
+        (300, 1.0, 20, lambda one: int(math.log2(one.limit)) == int(math.log2(limit))),
+        (50, 0.9, 2, lambda one: one.user == user),
+        (20, 0.7, 1, lambda one: (one.user, one.limit, one.cpus) == (user, limit, cpus)),
     )
     found = prior()
-    for last, decay, k, weighted, belongs in levels:
+    for last, decay, k, belongs in levels:
         here = [one for one in observed if belongs(one)]
-        ended = [one for one in here if one[4]][-last:]
-        running = [one for one in here if not one[4]][-last:]
-        if not ended + running:
-            continue
-        weights = [decay ** (len(ended) - 1 - at) for at in range(len(ended))] + [1.0] * len(
-            running
-        )
-        n = sum(weights)
-        if weighted:
-            sizes = [one[1] * one[2] for one in ended + running]
-            weights = [size * len(sizes) / sum(sizes) for size in sizes]
-        rows = [(one[3], w, one[4]) for one, w in zip(ended + running, weights, strict=True)]
-        own = kaplan_meier(rows, found)
-        found = [(s, w * k / (k + n)) for s, w in found] + [(s, w * n / (k + n)) for s, w in own]
+        rows, n = [], 0.0
+        for one in here:
+            age = sum(other.ended and other.start > one.start for other in here)
+            if age < last:
+                told = 1.0 if one.ended else passed(found, one.share)
+                n += told * decay**age
+                rows.append((one.share, decay**age * one.limit * one.cpus, one.ended))
+        if rows:
+            own = kaplan_meier(rows, found)
+            found = [(s, w * k / (k + n)) for s, w in found]
+            found += [(s, w * n / (k + n)) for s, w in own]
     return found
 
 

@@ -18,8 +18,9 @@ from shadowtime.eta.arrivals import DAY, future
 from shadowtime.eta.asking import ask_start, parse_request
 from shadowtime.eta.dependence import part_of_user
 from shadowtime.eta.draws import remaining, uniforms
+from shadowtime.eta.held import pieces_on
 from shadowtime.eta.on_log import predict_log
-from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting, pieces_on
+from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting
 from shadowtime.eta.ranges import Corrections, Estimate, Instant, estimates_of, order_statistic
 from shadowtime.eta.scores import accuracy
 from shadowtime.eta.shares import Observed, Shares
@@ -35,10 +36,11 @@ def test_shares_are_those_of_the_slow_reference(seed: int) -> None:
     seen = [
         Observed(
             rng.choice("abc"), rng.choice([60, 64, 3600, 7200]), rng.choice([1, 4]),
-            round(rng.random(), 3), rng.random() < 0.8,
+            round(rng.random(), 3), rng.random() < 0.8, k,
         )
-        for _ in range(rng.choice([0, 1, 5, 80, 700]))
+        for k in range(rng.choice([0, 1, 5, 80, 700]))
     ]  # fmt: skip
+    rng.shuffle(seen)
     shares = Shares(seen)
     for _ in range(10):
         job = (rng.choice("abcd"), rng.choice([60, 3600]), rng.choice([1, 4]))
@@ -55,6 +57,20 @@ def test_the_share_of_a_user_outweighs_that_of_all() -> None:
     seen += [Observed("eva", 3600, 4, 0.1) for _ in range(30)]
     assert Shares(seen).of("eva", 3600, 4).at(0.5) == 0.1
     assert Shares(seen).of("new", 3600, 4).at(0.5) == 0.9
+
+
+def test_long_runs_are_not_taken_for_the_usual_because_they_are_seen_longer() -> None:
+    """Half use a twentieth of the limit, half all of it, and one begins a minute: of those that
+    run nearly all are long, and of those that ended lately too many."""
+    now, limit = 100_000, 6000
+    seen = [
+        Observed("eva", limit, 4, min(ran, run) / limit, ended=run <= ran, start=now - ran)
+        for k in range(300)
+        for run, ran in [((300, 6000)[k % 2], 60 * (300 - k))]
+    ]
+    known = Shares(seen).of("eva", limit, 4)
+    mean = float((known.points * known.weights).sum())
+    assert mean == pytest.approx((0.05 + 1) / 2, abs=0.06)
 
 
 def present(**changes: object) -> Present:
@@ -266,7 +282,7 @@ def test_a_request_is_answered_with_what_would_start_earlier() -> None:
     found = ask_start(now, job, How(draws=9))
     assert found.estimate.expected > 600
     (best, *_) = found.alternatives
-    assert best.change == "in partition free" and best.expected < 60
+    assert best.change == "-p free" and best.expected < 60
     assert all("short" not in one.change for one in found.alternatives)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import shadowtime as st
 from shadowtime.cluster.site import Node, Outage, Reservation, Site
-from shadowtime.eta.present import Array, LogAt, Present, Running, Waiting, pieces_on
+from shadowtime.eta.held import pieces_on
+from shadowtime.eta.present import Array, LogAt, Present, Running, Waiting
 from shadowtime.eta.starts import How, draw_starts
 from shadowtime.workload.request import Request, Requests
 

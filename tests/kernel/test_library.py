@@ -10,6 +10,7 @@ import ast
 import ctypes
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -101,6 +102,21 @@ jobs = st.Workload.build(submit=[0, 1, 5], run=[9, 5, 4], procs=[3, 4, 2], reque
 made = own_of(st.policy("wfp3"), jobs).pointer
 print(json.dumps({"held": isinstance(made, library.Held), "numba": "numba" in sys.modules}))
 """
+
+
+def test_an_example_calls_every_entry(tmp_path: Path) -> None:
+    """Else the whole build fails, or users compile what no example has called."""
+    record = tmp_path / "record.pickle"
+    environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
+    subprocess.run(
+        [sys.executable, "distribution/library/record.py", str(record)],
+        cwd=ROOT, env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+    entries, pointers, fillers = pickle.loads(record.read_bytes())
+    assert [name for name, (_, kinds) in entries.items() if not kinds] == []
+    assert entries
+    assert pointers
+    assert fillers
 
 
 def test_the_catalogue_s_own_functions_are_in_the_library(folder: Path) -> None:

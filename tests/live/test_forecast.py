@@ -13,9 +13,9 @@ from shadowtime.cli import run
 from shadowtime.errors import InputError
 from shadowtime.eta.scores import Scored, accuracy
 from shadowtime.eta.starts import How
-from shadowtime.live.eta import Eta
 from shadowtime.live.port import PortError
-from shadowtime.live.predictions import Predictions, read_predictions, resolved
+from shadowtime.live.predicted import Eta
+from shadowtime.live.predictions import Predictions, instants, read_predictions, resolved
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.answers import Answers
@@ -171,6 +171,17 @@ def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
     assert (made.at, made.start, reported[-1].parts["event"]) == (1015, 1210, "started")
 
 
+def test_experience_is_of_what_was_drawn_and_scores_of_what_was_shown(tmp_path: Path) -> None:
+    """Else ranges that were corrected would look right, and would be corrected no more."""
+    kept = Predictions(tmp_path / "p")
+    kept.note(0, {"7": Eta(100, 50, 300, drawn=(90, 110))}, slurm={}, started={})
+    kept.note(300, {}, slurm={}, started={"7": 250})
+    entries = list(read_predictions(kept.path))
+    (learned,), (shown,) = instants(entries), resolved(entries)
+    assert (learned.earliest, learned.latest) == ([90], [110])
+    assert (shown.earliest, shown.latest) == (50, 300)
+
+
 def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path) -> None:
     """The first, then after a minute and a quarter of the wait; a cancelled job is forgotten."""
     path = tmp_path / "p"
@@ -231,6 +242,8 @@ def test_the_commands(
     assert (
         "no start of job 3 is predicted: it is held" in printed and "waits in the queue" in printed
     )
+    assert run(["eta", "--request", "-N 400", *state]) == 2
+    assert "--request: -N 400: partition" in capsys.readouterr().err
     assert run(["live", "slurm", "accuracy", *state]) == 2
     assert "there are no predictions" in capsys.readouterr().err
     words = ["live", "slurm", "--policy", "slurm", *state]

@@ -474,3 +474,27 @@ def test_the_loop_is_killed_and_comes_back(queue: SlurmCluster, tmp_path: Path) 
     done = subprocess.run(argv, env=queue.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert Counter(log.read_text().split()) == Counter(ids)
+
+
+def test_the_limit_of_a_suspended_job_stands_still(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Suspended it keeps its nodes; resumed it ends later by as long, which the loop expects."""
+    log, go = queue.folder / "runs-suspended.log", queue.folder / "go-suspended"
+    go.unlink(missing_ok=True)
+    job = submit(queue, log, 2, go, 10)
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.step()
+    wait_for(lambda: bool(log.read_text()), "the job to run")
+    queue.run("scontrol", "suspend", job)
+    (held,) = loop.port.snapshot().running
+    assert (field_of(queue, job, "State"), held.ours) == ("SUSPENDED", False)
+    assert [host for host, _ in held.place] == ["n1", "n2"] and held.request == 600
+    time.sleep(3)
+    queue.run("scontrol", "resume", job)
+    wait_for(lambda: field_of(queue, job, "State") == "RUNNING", "it to go on")
+    (running,) = loop.port.snapshot().running
+    ends = datetime.fromisoformat(field_of(queue, job, "EndTime")).timestamp()
+    assert running.start == held.start and running.start + running.request == ends
+    assert running.request >= 603
+    go.touch()
+    finish(loop)
+    assert Counter(log.read_text().split()) == {job: 1}

@@ -133,7 +133,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     ]
     mark = loop.port.touched["7"]
     assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3 AdminComment="
-    assert loop.port.memory()["touched"]["7"][-2:] == ["cpu,all", False]
+    assert loop.port.memory()["touched"]["7"][-3:] == ["cpu,all", False, 0]
 
 
 def test_a_stopped_job_is_put_back_before_it_is_sent_elsewhere() -> None:

@@ -11,24 +11,32 @@ import pytest
 
 import shadowtime as st
 from live.test_slurm_real import field_of, finish, lasting_until, runner
-from python_policies import make_room
+from python_policies import make_room, stand_aside
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.record import read_passes
 from shadowtime.live.slurm import drive
 from shadowtime.live.store import StateFile
+from shadowtime.policy import Policy
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 POLICY = st.easy(backfill=st.resize(make_room))
 
 
-def loop_over(slurm: SlurmCluster, folder: Path, lines: list[str], *, act: bool = True) -> Loop:
+def loop_over(
+    slurm: SlurmCluster,
+    folder: Path,
+    lines: list[str],
+    *,
+    act: bool = True,
+    policy: Policy = POLICY,
+) -> Loop:
     port = drive.make_port(drive.Where(), run=runner(slurm))
     return drive.make_loop(
         port,
-        POLICY,
+        policy,
         StateFile(folder / "state.json"),
-        shape=drive.choose_shape(port, POLICY),
+        shape=drive.choose_shape(port, policy),
         act=act,
         tell=lambda line: lines.append(str(line)),
         record=folder / "passes.jsonl",
@@ -96,6 +104,58 @@ def test_running_jobs_shrink_and_make_way(queue: SlurmCluster, tmp_path: Path) -
     for folder in (tmp_path, tmp_path / "again"):
         passes = list(read_passes(folder / "passes.jsonl"))
         assert passes and all(one.decide_again(POLICY) == one.decisions for one in passes)
+
+
+def test_running_jobs_are_suspended_and_continue(queue: SlurmCluster, tmp_path: Path) -> None:
+    """A short job runs on the nodes of a long one, which goes on after it and runs only once."""
+    log, go = queue.folder / "runs-halts.log", queue.folder / "go-halts"
+    go.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
+    lines: list[str] = []
+    if loses_nodes(queue):
+        return
+    policy = st.easy(backfill=st.resize(stand_aside))
+    loop = loop_over(queue, tmp_path, lines, policy=policy)
+
+    def state_is(job: str, state: str) -> bool:
+        return field_of(queue, job, "State") == state
+
+    log.touch()
+    log.chmod(0o666)
+    script = f"echo $SLURM_JOB_ID >> {log}\n{lasting_until(go)}"
+    wide = ("--nodes=8", "--ntasks-per-node=16", "--time=10")
+    long = queue.sbatch(*wide, script=script)
+    until(loop, lambda: state_is(long, "RUNNING"), "it fills all nodes without --exclusive")
+    wait_for(lambda: long in log.read_text().split(), "its script")
+    short = queue.sbatch("--nodes=4", "--exclusive", "--time=2", script=script)
+    until(loop, lambda: state_is(short, "RUNNING"), "the long one stands aside")
+    assert state_is(long, "SUSPENDED")
+    assert f"suspend {long}" in lines and loop.kept.counters["suspended"] == 1
+    # A loop without the state file knows by the job itself who has suspended it.
+    (tmp_path / "again").mkdir()
+    loop = loop_over(queue, tmp_path / "again", lines, policy=policy)
+    for _ in range(3):
+        loop.step()
+    assert state_is(long, "SUSPENDED"), "its nodes are in use"
+    go.touch()
+    until(loop, lambda: not state_is(long, "SUSPENDED"), "it continues")
+    assert loop.kept.counters["continued"] == 1
+    finish(loop)
+    assert Counter(log.read_text().split()) == {long: 1, short: 1}, "none was requeued"
+    # What an operator has suspended is left alone.
+    go.unlink()
+    held = queue.sbatch(*wide, script=script)
+    until(loop, lambda: state_is(held, "RUNNING"), "another one")
+    queue.run("scontrol", "suspend", held)
+    for _ in range(3):
+        loop.step()
+    assert state_is(held, "SUSPENDED")
+    go.touch()
+    queue.run("scontrol", "resume", held)
+    finish(loop)
+    for folder in (tmp_path, tmp_path / "again"):
+        passes = list(read_passes(folder / "passes.jsonl"))
+        assert passes and all(one.decide_again(policy) == one.decisions for one in passes)
 
 
 def test_shadow_mode_prints_sizes(queue: SlurmCluster, tmp_path: Path) -> None:

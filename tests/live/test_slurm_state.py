@@ -7,10 +7,11 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.gate import begin_words, lease_end
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.state import Scope, sort_jobs
+from shadowtime.live.slurm.state import sort_jobs
 from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shadowtime.cli.live.status import show_status
-from shadowtime.live.eta import Eta
-from shadowtime.live.status import Row, Status
+from shadowtime.live.predicted import Eta, Row
+from shadowtime.live.status import Status
 
 
 def status(*waiting: Row) -> Status:

@@ -26,6 +26,7 @@ class Job:
     cost: int = 0
     checkpoint: int = 0
     beta: float = 1.0
+    memory: int = 0
     # How far it is.
     size: int = 0
     speed: int = 1000
@@ -43,7 +44,14 @@ class Job:
     def work(self) -> int:
         return MILLION * self.run
 
+    @property
+    def halted(self) -> bool:
+        """Whether it is suspended."""
+        return self.size > 0 and self.speed == 0
+
     def rate_of(self, size: int, speed: int) -> int:
+        if speed == 0:
+            return 0
         r = floor(MILLION * self.speedup(size) / self.speedup(self.procs) + 1e-6)
         d = floor(MILLION / (self.beta * (1000 / speed - 1) + 1) + 1e-6)
         return max(1, r * d // MILLION)
@@ -55,7 +63,9 @@ class Job:
     def done_at(self, now: int) -> int:
         return min(self.work, self.safe + self.rate * max(0, now - self.works_from))
 
-    def ends_at(self) -> int:
+    def ends_at(self) -> float:
+        if self.halted:
+            return float("inf")
         left = self.work - self.safe
         return self.works_from + -(-left // self.rate)
 
@@ -69,7 +79,7 @@ class Job:
         """How long it is expected to take from now on."""
         wait = 0
         if size == self.size:
-            wait = max(0, self.works_from - now)
+            wait = max(0, self.works_from - (self.since if self.halted else now))
         elif self.size or self.stops:
             wait = self.cost
         return wait + -(-self.left(now) * MILLION // self.rate_of(size, speed))
@@ -80,15 +90,23 @@ class Job:
         if stopped and self.checkpoint:
             every = self.checkpoint * MILLION
             done = max(self.safe, done // every * every)
-        self.pieces.append((self.since, now, stopped, self.size, self.speed, done - self.safe))
+        size = 0 if self.halted else self.size
+        self.pieces.append((self.since, now, stopped, size, self.speed, done - self.safe))
         self.safe = done
 
     def change(self, now: int, size: int, speed: int) -> None:
         if (size, speed) == (self.size, self.speed) or size == self.size == 0:
             return
+        if size and speed == 0:  # suspended: what is left of a cost is due when it continues
+            assert self.size, "a waiting job cannot be suspended"
+            if not self.halted:
+                self.close(now, 0)
+                self.speed, self.since = 0, now
+            return
         if self.size:
             self.close(now, int(size == 0))
-        paused = max(now, self.works_from) if self.size == size else now + self.cost
+        stood = now - self.since if self.halted else 0
+        paused = max(now, self.works_from + stood) if self.size == size else now + self.cost
         if self.size == 0:
             self.start = now
             paused = now + (self.cost if self.stops else 0)
@@ -101,12 +119,15 @@ Decide = Callable[[int, list[Job]], dict[int, tuple[int, int]]]
 """Of a pass: the instant and the jobs that are there, to (size, speed) of each by number."""
 
 
-def follow(jobs: list[Job], procs: int, decide: Decide) -> None:
-    """Run the jobs; their pieces, starts and ends are written into them."""
+def follow(jobs: list[Job], procs: int, decide: Decide) -> bool:
+    """Run the jobs and write down their pieces, starts and ends; False if some never end."""
     now = -1
     while any(not job.over for job in jobs):
-        ends = [job.ends_at() for job in jobs if job.size]
-        now = min([job.submit for job in jobs if job.submit > now] + ends)
+        ends = [int(job.ends_at()) for job in jobs if job.size and not job.halted]
+        times = [job.submit for job in jobs if job.submit > now] + ends
+        if not times:
+            return False
+        now = min(times)
         for job in jobs:
             if job.size and job.ends_at() == now:
                 job.close(now, 0)
@@ -118,9 +139,10 @@ def follow(jobs: list[Job], procs: int, decide: Decide) -> None:
         if not here:
             continue
         wanted = decide(now, here)
-        assert sum(size for size, _ in wanted.values()) <= procs
+        assert sum(size for size, speed in wanted.values() if speed) <= procs
         for job in here:
             job.change(now, *wanted[job.id])
+    return True
 
 
 def amdahl(serial: float) -> Callable[[int], float]:

@@ -14,6 +14,7 @@ from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.state import SlurmState
+from shadowtime.slurm.submissions import asked_on_site
 from shadowtime.slurmtext.sbatch import apply_options, parse_line
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
@@ -211,13 +212,234 @@ def test_the_node_looked_at_last_counts_under_lln(version: str, nodes: int) -> N
     assert start_of(state, Request(tasks=4)) == nodes
 
 
-def start_of(state: SlurmState, request: Request) -> int | None:
+@pytest.mark.parametrize(("version", "cpus"), [("22.05.8", 3), ("24.11.5", 1), ("26.05.5", 1)])
+def test_mincpus_must_be_free_and_were_given_once(version: str, cpus: int) -> None:
+    """`-n 1 --mincpus=3`: a has two cpus free, b four."""
+    state = state_of(SITE.replace(config={"SLURM_VERSION": version}))
+    assert start_of(state, Request(tasks=2, wanted=("a",))) == 0b01
+    asked = apply_options(parse_line("sbatch -n 1 --mincpus=3 job.sh"), Request())
+    assert start_of(state, asked) == 0b10
+    assert [job.cpus for job in state.running] == [2, cpus]
+
+
+def start_of(state: SlurmState, request: Request, partition: str = "batch") -> int | None:
     """The nodes on which a job starts now, if it does."""
-    number = len(state.running) + 1
+    number = state.records = state.records + 1
     job = Job(
-        id=number, ask=ask_of(request, state.machine), limit=600, user="u",
-        partitions=("batch",), priority=9,
+        id=number, ask=ask_of(request, state.machine), limit=600, user="u", record=number,
+        partitions=(partition,), priority=9,
     )  # fmt: skip
     state.waiting = [job]
     starts = main_pass(state, 10).starts
     return starts[0].nodes if starts else None
+
+
+@pytest.mark.parametrize(("version", "starts"), [("22.05.8", 0), ("24.11.5", 1), ("26.05.5", 1)])
+def test_whole_nodes_belong_to_the_record_in_a_partition(version: str, starts: int) -> None:
+    """Both nodes are free in part: up to 23.11.5 the exclusive partition marks the job for good."""
+    parts = (
+        Partition(name="batch", nodes=("a", "b"), default=True),
+        Partition(name="alone", nodes=("b",), exclusive=True),
+    )
+    site = SITE.replace(partitions=parts, config={"SLURM_VERSION": version})
+    state = state_of(site)
+    for name in ("a", "b"):
+        assert start_of(state, Request(wanted=(name,))) is not None
+    partitions, ask = asked_on_site(Request(partitions=("alone", "batch")), site, state)
+    state.waiting = [Job(id=9, ask=ask, limit=600, user="u", partitions=partitions, priority=9)]
+    found = [(one.partition, one.nodes) for one in main_pass(state, 20).starts]
+    assert found == [("batch", 0b01)] * starts
+
+
+def job_of(number: int, user: str, request: Request, state: SlurmState, limit: int = 60) -> Job:
+    """A job in the partition batch."""
+    return Job(
+        id=number, record=number, ask=ask_of(request, state.machine), limit=limit, user=user,
+        partitions=("batch",), priority=99 - number,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("by_partition", [False, True])
+def test_nodes_may_belong_to_one_user(by_partition: bool) -> None:
+    """Of four cpus on each of two nodes one is in use: only its user's jobs go there."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, exclusive_user=by_partition)
+    state = state_of(SITE.replace(partitions=(part,), config={}))
+    own = apply_options(parse_line("sbatch -n 1 --exclusive=user a.sh"), Request())
+    assert own.exclusive_user and not own.exclusive
+    asked = Request() if by_partition else own
+    for number, user, request, nodes in (
+        (1, "ann", asked, 0b01),
+        (2, "bob", Request(), 0b10),
+        (3, "ann", Request(), 0b01),
+        (4, "cid", asked, None),
+        (5, "bob", asked, 0b10),
+        (6, "cid", Request(), None),
+    ):
+        state.waiting = [job_of(number, user, request, state)]
+        starts = main_pass(state, 10).starts
+        assert (starts[0].nodes if starts else None) == nodes, number
+
+
+@pytest.mark.parametrize(
+    ("version", "plans"), [("22.05.8", []), ("24.05.4", []), ("24.11.5", [(3, 110, 0b01)])]
+)
+def test_backfill_waits_for_nodes_of_other_users(
+    version: str, plans: list[tuple[int, int, int]]
+) -> None:
+    """Both nodes belong to others: up to 24.05 a pass plans nothing there, whenever they end."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, exclusive_user=True)
+    config = {"SLURM_VERSION": version, "SchedulerParameters": "bf_resolution=1"}
+    state = state_of(SITE.replace(partitions=(part,), config=config))
+    state.waiting = [
+        job_of(1, "ann", Request(), state, limit=100),
+        job_of(2, "bob", Request(), state, limit=300),
+    ]
+    assert len(main_pass(state, 10).starts) == 2
+    state.waiting = [job_of(3, "cid", Request(), state)]
+    found = backfill_pass(state, 20)
+    assert [(one.job, one.start, one.nodes) for one in found.plans] == plans
+
+
+def test_overcommit_asks_for_a_cpu_a_node() -> None:
+    """The number of tasks is of no account then."""
+    for line, nodes, tasks in (("-n 20 -O", 1, 1), ("-N 2 -n 9 --overcommit", 2, 2)):
+        asked = apply_options(parse_line(f"sbatch {line} a.sh"), Request())
+        assert (asked.nodes, asked.tasks) == (nodes, tasks)
+
+
+FEATURED = Site(
+    nodes=tuple(Node(name=name, amounts=(4,), features=(name[0],)) for name in ("a1", "a2", "b1")),
+    partitions=(Partition(name="batch", nodes=("a1", "a2", "b1"), default=True),),
+    config={"SLURM_VERSION": "24.11.5", "SchedulerParameters": "bf_resolution=1"},
+)
+
+
+def whole_nodes(count: int, features: str = "") -> Request:
+    """So many of them."""
+    return Request(nodes=count, max_nodes=count, tasks=count, exclusive=True, features=features)
+
+
+@pytest.mark.parametrize(
+    ("features", "nodes", "busy", "starts", "plan"),
+    [
+        ("[a*1&b*1]", 2, 0b001, 0b110, 0b110),
+        ("[a*1&b*1]", 2, 0b100, None, 0b101),
+        ("[a*2&b*1]", 3, 0b000, 0b111, 0b111),
+        ("[a*2]&b", 2, 0b000, 0b011, 0b111),
+        ("[b*2&a*1]", 3, 0b000, None, None),
+        ("[a*1&b*2]", 3, 0b000, None, 0b111),
+    ],
+)
+def test_features_with_counts(
+    features: str, nodes: int, busy: int, starts: int | None, plan: int | None
+) -> None:
+    """Each condition gets nodes of its own; a plan stands where one that is not the first fails."""
+    state = state_of(FEATURED)
+    if busy:
+        names = tuple(one.name for at, one in enumerate(FEATURED.nodes) if busy >> at & 1)
+        state.waiting = [job_of(1, "u", replace(whole_nodes(len(names)), wanted=names), state)]
+        assert main_pass(state, 10).starts[0].nodes == busy
+    job = job_of(2, "u", whole_nodes(nodes, features), state)
+    state.waiting = [job]
+    copy = state.copy()
+    found = main_pass(state, 20).starts
+    assert (found[0].nodes if found else None) == starts
+    made = backfill_pass(copy, 20)
+    seen = [one.nodes for one in made.starts] or [one.nodes for one in made.plans]
+    assert (seen[0] if seen else None) == (starts if made.starts else plan)
+
+
+def test_the_least_loaded_node_comes_first_in_its_partition() -> None:
+    """LLN=YES: the idle node; the other partition fills the one in use."""
+    lln = Partition(name="batch", nodes=("a", "b"), default=True, least_loaded=True)
+    for part, nodes in ((lln, 0b10), (replace(lln, least_loaded=False), 0b01)):
+        state = state_of(SITE.replace(partitions=(part,), config={}))
+        assert start_of(state, Request(wanted=("a",))) == 0b01
+        assert start_of(state, Request()) == nodes
+
+
+def test_a_partition_holds_no_more_cpus_of_a_node_than_it_may() -> None:
+    """MaxCPUsPerNode=3 of four: jobs of the other partition do not count; whole nodes never fit."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, max_cpus_per_node=3)
+    other = Partition(name="other", nodes=("a", "b"))
+    state = state_of(SITE.replace(partitions=(part, other), config={}))
+    assert start_of(state, Request(tasks=1), "other") == 0b01
+    assert start_of(state, Request(tasks=3)) == 0b01
+    assert start_of(state, Request(tasks=4)) is None
+    whole = Request(nodes=1, max_nodes=1, exclusive=True)
+    assert start_of(state, whole) is None
+    state.release(state.running[0])
+    assert start_of(state, Request(tasks=1)) == 0b10  # one is free on a, but not to this partition
+    assert start_of(state, Request(tasks=1), "other") == 0b01
+    assert start_of(state, Request(tasks=3)) is None
+    assert start_of(state, Request(tasks=2)) == 0b10
+
+
+def test_a_job_that_never_fits_blocks_no_partition() -> None:
+    """A whole node under MaxCPUsPerNode: the job behind it starts."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, max_cpus_per_node=3)
+    state = state_of(SITE.replace(partitions=(part,), config={}))
+    assert start_of(state, Request(tasks=1)) == 0b01
+    asks = Request(nodes=1, max_nodes=1, exclusive=True), Request(tasks=1)
+    state.waiting = [
+        Job(
+            id=at + 2, record=at, ask=ask_of(one, state.machine), limit=600, user="u",
+            partitions=("batch",), priority=9 - at,
+        )
+        for at, one in enumerate(asks)
+    ]  # fmt: skip
+    assert [one.job for one in main_pass(state, 20).starts] == [3]
+
+
+def test_other_generic_resources_are_counted_on_each_node() -> None:
+    """Node x has one fpga left, y two; a job gets the node that has enough, or waits for one."""
+    site = Site(
+        resources=("cpus", "fpga", "fpga:x", "nic"),
+        nodes=(Node(name="x", amounts=(4, 2, 0, 1)), Node(name="y", amounts=(4, 2, 2, 0))),
+        partitions=(Partition(name="batch", nodes=("x", "y"), default=True),),
+        config={"SchedulerParameters": "bf_resolution=1"},
+    )
+    state = state_of(site)
+    one, two, nic = (Gres(name=name, count=k) for name, k in (("fpga", 1), ("fpga", 2), ("nic", 1)))
+    assert start_of(state, Request(gres=(one,))) == 0b01
+    assert start_of(state, Request(gres=(two,))) == 0b10
+    assert start_of(state, Request(gres=(replace(one, name="fpga:x"),))) is None
+    assert start_of(state, Request(gres=(one, nic))) == 0b01
+    assert start_of(state, Request(gres=(one,))) is None
+    state.waiting[0].limit = 60
+    found = backfill_pass(state, 20).plans
+    assert [(plan.start, plan.nodes) for plan in found] == [(610, 0b01)]
+    state.release(state.running[1])
+    assert start_of(state, Request(gres=(replace(one, name="fpga:x"),))) == 0b10
+
+
+@pytest.mark.parametrize(("version", "numbers"), [("24.11.3", (1, 4, 12)), ("24.11.4", (1, 6, 6))])
+def test_memory_beyond_its_bound_asks_for_cpus(version: str, numbers: tuple[int, ...]) -> None:
+    """MaxMemPerCPU=900: 3000 MB are four cpus of a node; later those of six tasks of one cpu."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, max_memory=900 << 10)
+    site = SITE.replace(partitions=(part,), config={"SLURM_VERSION": version})
+    state = state_of(site)
+    section = state.machine.sections["batch"]
+    memory = 3000 << 10
+    ask = asked_on_site(Request(tasks=6, cpus_per_task=2, memory=memory), site, state)[1]
+    on = ask.on(section)
+    assert (on.cpus_per_task, on.least_cpus, on.min_cpus) == numbers
+    ask = asked_on_site(Request(tasks=2, memory=memory, memory_per="cpu"), site, state)[1]
+    on = ask.on(section)
+    assert (on.cpus_per_task, on.least_cpus, on.min_cpus) == (4, 4, 8)
+    site = site.replace(partitions=(replace(part, max_memory_per="node"),))
+    assert not asked_on_site(Request(memory=memory), site, state)[1].on(section).suits
+
+
+def test_memory_counts_for_cpus_where_it_is_no_resource() -> None:
+    """Two requests that differ in memory alone: one of them costs all cpus of a node."""
+    part = Partition(name="batch", nodes=("a", "b"), default=True, max_memory=900 << 10)
+    site = SITE.replace(partitions=(part,), config={"SLURM_VERSION": "24.11.5"})
+    small, large = (Request(memory=much << 10) for much in (700, 3600))
+    jobs = Workload.build(
+        submit=[0, 0, 0], run=[50] * 3, request=[60] * 3, procs=[1] * 3, user=[0] * 3,
+        requests=Requests.of_jobs([small, large, large]),
+    )  # fmt: skip
+    made = run_slurm(jobs, site, jobs.requests)
+    assert made.start[0] == min(made.start[1:]) == 0
+    assert max(made.start) >= 50

@@ -35,11 +35,14 @@ def sites(draw: st.DrawFn) -> Site:
     count = draw(st.integers(2, 9))
     alike = draw(st.booleans())
     gpus = 0 if alike else draw(st.sampled_from([0, 2]))
+    near = (1, 1) if gpus and draw(st.booleans()) else ()
     nodes = tuple(
         Node(
             name=f"n{k}",
             amounts=(4 if alike else draw(st.sampled_from([2, 4])), 1000 * MB, gpus),
             weight=1 if alike else draw(st.integers(1, 2)),
+            sockets=len(near) or 1,
+            near=near,
         )
         for k in range(count)
     )
@@ -111,6 +114,7 @@ def sites(draw: st.DrawFn) -> Site:
             "PriorityCalcPeriod": "1",
             "PreemptType": draw(st.sampled_from(["preempt/none", "preempt/qos"])),
             "PreemptMode": "REQUEUE",
+            "SchedulerType": draw(st.sampled_from(["sched/backfill"] * 3 + ["sched/builtin"])),
             "SLURM_VERSION": draw(st.sampled_from(VERSIONS)),
         },
     )
@@ -171,15 +175,18 @@ def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
         procs=[one.cpus for one in each],
         user=[draw(st.integers(0, 1)) for _ in range(jobs)],
     )
-    return site, workload, Requests.of_jobs(each, array=array, task=task)
+    gone = [when + draw(st.sampled_from([-1 - when, 10, 200, 900])) for when in submit]
+    return site, workload, Requests.of_jobs(each, array=array, task=task, cancel_at=gone)
 
 
 @settings(max_examples=examples(80), deadline=None)
-@given(runs(), st.sampled_from([0.1, 0.7]))
-def test_whole_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
+@given(runs(), st.sampled_from([0.1, 0.7]), st.sampled_from([0.1, 20.0]))
+def test_whole_runs_are_the_same(
+    case: tuple[Site, Workload, Requests], tick: float, latency: float
+) -> None:
     """Starts, ends, nodes, which pass started each job, and what it waited for."""
     site, workload, requests = case
-    phase = Phase(tick=tick)
+    phase = Phase(tick=tick, latency=latency)
     short = run_slurm(workload, site, requests, phase=phase)
     long = run_slurm(workload, site, requests, phase=phase, shortcuts=False)
     assert short.start == long.start
@@ -209,3 +216,17 @@ def test_what_is_free_is_known_at_all_times() -> None:
     other = usage.copy()
     other.give(held)
     assert (other.total, other.idle, usage.total) == (12, 0b111, 8)
+
+
+def test_a_job_that_is_cancelled_makes_way() -> None:
+    """Under sched/builtin a wide job blocks others until its user takes it back."""
+    site = Site(
+        nodes=tuple(Node(name=f"n{k}", amounts=(1,)) for k in range(4)),
+        config={"SchedulerType": "sched/builtin", "PriorityType": "priority/multifactor"},
+    )
+    wide = [Request(nodes=n, max_nodes=n, tasks=n) for n in (2, 4, 2)]
+    requests = Requests.of_jobs(wide, cancel_at=[-1, 200, -1])
+    jobs = Workload.build(submit=[0, 1, 2], run=[5000, 50, 50], procs=[2, 4, 2])
+    short = run_slurm(jobs, site, requests, phase=Phase())
+    assert short.start == run_slurm(jobs, site, requests, phase=Phase(), shortcuts=False).start
+    assert 200 <= short.start[2] < 300

@@ -60,6 +60,12 @@ def test_amounts_and_names() -> None:
     assert one.amounts == (("license/matlab", 2),)
 
 
+def test_cpus_that_memory_costs() -> None:
+    """MaxMemPerCPU: -n 4 --mem-per-cpu=3000 under 2000 has eight cpus; ReqTRES tells four."""
+    one = asked("ReqCPUS|ReqTRES|AllocTRES", "8|cpu=4,mem=12000M,node=1|cpu=8,mem=12000M,node=1")
+    assert (one.cpus, one.memory, one.memory_per) == (8, 12000 << 10, "node")
+
+
 def test_a_submit_line_says_more() -> None:
     line = (
         "sbatch -N2-4 --ntasks 8 -c2 --mem-per-cpu=2G --gres=gpu:a100:1 -w n[1-2] -x n9 -C 'a|b' "

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from conftest import examples
 from shadowtime.errors import UsageError
 from shadowtime.workload.o2k import MONTHS, check_month, o2k_month, o2k_workload
-from shadowtime.workload.o2k_draw import MIDDLE, PEAKS, fitted_areas
-from shadowtime.workload.o2k_tables import HOSTS, KB_PER_GB, MEMORY_GB, PROCS
+from shadowtime.workload.o2k_draw import (
+    HOSTS,
+    KB_PER_GB,
+    MEMORY_GB,
+    MIDDLE,
+    PEAKS,
+    PROCS,
+    fitted_areas,
+)
 
 HOUR, DAY = 3600, 86400
 

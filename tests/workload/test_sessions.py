@@ -8,8 +8,7 @@ import pytest
 from shadowtime.errors import UsageError
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
-from shadowtime.workload.follows import ENDED, SUBMITTED, submissions
-from shadowtime.workload.sessions import THINK, closed_loop
+from shadowtime.workload.follows import ENDED, SUBMITTED, THINK, closed_loop, submissions
 
 
 def jobs(**columns: object) -> Workload:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import getpass
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.api.inputs import inputs_of, read_site
 from shadowtime.errors import UsageError
-from shadowtime.eta.asking import ask_start, parse_request
-from shadowtime.eta.present import LogAt
-from shadowtime.eta.ranges import estimates_of
+from shadowtime.eta.asking import Answer, ask_start, parse_request
+from shadowtime.eta.present import LogAt, Present
+from shadowtime.eta.ranges import Estimate, estimates_of
 from shadowtime.eta.starts import DRAWS, How, draw_starts
 from shadowtime.policy import make_policy
-
-if TYPE_CHECKING:
-    from shadowtime.eta.asking import Answer
-    from shadowtime.eta.present import Present
-    from shadowtime.eta.ranges import Estimate
 
 LIVE = "slurm"
 
@@ -59,7 +54,7 @@ def estimate_start(
     present = _live() if where == LIVE else _in_log(where, job, at)
     if request is not None:
         machine: Any = present.machine
-        asked = parse_request(request, machine, user=getpass.getuser())
+        asked = parse_request(request, machine, user=getpass.getuser(), now=present.now)
         return ask_start(present, asked, how)
     found = {one.job: one for one in estimates_of(draw_starts(present, how))}
     if str(job) not in found:

@@ -12,6 +12,8 @@ from shadowtime.cluster.spec import parse_cluster, parse_machine
 from shadowtime.errors import UsageError
 from shadowtime.trace import read
 from shadowtime.trace.header import extra_names
+from shadowtime.types import Bytes, Seconds
+from shadowtime.workload import Workload
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
 from shadowtime.workload.scale import INSTANTS
@@ -20,8 +22,6 @@ from shadowtime.workload.speedup import PER_JOB
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
-    from shadowtime.types import Bytes, Seconds
-    from shadowtime.workload import Workload
 
 
 RULE_NAMES = (
@@ -113,7 +113,7 @@ def load(
 
         workload = with_series(workload, cleaning.series)
     if cleaning.feedback:
-        from shadowtime.workload.sessions import closed_loop
+        from shadowtime.workload.follows import closed_loop
 
         workload = closed_loop(workload)
     return workload, machine

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from concurrent.futures import Executor
 
 from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError, near
-from shadowtime.study.papers import carry_out
 from shadowtime.study.papers.parts import PaperStudy, names
+from shadowtime.study.papers.reproduction import Reproduction, carry_out
 from shadowtime.study.sweep.hand_out import run_parts
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from shadowtime.study.papers import Reproduction
 
 
 def paper(

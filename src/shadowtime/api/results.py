@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from shadowtime.api.inputs import as_where, as_window, inputs_of, require_folder
-from shadowtime.api.picture import picture
+from shadowtime.api.picture import Picture, picture
 from shadowtime.api.run import SHOWN, Run
 from shadowtime.api.tables import group_rows, html_table, to_arrow, to_frame
 from shadowtime.engine import simulate
 from shadowtime.errors import UnknownName, UsageError, near
+from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
+from shadowtime.report import ReportInput
 from shadowtime.report.contest import contest
 from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
-from shadowtime.report.verdict import verdict_of
+from shadowtime.report.verdict import Verdict, verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
 from shadowtime.result.write import as_object, write_folder, write_results
-from shadowtime.study import Load
+from shadowtime.study import Comparison, Load
 from shadowtime.study import compare as run_all
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Executor
-
-    from shadowtime.api.picture import Picture
-    from shadowtime.metrics.where import Where
-    from shadowtime.report import ReportInput
-    from shadowtime.report.verdict import Verdict
-    from shadowtime.study import Comparison
-    from shadowtime.study.compare import Engine
+from shadowtime.study.compare import Engine
 
 WIDTH = 80
 """Columns of a printed comparison."""

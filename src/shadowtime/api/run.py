@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,30 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.inputs import as_where, as_window, inputs_of
 from shadowtime.api.tables import columns_of, group_rows, html_table, to_arrow, to_frame
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate as perform
 from shadowtime.errors import UnknownName, UsageError, near
+from shadowtime.metrics import Window
+from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.policy import make_policy
-from shadowtime.schedule import write
+from shadowtime.schedule import Schedule, write
 from shadowtime.schedule.files import SUFFIXES
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
-
     from shadowtime.api.picture import Picture
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.metrics.where import Where
     from shadowtime.report import Explanation, PolicyRun, ReportInput
     from shadowtime.result.read import Folder
-    from shadowtime.schedule import Schedule
     from shadowtime.schedule.check import Report
     from shadowtime.study.compare import Engine
     from shadowtime.study.counterfactual.otherwise import Otherwise
     from shadowtime.study.counterfactual.variation import Variation
     from shadowtime.study.wait_shares import WaitShares
-    from shadowtime.workload import Workload
 
 SHOWN = ("unstarted", "wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
 """Metrics of a short description."""

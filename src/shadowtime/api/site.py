@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from shadowtime.api.inputs import as_window, require_folder
 from shadowtime.api.load import Cleaning, load
+from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics.groups import BY, parse_by
 from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
+from shadowtime.study.compare import Engine
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
-from shadowtime.study.site.replay import replay_site
+from shadowtime.study.site.replay import SiteReplay, replay_site
 from shadowtime.study.site.trial_runs import WhatIfStudy
 from shadowtime.study.site.trials import PHASES, Repeats
-from shadowtime.study.site.whatif import what_if
+from shadowtime.study.site.whatif import WhatIf, what_if
 from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.sweep.hand_out import run_parts
 from shadowtime.study.sweep.store import kept
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.site.replay import SiteReplay
-    from shadowtime.study.site.whatif import WhatIf
 
 
 @dataclass(frozen=True, kw_only=True)

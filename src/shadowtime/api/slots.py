@@ -11,8 +11,8 @@ run = st.simulate(jobs, "pool:256", st.easy(order=aged_area(weight=3)))
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from shadowtime.policy.backfill import ByKey, ByTest, Selected
 from shadowtime.policy.changing import Paced, Resized, speeds_of
@@ -22,11 +22,7 @@ from shadowtime.policy.parse import make_policy
 from shadowtime.policy.place import Scored
 from shadowtime.policy.preempt import Victims
 from shadowtime.policy.reserve import Chosen, Planned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.policy.written import Written
+from shadowtime.policy.written import Written
 
 SomePart = TypeVar("SomePart", bound="Written")
 Columns = Mapping[str, Any] | None
@@ -319,14 +315,16 @@ def resize(
     -----
     Called at every submission and end, on a pool. ``jobs`` holds all jobs that are submitted and
     not over, in order of arrival: the columns of a queue (:func:`select`) and ``held``, the
-    processors that a job has now, 0 while it waits; ``least`` and ``most``, the sizes that it may
+    processors that a job has now, 0 while it waits or is suspended; ``suspended``, those that it
+    then gave back; ``least`` and ``most``, the sizes that it may
     have; ``left``, the seconds of work expected to be left at its own size ``procs`` and full
     speed; ``cost`` of a change; ``stops``, how often it was stopped; ``start``, -1 while it waits.
     Write ``jobs.size[i]``: a job grows, shrinks, starts, or with 0 waits or is stopped. ``speeds``
     declares thousandths of full speed, each with the share of its power that a job draws then; the
-    function writes ``jobs.speed[i]``. ``st.seconds_at(jobs, i, size, speed)`` is how long a job is
-    expected to take. ``free`` is the whole machine from now on, for ``st.earliest`` and
-    ``st.occupy``; ``free.level[0, 0]`` are its processors. Speed-ups and costs: spec: changing 1.
+    function writes ``jobs.speed[i]``, and 0 suspends a running job.
+    ``st.seconds_at(jobs, i, size, speed)`` is how long a job is expected to take. ``free`` is the
+    whole machine from now on, for ``st.earliest`` and ``st.occupy``; ``free.level[0, 0]`` are its
+    processors. Speed-ups and costs: spec: changing 1.
 
     Examples
     --------
@@ -349,7 +347,8 @@ def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
     """How fast every job runs: ``function(now, jobs, i)`` returns one of the declared ``speeds``.
 
     Called for all jobs at every submission and end; jobs start as under EASY, planned with their
-    expected time at that speed. ``jobs`` and ``speeds`` are those of :func:`resize`.
+    expected time at that speed; 0 suspends a running job, and lets a waiting one wait. ``jobs`` and
+    ``speeds`` are those of :func:`resize`.
 
     Examples
     --------

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.api.inputs import inputs_of
 from shadowtime.api.load import Cleaning, load
+from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
-from shadowtime.study.sweep import Log, Plan, run_plan
+from shadowtime.study.sweep import Log, Outcome, Plan, run_plan
 from shadowtime.study.sweep.curves import curve
 from shadowtime.study.sweep.plan_file import read_plan
 from shadowtime.study.sweep.shards import Shards, numbered, pyarrow
+from shadowtime.workload import Workload
 from shadowtime.workload.slicing import first_jobs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Executor
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.study.sweep import Outcome
-    from shadowtime.workload import Workload
 
 
 def load_log(log: Log) -> tuple[Workload, Cluster]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.errors import MissingExtra
+from shadowtime.errors import MissingExtra, optional
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.columns import LABELS, present
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
@@ -90,10 +89,7 @@ def group_rows(
 
 def to_arrow(columns: Mapping[str, Any]) -> Any:
     """An Arrow table."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet", purpose="make Arrow tables") from None
+    pyarrow = optional("pyarrow", extra="parquet", purpose="make Arrow tables")
     return pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from shadowtime.api.inputs import inputs_of
 from shadowtime.study.sweep.store import Store
-from shadowtime.study.tune import Parts, Space
+from shadowtime.study.tune import Parts, Space, Tuned
 from shadowtime.study.tune import tune as search
 from shadowtime.study.tune.parts import PERIODS
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.study.tune import Tuned
 
 
 def tune(

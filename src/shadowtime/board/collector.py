@@ -13,17 +13,14 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.board.estimator import Estimating
-from shadowtime.board.keeper import Keeper
+from shadowtime.board.keeper import Document, Keeper
+from shadowtime.board.view import Hidden, Source
 from shadowtime.child_process import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.errors import ShadowtimeError
-
-if TYPE_CHECKING:
-    from shadowtime.board.keeper import Document
-    from shadowtime.board.view import Hidden, Source
-    from shadowtime.live.slurm.drive import Where
+from shadowtime.live.slurm.drive import Where
 
 COLLECT = (*PYTHON, "from shadowtime.board.collector import serve; serve()")
 ESTIMATE = (*PYTHON, "from shadowtime.board.estimator import serve; serve()")

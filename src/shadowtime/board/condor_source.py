@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.board.view import Job, Node, View
-from shadowtime.live.clock import SystemClock
+from shadowtime.live.clock import Clock, SystemClock
 from shadowtime.live.condor.backend import client_of, schedd_names, title_of
 from shadowtime.live.condor.gate import parent
 from shadowtime.live.condor.jobs import (
@@ -24,7 +24,6 @@ from shadowtime.live.condor.jobs import (
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, slots_of
 
 if TYPE_CHECKING:
-    from shadowtime.live.clock import Clock
     from shadowtime.live.condor.client import Ad, Client
 
 MORE = ("JobPrio", "AcctGroup", "JobBatchName", "Cmd")

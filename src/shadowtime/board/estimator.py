@@ -10,9 +10,10 @@ import contextlib
 import os
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.board.shadow import Shadow
 from shadowtime.board.slurm_source import past_jobs
@@ -24,16 +25,11 @@ from shadowtime.eta.shares import Shares
 from shadowtime.live.predictions import Predictions, read_predictions, resolved
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.accounting import Accounting
-from shadowtime.live.slurm.forecast import limit_of, predictable, present_of
+from shadowtime.live.slurm.drive import Where
+from shadowtime.live.slurm.forecast import Seen, limit_of, predictable, present_of
 from shadowtime.live.slurm.watch import Watch, predictions_of
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.live.slurm.drive import Where
-    from shadowtime.live.slurm.forecast import Seen
 
 PAUSE = 10.0
 """The shortest time in seconds between two estimates."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MOST = 16_384
 """Bytes of the head of a request."""

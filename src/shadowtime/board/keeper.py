@@ -6,17 +6,12 @@ A document has a version; what has changed since the one before is a document of
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shadowtime.board.lanes import Lanes
-from shadowtime.board.view import Job
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.board.lanes import Pieces
-    from shadowtime.board.view import Estimates, Hidden, View
+from shadowtime.board.lanes import Lanes, Pieces
+from shadowtime.board.view import Estimates, Hidden, Job, View
 
 FORMAT = "shadowtime.board/1"
 DAY = 86400

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.eta.present import even
+from shadowtime.eta.held import even
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from shadowtime.board.view import Job, Node
-    from shadowtime.types import Ints
 
 Pieces = tuple[tuple[int, int], ...]
 """The first row and the number of rows of each box."""

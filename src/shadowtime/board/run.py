@@ -7,7 +7,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.board.collector import Collector, Wanted
 from shadowtime.board.estimator import Estimator
@@ -15,12 +15,10 @@ from shadowtime.board.page import pages, snapshot
 from shadowtime.board.server import Serving, run_server
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.errors import UsageError
+from shadowtime.live.slurm.drive import Where
 from shadowtime.policy import parse_policy
 from shadowtime.private import write_result
-
-if TYPE_CHECKING:
-    from shadowtime.live.slurm.drive import Where
-    from shadowtime.types import File
+from shadowtime.types import File
 
 
 @dataclass(frozen=True, kw_only=True)

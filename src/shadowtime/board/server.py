@@ -14,19 +14,16 @@ import itertools
 import threading
 import time
 import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.board.collector import COLLECT, Published
-from shadowtime.board.http import BadRequest, Names, content_policy, head, read_request
+from shadowtime.board.collector import COLLECT, Published, Wanted
+from shadowtime.board.http import BadRequest, Names, Request, content_policy, head, read_request
 from shadowtime.child_process import Child, ChildEnded, packed
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.board.collector import Wanted
-    from shadowtime.board.http import Request
     from shadowtime.board.page import Page
 
 API = "/api/v1/"

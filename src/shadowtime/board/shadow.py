@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.errors import ShadowtimeError
+from shadowtime.eta.present import Present, Running
 from shadowtime.eta.scores import FEW
 from shadowtime.eta.starts import How, Table, open_site
 from shadowtime.live.slurm.asks import request_of
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.forecast import (
+    Seen,
     forecast,
     limit_of,
     predictable,
@@ -27,14 +30,8 @@ from shadowtime.live.slurm.forecast import (
 )
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.policy import parse_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.eta.present import Present, Running
-    from shadowtime.live.slurm.forecast import Seen
-    from shadowtime.slurmtext.squeue import QueueRow
-    from shadowtime.workload.request import Request
+from shadowtime.slurmtext.squeue import QueueRow
+from shadowtime.workload.request import Request
 
 PERIOD = 86400
 """Seconds after which the comparison begins anew from what runs then; its sums are kept."""

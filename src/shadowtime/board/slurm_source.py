@@ -5,30 +5,22 @@ from __future__ import annotations
 import os
 import pwd
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from shadowtime.board.view import Hidden, Job, Node, View
 from shadowtime.errors import ClusterError
-from shadowtime.live.clock import SystemClock
+from shadowtime.live.clock import Clock, SystemClock
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import checked
+from shadowtime.live.runner import Commands, checked
 from shadowtime.live.slurm.answers import Answers
-from shadowtime.live.slurm.drive import commands
+from shadowtime.live.slurm.drive import Where, commands
 from shadowtime.live.slurm.forecast import Seen
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.why import why_waiting
 from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.sacct_rows import BETWEEN as IN_SACCT
-from shadowtime.slurmtext.squeue import NONE, QUEUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shadowtime.live.clock import Clock
-    from shadowtime.live.runner import Commands
-    from shadowtime.live.slurm.drive import Where
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
+from shadowtime.slurmtext.squeue import NONE, QUEUE, NodeRow, QueueRow
 
 AGAIN = 300.0
 """Seconds between two looks at Slurm's configuration."""

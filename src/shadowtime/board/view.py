@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Literal, Protocol
 
 State = Literal["waiting", "running", "ended"]
 Hidden = frozenset[str]

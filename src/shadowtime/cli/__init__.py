@@ -12,7 +12,8 @@ import gc
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -23,9 +24,6 @@ from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
 from shadowtime.private import FULL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMANDS = {
     "demo": Entry("Try", "Compare policies on an embedded workload: no data needed."),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from rich.text import Text
 
@@ -14,13 +15,8 @@ from shadowtime.cli.common.running import load
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
-from shadowtime.study.accuracy import USUAL, compare_predictors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.study.accuracy import Row
-    from shadowtime.types import FileOrFolder
+from shadowtime.study.accuracy import USUAL, Row, compare_predictors
+from shadowtime.types import FileOrFolder
 
 
 def accuracy(

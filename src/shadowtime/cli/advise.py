@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
+from shadowtime.api.run import Run
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.running import load, must_score_some, run_policies
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
-from shadowtime.policy import parse_policy
+from shadowtime.policy import Policy, parse_policy
 from shadowtime.result.write import as_object
-from shadowtime.study.partition_advice import advise
+from shadowtime.study.partition_advice import Advice, Choice, advise
+from shadowtime.types import FileOrFolder
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import RenderableType
     from rich.table import Table
-
-    from shadowtime.api.run import Run
-    from shadowtime.policy import Policy
-    from shadowtime.study.partition_advice import Advice, Choice
-    from shadowtime.types import FileOrFolder
-    from shadowtime.workload import Workload
 
 COMMANDS = {"Commands": ("partitions",)}
 BASE = "single-class"

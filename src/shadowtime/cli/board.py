@@ -8,14 +8,12 @@ shadowtime board slurm --snapshot board.html
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.board.run import PUBLISHED, Publishing, run_board
 from shadowtime.cli.common.outputs import check_file, wrote
 from shadowtime.live.slurm.drive import Where
-
-if TYPE_CHECKING:
-    from shadowtime.types import File
+from shadowtime.types import File
 
 COMMANDS = {"Commands": ("slurm", "condor")}
 

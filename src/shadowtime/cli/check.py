@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.table import Table
@@ -13,23 +13,20 @@ from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.running import load
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
-from shadowtime.engine.claims import claims_of
+from shadowtime.engine.claims import claims_of, site_claims
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.simulate import simulate
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
-from shadowtime.schedule import read
+from shadowtime.schedule import Schedule, read
 from shadowtime.schedule.check import Report
 from shadowtime.schedule.check import check as prove
+from shadowtime.schedule.check.rules import Rules
+from shadowtime.types import File
 from shadowtime.verify.proof import follows
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.schedule.check.rules import Rules
-    from shadowtime.types import File
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not proved": ("?", "yellow")}
 ALSO = {"slurm": "check_slurm"}
@@ -139,8 +136,6 @@ def _known(
     policy = parse_policy(named)
     made = simulate(workload, machine, policy) if again else None
     if isinstance(machine, Site):
-        from shadowtime.engine.site.claims import site_claims
-
         whole = hasattr(policy, "simulate")
         claims = () if whole else site_claims(policy, workload, machine)
         return _Known(policy, claims, rules_of(policy, workload, machine), made)

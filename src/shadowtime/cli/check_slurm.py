@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -12,17 +13,11 @@ from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
-from shadowtime.slurm.recording.check import check_recording
+from shadowtime.slurm.recording.check import Tallies, check_recording
 from shadowtime.slurm.wait_page import wait_page
-from shadowtime.slurm.waits import compare_groups, compare_waits
+from shadowtime.slurm.waits import Waits, compare_groups, compare_waits
 from shadowtime.study.site.coverage import coverage
 from shadowtime.trace.site_folder import read_site
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shadowtime.slurm.recording.check import Tallies
-    from shadowtime.slurm.waits import Waits
 
 COUNTS = (
     "passes",

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.api.inputs import as_where, as_window
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.api.results import results_of
+from shadowtime.api.results import Results, results_of
 from shadowtime.cli.common.compared import finish_machines, run_comparison, show_results
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import PAGES, check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import load, must_score_some, print_policy_notes
+from shadowtime.cluster import Cluster
+from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.result.comparison import write_pages
 from shadowtime.study import Load
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.api.results import Results
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.compare import Known
-    from shadowtime.types import File, FileOrFolder, Folder
-    from shadowtime.workload import Workload
+from shadowtime.study.compare import Known
+from shadowtime.types import File, FileOrFolder, Folder
+from shadowtime.workload import Workload
 
 
 def compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,15 @@ from rich.text import Text
 from shadowtime.api.load import READ, Reading
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
 from shadowtime.study.site.doctor import EXIT, examine
+from shadowtime.types import FileOrFolder
 from shadowtime.workload.clean import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rich.console import RenderableType
-
-    from shadowtime.types import FileOrFolder
 
 SINGLE = {f"{one}s": one for one in ("job", "user", "account", "partition", "node", "cpu")}
 SHOWN = 8
@@ -41,7 +39,7 @@ def doctor(site: FileOrFolder, *, reading: Reading = READ, json: bool = False) -
     shadowtime doctor site/
     shadowtime doctor site/ --json | jq .missing
     """
-    with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
+    with while_reading(site):
         found = examine(Path(site), today=datetime.now().date(), **reading.reader())
     if json:
         print_json(found)

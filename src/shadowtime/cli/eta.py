@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.live.slurm_status import NOW, Poll
+from shadowtime.cli.live.slurm_poll import NOW, Poll
 from shadowtime.errors import UsageError
+from shadowtime.live.predicted import Eta, Row
 from shadowtime.report.numbers import span
-
-if TYPE_CHECKING:
-    from shadowtime.live.eta import Eta
-    from shadowtime.live.status import Row
 
 
 def eta(
@@ -67,7 +63,9 @@ def _show_job(job: str, poll: Poll, *, json: bool) -> None:
 
 def _predicted(job: str, poll: Poll) -> tuple[int, Row, str]:
     """A job's start from a poll of now, when that was, and under which policy."""
-    found = poll.look()
+    from shadowtime.cli.live.slurm_status import look  # the answer of a watch loads no simulator
+
+    found = look(poll)
     row = next((row for row in found.waiting if row.job == job), None)
     if row is None:
         if job in found.ineligible and found.policy == "slurm":
@@ -80,7 +78,9 @@ def _predicted(job: str, poll: Poll) -> tuple[int, Row, str]:
 
 
 def _show_request(text: str, poll: Poll, *, json: bool) -> None:
-    now, eta, found = poll.ask(text)
+    from shadowtime.cli.live.slurm_status import ask
+
+    now, eta, found = ask(poll, text)
     if json:
         rows = [
             {"change": one.change, "expected": round(now + one.expected), "saved": one.saved}
@@ -92,7 +92,7 @@ def _show_request(text: str, poll: Poll, *, json: bool) -> None:
         return
     print(f"a job submitted now {_words(eta, now)}")
     for one in found.alternatives:
-        print(f"{one.change}: in {span(one.expected)}, {span(one.saved)} earlier")
+        print(f"with {one.change}: in {span(one.expected)}, {span(one.saved)} earlier")
     if not found.alternatives:
         print("no shorter limit, smaller size or other partition would start clearly earlier")
 

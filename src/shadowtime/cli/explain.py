@@ -4,44 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.console import RenderableType
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading, while_simulating, working
 from shadowtime.cli.common.running import load, prepare, print_policy_notes, run_policies
 from shadowtime.cli.common.tables import numbers_table, plain_table
 from shadowtime.cli.replay import policy_of
+from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.report import ReportInput
+from shadowtime.report import Explanation, PolicyRun, ReportInput
 from shadowtime.report import explain as why
 from shadowtime.report.numbers import DASH, span
 from shadowtime.report.obstacle_words import MEANING, share_line, share_rows
-from shadowtime.result.read import is_result_folder, read_folder
+from shadowtime.result.read import Folder, is_result_folder, read_folder
 from shadowtime.result.rerun import otherwise_in, policy_again
-from shadowtime.study.counterfactual.otherwise import otherwise
+from shadowtime.study.counterfactual.otherwise import Otherwise, otherwise
 from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, FileOrFolder, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import array_ids, job_number
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.report import Explanation, PolicyRun
-    from shadowtime.result.read import Folder
-    from shadowtime.study.counterfactual.otherwise import Otherwise
-    from shadowtime.types import FileOrFolder
-    from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
     "This is one of several equally likely runs: no log records when Slurm's passes ran, and at "
@@ -129,7 +122,7 @@ def explain(
     if group and variation:
         raise UsageError("--without and --if are about one job: give a JOB instead of a group")
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
-        with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
+        with while_reading(folder):
             found_in = read_folder(folder)
         run = _chosen(found_in.result, policy, folder)
         found = Found(source=folder, result=found_in.result, run=run, folder=found_in)
@@ -183,7 +176,7 @@ def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> 
     if given.folder is not None:
         policy = policy_again(given.folder, run, run_code=run_code)
     engine = prepare([policy], machine, jobs=len(jobs))
-    with working("simulating"), compile_notice("the engine", "up to a minute"):
+    with while_simulating():
         if given.folder is not None:
             return otherwise_in(given.folder, run, policy, job, variation, engine=engine)
         return otherwise(jobs, machine, policy, run.schedule, job, variation, engine=engine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
@@ -11,14 +11,11 @@ from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
-from shadowtime.policy import catalogue, parse_policy
+from shadowtime.policy import Policy, catalogue, parse_policy
 from shadowtime.policy.parse import added_policies, whole_schedulers
+from shadowtime.policy.part import Part
 from shadowtime.policy.part import show as text_of
 from shadowtime.policy.values import added_parts, parts
-
-if TYPE_CHECKING:
-    from shadowtime.policy import Policy
-    from shadowtime.policy.part import Part
 
 QUESTIONS = {
     "order": "which job is next?",

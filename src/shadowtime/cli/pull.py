@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +12,7 @@ from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_outputs
 from shadowtime.errors import UsageError
 from shadowtime.live.runner import Commands
-from shadowtime.live.slurm.pull import PullError, ask_folder, ask_slurm, pull
+from shadowtime.live.slurm.pull import Pulled, PullError, ask_folder, ask_slurm, pull
 from shadowtime.printable import printable
 from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter
 from shadowtime.slurmtext.sacct_rows import RECOMMENDED
@@ -28,10 +27,7 @@ from shadowtime.trace.site_commands import (
     days_between,
     site_commands,
 )
-
-if TYPE_CHECKING:
-    from shadowtime.live.slurm.pull import Pulled
-    from shadowtime.types import Folder
+from shadowtime.types import Folder
 
 COMMANDS = {"Commands": ("slurm",)}
 PATIENCE = 600.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
@@ -12,9 +14,11 @@ from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_simulating, working
 from shadowtime.cli.common.running import load, must_score_some, prepare
 from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.metrics.classes import called
@@ -26,19 +30,12 @@ from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.report.obstacle_words import unstarted_lines
 from shadowtime.report.terminal import sparkline
 from shadowtime.result.write import as_object, versions, write_folder, write_results
+from shadowtime.study.replay import Replay, WaitRow
 from shadowtime.study.replay import replay as replay_log
 from shadowtime.study.site.replay import SiteReplay
 from shadowtime.study.trust import shade
 from shadowtime.study.unstarted import why_never
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.study.replay import Replay, WaitRow
-    from shadowtime.types import File, FileOrFolder, Folder
+from shadowtime.types import File, FileOrFolder, Folder
 
 HEADINGS = {
     "size": "by processors",
@@ -139,7 +136,7 @@ def policy_of(machine: Any) -> Any:
 
 def _run(workload: Any, machine: Any, policy: Any, resume: str | None, **how: Any) -> Replay:
     engine = prepare([policy], machine, jobs=len(workload), resume=resume)
-    with working("simulating") as advance, compile_notice("the engine", "up to a minute"):
+    with while_simulating() as advance:
         return replay_log(workload, machine, policy, engine=advance.watched(engine), **how)
 
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.site import repeats_of
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_simulating
 from shadowtime.cli.common.running import prepare, print_policy_notes
 from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cluster.site import Site
+from shadowtime.metrics import Window
 from shadowtime.metrics.groups import BY, parse_by
+from shadowtime.metrics.where import Where
 from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.study.expected_error import within
-from shadowtime.study.site.replay import replay_site
+from shadowtime.study.site.replay import SiteReplay, replay_site
 from shadowtime.study.trust import shade
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.console import RenderableType
-    from rich.table import Table
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.site.replay import SiteReplay
-    from shadowtime.workload import Workload
 
 HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
 """The noun for each kind of group."""
@@ -64,10 +61,7 @@ def run_site(
     machine: Any = site
     print_policy_notes([policy], machine, workload)
     engine = prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
-    with (
-        working("simulating", steps=repeats.count) as advance,
-        compile_notice("the engine", "up to a minute"),
-    ):
+    with while_simulating(steps=repeats.count) as advance:
         return replay_site(
             workload, site, policy, repeats=repeats, window=window,
             by=parse_by(by) if by else BY, where=where,

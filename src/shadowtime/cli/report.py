@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs, print_json
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading, while_simulating, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
-from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
+from shadowtime.report import (
+    ReportInput,
+    write_batsim,
+    write_job_lines,
+    write_paraver,
+    write_perfetto,
+)
+from shadowtime.report.inputs import Written
 from shadowtime.report.numbers import count
 from shadowtime.report.terminal import queue_lines
 from shadowtime.report.verdict import verdict_of
-from shadowtime.result.combine import read_folders
+from shadowtime.result.combine import Folders, read_folders
+from shadowtime.result.read import Folder as ResultFolder
+from shadowtime.result.rerun import Rerun
 from shadowtime.result.rerun import rerun as run_again
 from shadowtime.result.write import file_names, write_grid_pages, write_results
+from shadowtime.study.counterfactual.otherwise import Absence
+from shadowtime.types import File, FileOrFolder, Folder
 from shadowtime.workload.site_requests import job_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rich.console import RenderableType
     from rich.table import Table
-
-    from shadowtime.report import ReportInput
-    from shadowtime.report.inputs import Written
-    from shadowtime.result.combine import Folders
-    from shadowtime.result.read import Folder as ResultFolder
-    from shadowtime.result.rerun import Rerun
-    from shadowtime.study.counterfactual.otherwise import Absence
-    from shadowtime.types import File, FileOrFolder, Folder
 
 
 LINE = 60
@@ -97,10 +99,7 @@ def report(
     for name, path in others.items():
         if path is not None:
             check_file(f"--{name.replace('_', '-')}", path)
-    with (
-        working(f"reading {', '.join(folders)}"),
-        compile_notice("the log reader", "a few seconds"),
-    ):
+    with while_reading(", ".join(folders)):
         known = read_folders(folders, policies=policies)
     if not any((output, figures, *others.values())):
         output = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
@@ -133,7 +132,7 @@ def _absences(folder: ResultFolder, without: Sequence[str]) -> dict[str, tuple[A
             continue
         policy = policy_again(folder, run)
         engine = prepare([policy], run.cluster or result.cluster, jobs=len(result.workload))
-        with working(f"simulating {run.name}"), compile_notice("the engine", "up to a minute"):
+        with while_simulating(f"simulating {run.name}"):
             found[run.name] = absences_in(folder, run, policy, jobs, engine=engine)
     return found
 

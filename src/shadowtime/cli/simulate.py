@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shadowtime.api.inputs import as_where
 from shadowtime.api.load import CLEAN, Cleaning
+from shadowtime.api.run import Run
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
@@ -17,13 +19,10 @@ from shadowtime.cli.common.running import load, must_score_some, print_policy_no
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report.numbers import count
+from shadowtime.types import File, FileOrFolder, Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.api.run import Run
     from shadowtime.metrics.where import Where
-    from shadowtime.types import File, FileOrFolder, Folder
 
 
 def simulate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,10 @@ from shadowtime.report.machine import amounts, memory
 from shadowtime.report.numbers import number, span
 from shadowtime.study.site.deploy import deployment
 from shadowtime.study.site.experiment import Experiment, read_experiment
+from shadowtime.types import FileOrFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import RenderableType
-
-    from shadowtime.types import FileOrFolder
 
 
 COMMANDS = {"Commands": ("show",)}

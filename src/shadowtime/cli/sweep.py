@@ -26,22 +26,24 @@ from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.leaderboard import leaderboard_page
 from shadowtime.report.numbers import count, number, span
-from shadowtime.study.sweep import run_plan
+from shadowtime.study.sweep import Outcome, run_plan
 from shadowtime.study.sweep.curves import curve
 from shadowtime.study.sweep.leaderboard import leaderboard as ranked
 from shadowtime.study.sweep.leaderboard import ranked_metrics
-from shadowtime.study.sweep.plan_file import read_plan
-from shadowtime.study.sweep.record import recorded_text, status_of, write_record
+from shadowtime.study.sweep.plan_file import (
+    Status,
+    read_plan,
+    recorded_text,
+    status_of,
+    write_record,
+)
 from shadowtime.study.sweep.run import prepare as compile_for
 from shadowtime.study.sweep.scale import condor_script, slurm_script
 from shadowtime.study.sweep.shards import Shards, numbered, require_metric, write_table
+from shadowtime.types import File, Folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from shadowtime.study.sweep import Outcome
-    from shadowtime.study.sweep.record import Status
-    from shadowtime.types import File, Folder
 
 
 COMMANDS = {"Commands": ("run", "status", "collect", "report", "script", "merge")}

@@ -16,16 +16,13 @@ from shadowtime.cli.common.running import kept_folder, load
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number
-from shadowtime.report.tuning import rivals_table, trials_in_words, tuning_page
+from shadowtime.report.tuning import TextTable, rivals_table, trials_in_words, tuning_page
 from shadowtime.result.write import versions
-from shadowtime.study.tune import Space
+from shadowtime.study.tune import Space, Tuned
+from shadowtime.types import File, FileOrFolder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from shadowtime.report.tuning import TextTable
-    from shadowtime.study.tune import Tuned
-    from shadowtime.types import File, FileOrFolder
 
 
 def tune(

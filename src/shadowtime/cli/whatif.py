@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.site import UNCHANGED, Changes, read_world, run_experiment, world_of
@@ -13,7 +15,7 @@ from shadowtime.cli.common.console import output as terminal
 from shadowtime.cli.common.findings import left_out, trust_sentences
 from shadowtime.cli.common.outputs import check_file, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_simulating, working
 from shadowtime.cli.common.running import prepare
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.replay_site import by_kind, group_label
@@ -21,6 +23,7 @@ from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
@@ -30,16 +33,9 @@ from shadowtime.study.site.changes import apply_all
 from shadowtime.study.site.experiment import Experiment, read_experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.trial_runs import WhatIfStudy
+from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 from shadowtime.study.unstarted import why_never
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from shadowtime.metrics.intervals import Interval
-    from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
-    from shadowtime.types import File, FileOrFolder, Folder
+from shadowtime.types import File, FileOrFolder, Folder
 
 WIDE = 140
 """Columns of a terminal that has room for ranges; the JSON object always has them."""
@@ -154,10 +150,7 @@ def carry_out(
     if resume and placing.elsewhere:
         study = WhatIfStudy.of(experiment, resume, read_world)
         placing.run_parts(study, study.missing(world), resume)
-    with (
-        working("simulating", steps=steps) as advance,
-        compile_notice("the engine", "up to a minute"),
-    ):
+    with while_simulating(steps=steps) as advance:
         found = run_experiment(
             experiment, world=world, engine=advance.watched(engine), report=note,
             advance=lambda: advance("simulating"),

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.report.numbers import number, span
 from shadowtime.report.page.whatif import more_of, name_of, share_of
+from shadowtime.study.site.changes import Change
 from shadowtime.study.site.keys import bounds_a_request
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from shadowtime.study.site.changes import Change
-    from shadowtime.study.site.options import Offer
-    from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
+from shadowtime.study.site.options import Offer
+from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 
 STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
 UNCLEAR = "unclear"

@@ -8,6 +8,7 @@ explanations, files) takes ``Site.amounts``, ``Request.amounts`` and this table 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.tres import LICENCE_PREFIX, parse_licences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from shadowtime.cluster.site_table import Document, Group
 
 Amounts = tuple[tuple[str, int], ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,11 +10,9 @@ import numpy as np
 
 from shadowtime.errors import ClusterError
 from shadowtime.printable import shown
+from shadowtime.types import SmallInts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.types import SmallInts
     from shadowtime.workload import Workload
 
 

@@ -7,16 +7,14 @@ nodes that all have a or all have b, ``[a*2&b*4]`` two nodes with a and four oth
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 _TOKEN = re.compile(r"\s*(\*\d+|[&|!()\[\],]|[^\s&|!()\[\],*]+)")
 _COUNT = re.compile(r"\*\d+")
@@ -82,6 +80,28 @@ def choices(text: str) -> tuple[Choice, ...]:
         return (Choice(),)
     read = _read(text)
     return _ways(read) or (Choice(_plain(read)),)
+
+
+@lru_cache(maxsize=4096)
+def counted(text: str) -> tuple[tuple[Condition, int], ...]:
+    """The conditions of an expression with counts as Slurm goes through them, 0 for one without.
+
+    Nothing for expressions without counts, and for those that have several ways.
+
+    Examples
+    --------
+    >>> counted("[a*2&b*1]")
+    ((('name', 'a'), 2), (('name', 'b'), 1))
+    >>> [count for _, count in counted("[a*2]&b")], counted("a&b")
+    ([2, 0], ())
+    """
+    if not _TOKEN.findall(text):
+        return ()
+    read = _read(text)
+    ways, terms = _ways(read), _terms(read)
+    if len(ways) != 1 or not ways[0].counts:
+        return ()
+    return tuple((_plain(one[1]), one[2]) if one[0] == "count" else (one, 0) for one in terms[0])
 
 
 def modelled(text: str) -> bool:

@@ -7,10 +7,7 @@ this version does not know.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 
 def _words(text: str) -> frozenset[str]:
@@ -20,6 +17,7 @@ def _words(text: str) -> frozenset[str]:
 FOLLOWED = _words(
     """
     accountingstorageenforce clustername defmempercpu defmempernode enforcepartlimits
+    maxmempercpu maxmempernode
     fairsharedampeningfactor grestypes jobrequeue killwait licenses messagetimeout preemptmode
     preempttype prioritycalcperiod prioritydecayhalflife priorityfavorsmall priorityflags
     prioritymaxage prioritytype priorityweightage priorityweightassoc priorityweightfairshare
@@ -62,8 +60,8 @@ HARMLESS_BEGINS = (
 LACKING: Mapping[str, str] = {
     "allowspecresourcesusage": "no", "burstbuffertype": "(null)", "completewait": "0",
     "dependencyparameters": "(null)", "federationparameters": "(null)", "jobdefaults": "(null)",
-    "licenseparameters": "(null)", "maxmempercpu": "unlimited", "maxmempernode": "unlimited",
-    "mcsplugin": "(null)", "nodefeaturesplugins": "(null)", "powerparameters": "(null)",
+    "licenseparameters": "(null)", "mcsplugin": "(null)", "nodefeaturesplugins": "(null)",
+    "powerparameters": "(null)",
     "powerplugin": "(null)", "preemptexempttime": "00:00:00", "preemptparameters": "(null)",
     "prioritysitefactorplugin": "(null)", "priorityusageresetperiod": "none",
     "rebootprogram": "(null)", "resumefailprogram": "(null)", "resumeprogram": "(null)",

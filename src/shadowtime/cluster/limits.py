@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.amounts import short_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from shadowtime.cluster.shape import Shape
     from shadowtime.cluster.site import Association, Limits, Partition, Site
     from shadowtime.workload.request import Request

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from shadowtime.errors import ClusterError, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+from shadowtime.errors import ClusterError, optional
 
 UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
@@ -102,11 +100,8 @@ def _rows(path: Path) -> Sequence[Mapping[str, Any]]:
 
 
 def _parquet(path: Path) -> list[dict[str, Any]]:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet", purpose="read Parquet") from None
-    found: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    pyarrow = optional("pyarrow", "parquet", extra="parquet", purpose="read Parquet")
+    found: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
     return found
 
 

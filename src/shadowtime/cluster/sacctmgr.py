@@ -5,8 +5,9 @@ The usage of the accounts so far is in ``sshare -a -P -l``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import tzinfo
 
 from shadowtime.cluster.known_settings import QOS_FLAGS
 from shadowtime.cluster.site import FOREVER, Association, Limits, Outage, Qos, Reservation
@@ -16,11 +17,6 @@ from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.table import NONE, Row, Table, read_table
 from shadowtime.slurmtext.times import parse_stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import tzinfo
-
 
 _QOS = ("name", "priority", "gracetime", "preempt", "preemptmode", "flags", "usagefactor",
         "description", "id")  # fmt: skip

@@ -5,18 +5,17 @@ The rules are in docs/decisions/site.md, "From a request to a shape" (spec: site
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.features import ANY, choices, modelled, satisfies
+from shadowtime.cluster.features import ANY, Choice, choices, modelled, satisfies
+from shadowtime.cluster.memory_bound import asked_memory, within_memory_bound
 from shadowtime.cluster.site import Partition, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from shadowtime.cluster.features import Choice
     from shadowtime.workload.request import Gres, Request
 
 
@@ -114,7 +113,7 @@ class Shapes:
         made = copy(self)
         vars(made).pop("default", None)
         made.partitions = tuple(
-            replace(one, min_nodes=0, max_nodes=None, max_cpus_per_node=None)
+            replace(one, min_nodes=0, max_nodes=None, max_cpus_per_node=None, max_memory=None)
             for one in self.partitions
         )
         return made
@@ -150,6 +149,11 @@ class Shapes:
         """
         if request.reservation and request.reservation not in self.reservation:
             return None
+        if partition.max_memory is not None:
+            bounded = within_memory_bound(request, partition, self.site.nodes_by_name)
+            if bounded is None:
+                return None
+            request = bounded
         choice = choices(request.features)[0] if choice is None else choice
         counts = self._counts(request, partition, choice)
         least = max(
@@ -185,9 +189,7 @@ class Shapes:
                 else:
                     cpus = max(cpus, parts * request.cpus_per_gpu)
         per_task[0] += cpus
-        memory, memory_per = request.memory, request.memory_per
-        if memory is None:
-            memory, memory_per = partition.default_memory, partition.default_memory_per
+        memory, memory_per = asked_memory(request, partition)
         if self.memory >= 0 and memory:
             if memory_per == "cpu":
                 per_task[self.memory] += memory * cpus
@@ -294,7 +296,7 @@ def in_a_row(request: Request) -> bool:
 
 def left_out(request: Request) -> bool:
     """True if a request contains something that its shapes do not express."""
-    if request.contiguous and request.wanted:
+    if (request.contiguous and request.wanted) or request.exclusive_user:
         return True
     if not modelled(request.features):
         return True

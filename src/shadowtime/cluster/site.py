@@ -7,16 +7,14 @@ Readers build this value (a site folder, TOML, Slurm's own output); every policy
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
 from shadowtime.types import NO_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Preempting = Literal["off", "requeue", "cancel", "suspend"]
 FOREVER = NO_LIMIT
@@ -58,9 +56,16 @@ class Partition:
     priority_factor: int = 1
     exclusive: bool = False
     """True where every job gets whole nodes (OverSubscribe=EXCLUSIVE)."""
+    exclusive_user: bool = False
+    """True where a node runs jobs of one user at a time (ExclusiveUser=YES)."""
+    least_loaded: bool = False
+    """True where the nodes with the largest share of free cpus come first (LLN=YES)."""
     default_memory: int | None = None
     """KB where a job asks for none, per cpu or node by ``default_memory_per``."""
     default_memory_per: Literal["cpu", "node"] = "cpu"
+    max_memory: int | None = None
+    """KB that a job may ask for, per cpu or node by ``max_memory_per`` (MaxMemPerCPU)."""
+    max_memory_per: Literal["cpu", "node"] = "cpu"
     qos: str = ""
     preempt: Preempting | None = None
     """How jobs of this partition are preempted; None: the site's own setting."""
@@ -272,6 +277,11 @@ class Site:
             hosts=self.hosts,
             name=self.name,
         )
+
+    @cached_property
+    def nodes_by_name(self) -> Mapping[str, Node]:
+        """Each node, under its name."""
+        return {one.name: one for one in self.nodes}
 
     @cached_property
     def qos_by_name(self) -> Mapping[str, Qos]:

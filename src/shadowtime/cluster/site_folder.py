@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,6 @@ from shadowtime.errors import ClusterError, InputError, UsageError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection
     from zoneinfo import ZoneInfo
 
     from shadowtime.cluster.site import Site

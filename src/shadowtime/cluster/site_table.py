@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 from shadowtime.cluster.site import Preempting
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.times import parse_limit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _MOST = 1 << 53
 

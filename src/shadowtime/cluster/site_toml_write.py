@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.cluster.amounts import described
-from shadowtime.cluster.site import FOREVER, Association, Limits, Node, Partition, Qos
+from shadowtime.cluster.site import FOREVER, Association, Limits, Node, Partition, Qos, Site
 from shadowtime.slurmtext.hostlist import compress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shadowtime.cluster.site import Site
 
 
 def format_site_toml(site: Site) -> str:

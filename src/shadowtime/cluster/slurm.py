@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.slurm_records import (
@@ -18,9 +19,6 @@ from shadowtime.slurmtext.conf import conf_lines, with_defaults
 from shadowtime.slurmtext.scontrol import names_of, records
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import parse_gres
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Unusable = Literal["keep", "drop"]
 _SETTINGS = ("scheduler", "priority", "preempt", "select", "clustername")

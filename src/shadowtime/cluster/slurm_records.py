@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from datetime import tzinfo
+from typing import Literal, cast, get_args
 
 from shadowtime.cluster.known_settings import RESERVATION_FLAGS
 from shadowtime.cluster.site import FOREVER, Partition, Preempting, Reservation
@@ -14,10 +16,6 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.scontrol import names_of, records_and_unknown
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.slurmtext.tres import resource_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
 
 _BROKEN = ("DOWN", "DRAIN", "FAIL", "NO_RESPOND", "NOT_RESPONDING")
 
@@ -146,13 +144,13 @@ _NONE = ("", "n/a", "none", "(null)", "unlimited", "infinite", "0xffffffff")
 USUAL = {
     "allowgroups": "ALL", "allowaccounts": "ALL", "allowqos": "ALL", "denyaccounts": "",
     "denyqos": "", "allocnodes": "ALL", "alternate": "", "rootonly": "NO", "reqresv": "NO",
-    "lln": "NO", "exclusiveuser": "NO", "exclusivetopo": "NO", "gracetime": "0",
-    "overtimelimit": "NONE", "maxmempernode": "UNLIMITED", "maxmempercpu": "UNLIMITED",
+    "exclusivetopo": "NO", "gracetime": "0",
+    "overtimelimit": "NONE",
     "maxcpuspersocket": "UNLIMITED", "selecttypeparameters": "NONE", "jobdefaults": "(null)",
 }  # fmt: skip
 """Rules of a partition that are not modelled, with the value at which they change nothing."""
 _SHOWN = {"allowgroups": "AllowGroups", "allowaccounts": "AllowAccounts", "allowqos": "AllowQos",
-          "denyaccounts": "DenyAccounts", "denyqos": "DenyQos", "lln": "LLN"}  # fmt: skip
+          "denyaccounts": "DenyAccounts", "denyqos": "DenyQos"}  # fmt: skip
 
 
 def parse_partition(
@@ -179,7 +177,8 @@ def parse_partition(
     alone = record.get("exclusive", "NO").upper()
     if alone not in ("NO", "NODE"):
         ignore("partition Exclusive", name)
-    memory, per = _default_memory(record, settings)
+    memory, per = _memory("def", record, settings)
+    most, most_per = _memory("max", record, settings)
     try:
         return Partition(
             name=name,
@@ -193,8 +192,12 @@ def parse_partition(
             priority_factor=_either(record, ("priorityjobfactor", "priority"), 1),
             # In place of EXCLUSIVE since 26.05.
             exclusive=oversubscribe == "EXCLUSIVE" or alone == "NODE",
+            exclusive_user=record.get("exclusiveuser", "NO").upper() == "YES",
+            least_loaded=record.get("lln", "NO").upper() == "YES",
             default_memory=memory,
-            default_memory_per="node" if per == "node" else "cpu",
+            default_memory_per=per,
+            max_memory=most,
+            max_memory_per=most_per,
             qos="" if record.get("qos", "").lower() in _NONE else record["qos"],
             preempt=preempting(record.get("preemptmode", "")),
             up=record.get("state", "UP").upper() == "UP",
@@ -278,14 +281,14 @@ def _either(record: Mapping[str, str], keys: Sequence[str], otherwise: int) -> i
     return next((count for count in counts if count is not None), otherwise)
 
 
-def _default_memory(
-    record: Mapping[str, str], settings: Mapping[str, str]
-) -> tuple[int | None, str]:
-    """KB; the partition's own, else the cluster's."""
+def _memory(
+    which: str, record: Mapping[str, str], settings: Mapping[str, str]
+) -> tuple[int | None, Literal["cpu", "node"]]:
+    """KB of DefMemPer ("def") or MaxMemPer ("max"); the partition's own, else the cluster's."""
     low = {key.lower(): value for key, value in settings.items()}
     for source in (record, low):
-        for key, per in (("defmempercpu", "cpu"), ("defmempernode", "node")):
-            amount = _count(source, key, None)
+        for per in ("cpu", "node"):
+            amount = _count(source, f"{which}memper{per}", None)
             if amount:
                 return amount * 1024, per
     return None, "cpu"

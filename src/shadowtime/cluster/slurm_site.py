@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from datetime import tzinfo
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from shadowtime.cluster.known_settings import unfollowed
@@ -37,10 +39,6 @@ from shadowtime.slurmtext.conf import (
 from shadowtime.slurmtext.scontrol import records_and_unknown
 from shadowtime.slurmtext.table import Table, read_table
 from shadowtime.slurmtext.tres import gpus_by_socket, gres_conf_near, parse_gres, parse_licences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from shadowtime.errors import ClusterError, similar
 from shadowtime.slurmtext.fields import parse_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from shadowtime.cluster.site import Site
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")

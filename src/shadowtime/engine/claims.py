@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from shadowtime.schedule.check.claims import (
-    ARRIVAL_ORDER,
-    CLAIMS,
-    HEAD_NEVER_IDLE,
-    NO_RESERVATION_VIOLATION,
-    PROMISES_KEPT,
-    QUEUE_BY_ARRIVAL,
-    STRICTLY_FAIR,
-    SUNNY_ABSORBING,
-    WITHIN_SHARED,
-)
+from shadowtime.policy import Policy
+from shadowtime.schedule.check import claims
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.policy import Policy
-    from shadowtime.workload import Workload
+    from shadowtime.cluster.site import Site
 
 
 def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) -> tuple[str, ...]:
@@ -48,8 +38,8 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
         # A measured demand may differ from the real one: only a declared demand is a limit that
         # holds.
         declared = not policy.estimate.by_tag
-        shared = (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
-        return (QUEUE_BY_ARRIVAL, *shared) if policy.order.by_arrival else shared
+        shared = (claims.WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
+        return (claims.QUEUE_BY_ARRIVAL, *shared) if policy.order.by_arrival else shared
     if policy.place.plans and policy.reserve.first == 1 and policy.reserve.fixed == "no":
         return tuple(_claims_of_one_plan(policy, workload))
     # Permanent promises are kept wherever they were planned.
@@ -61,11 +51,18 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
 def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
     """What a choosing function claims, as far as the rest of the policy permits."""
     claimed = set(policy.backfill.claims)  # type: ignore[attr-defined]
-    by_arrival = {QUEUE_BY_ARRIVAL, HEAD_NEVER_IDLE, ARRIVAL_ORDER, NO_RESERVATION_VIOLATION}
+    by_arrival = {
+        claims.QUEUE_BY_ARRIVAL,
+        claims.HEAD_NEVER_IDLE,
+        claims.ARRIVAL_ORDER,
+        claims.NO_RESERVATION_VIOLATION,
+    }
     bounded = policy.estimate.bounds and workload.within_request
-    for claim in CLAIMS:
+    for claim in claims.CLAIMS:
         needs_order = claim in by_arrival and not policy.order.by_arrival
-        needs_bound = claim in (PROMISES_KEPT, NO_RESERVATION_VIOLATION) and not bounded
+        needs_bound = (
+            claim in (claims.PROMISES_KEPT, claims.NO_RESERVATION_VIOLATION) and not bounded
+        )
         if claim in claimed and not needs_order and not needs_bound:
             yield claim
 
@@ -79,30 +76,30 @@ def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
     """
     if not policy.order.by_arrival:
         return
-    yield QUEUE_BY_ARRIVAL
+    yield claims.QUEUE_BY_ARRIVAL
     planned = not policy.place.counts or not policy.place.stretches
     if planned and bool((workload.limit <= workload.request).all()):
-        yield PROMISES_KEPT
+        yield claims.PROMISES_KEPT
 
 
 def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str]:
-    yield QUEUE_BY_ARRIVAL
+    yield claims.QUEUE_BY_ARRIVAL
     # Promises to later jobs may keep the first waiting one from what is free.
     if not policy.reserve.kept:
-        yield HEAD_NEVER_IDLE
+        yield claims.HEAD_NEVER_IDLE
     if not policy.backfill.phases:
-        yield ARRIVAL_ORDER
+        yield claims.ARRIVAL_ORDER
     kept = keeps_promises(policy, workload, contended=contended)
     if kept:
-        yield PROMISES_KEPT
+        yield claims.PROMISES_KEPT
     fair = policy.preempt.stops
     if fair:
-        yield STRICTLY_FAIR
-        yield SUNNY_ABSORBING
+        yield claims.STRICTLY_FAIR
+        yield claims.SUNNY_ABSORBING
     # A broken promise is needed for a violation; and a policy that may stop all later jobs is not
     # kept by any of them, whatever had been predicted.
     if kept or fair:
-        yield NO_RESERVATION_VIOLATION
+        yield claims.NO_RESERVATION_VIOLATION
 
 
 def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = False) -> bool:
@@ -118,3 +115,14 @@ def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = Fals
         return careful and policy.preempt.stops
     planned = policy.reserve.kept or bool(policy.reserve.first)
     return careful and policy.backfill.exact and policy.backfill.respects and planned
+
+
+def site_claims(policy: Policy, workload: Workload, site: Site) -> tuple[str, ...]:
+    """Permanent promises are kept where no node fails and no limit can forbid a start.
+
+    The other claims are about pools: they count processors.
+    """
+    quiet = not site.outages and not any(one.known_at for one in site.reservations)
+    unbound = "limits" not in site.enforce
+    kept = policy.keeps_promises and keeps_promises(policy, workload)
+    return (claims.PROMISES_KEPT,) if kept and quiet and unbound else ()

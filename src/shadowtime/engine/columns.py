@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from keyword import iskeyword
@@ -23,17 +24,14 @@ from shadowtime.engine.estimates import predicted_seconds
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel.choice import Queue
 from shadowtime.kernel.record import FACTS, Job, record
+from shadowtime.policy import Policy
 from shadowtime.policy.functions import fields_read, plain, where
-from shadowtime.workload import follows
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload, follows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from shadowtime.engine.uses import Use
-    from shadowtime.policy import Policy
     from shadowtime.policy.predictors import FromLog
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ spec: algorithms 1.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel.estimates import LAST_TWO, left_of
@@ -15,9 +13,7 @@ from shadowtime.kernel.heap import push
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import BITS, CORRECTIONS, LEARNER
 from shadowtime.kernel.running import find, insert, remove
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 LADDER = np.array(
     [60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000], dtype=np.int64

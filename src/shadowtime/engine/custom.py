@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,17 +20,13 @@ from shadowtime.engine.digest import is_lasting
 from shadowtime.engine.fillers import compile_uses
 from shadowtime.engine.selecting import Chooser
 from shadowtime.engine.series import NO_SERIES, packed_series, series_read
-from shadowtime.engine.uses import facts_of, no_facts, uses_of
-from shadowtime.kernel.given import given_keys
-from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM, no_function
+from shadowtime.engine.uses import Use, facts_of, no_facts, uses_of
+from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM, given_keys, no_function
 from shadowtime.kernel.slots import ORDER
+from shadowtime.policy import Policy
 from shadowtime.policy.written import ALL
-
-if TYPE_CHECKING:
-    from shadowtime.engine.uses import Use
-    from shadowtime.policy import Policy
-    from shadowtime.types import Floats, Ints
-    from shadowtime.workload import Workload
+from shadowtime.types import Floats, Ints
+from shadowtime.workload import Workload
 
 
 class Own(NamedTuple):

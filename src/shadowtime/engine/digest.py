@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from shadowtime.kernel.record import CHANGING
 from shadowtime.policy.functions import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from shadowtime.engine.uses import Use
 
 STABLE = ("math", "cmath", "numpy", "builtins", "operator")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import lanes as k
 from shadowtime.engine.run_tables import refuse_unfit
+from shadowtime.engine.session import refuse_bounds
 from shadowtime.errors import UsageError
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
+    from shadowtime.cluster.site import Site
 
 MODES = {"order": k.ORDER, "backfill": k.BACKFILL}
+RESIZE = "resize"
 
 
 class Episodes:
@@ -26,7 +31,8 @@ class Episodes:
     Windows are drawn once, at the beginning: places in the log, uniformly, with the
     seed. At a reset each lane draws its windows from them again. ``step`` takes one action per
     lane and rejects those that the mask forbids; a lane that was over begins its next window
-    instead, whatever its action is, so that its mask allows every one.
+    instead, whatever its action is, so that its mask allows every one. What a window earns before
+    its first decision is part of the reward of that decision.
 
     Examples
     --------
@@ -46,7 +52,7 @@ class Episodes:
     def __init__(
         self,
         workload: Workload,
-        cluster: Cluster,
+        cluster: Cluster | Site,
         *,
         mode: str,
         window: int = 256,
@@ -55,8 +61,13 @@ class Episodes:
         windows: int = 64,
         seed: int = 0,
         bound: int = 10,
+        sizes: int = 4,
+        speeds: Mapping[float, float] | None = None,
     ) -> None:
-        refuse_unfit(workload, cluster)
+        on_pool = isinstance(cluster, Cluster)
+        if isinstance(cluster, Cluster):
+            refuse_unfit(workload, cluster)
+            refuse_bounds(workload, "an environment")
         if (workload.effective_run > workload.request).any():
             raise UsageError(
                 "an environment needs jobs that end within their request: read the log with "
@@ -67,12 +78,26 @@ class Episodes:
         draw = np.random.default_rng(seed)
         self.places: Ints = np.sort(draw.integers(0, most, min(windows, most))).astype(np.int64)
         """Where in the log each window begins."""
-        made = k.windows_of(workload, window, self.places)
-        self._tables = k.make_lanes(
-            made, cluster, lanes=lanes, slots=slots, mode=MODES[mode], bound=bound
-        )
+        # On a site instants have a meaning: outages and reservations come at theirs.
+        made = k.windows_of(workload, window, self.places, shift=on_pool)
+        self._tables: Any
+        common = {"lanes": lanes, "slots": slots, "bound": bound}
+        if mode != RESIZE and isinstance(cluster, Cluster):
+            self._tables = k.make_lanes(made, cluster, mode=MODES[mode], **common)
+            self._go = partial(k.step_lanes, self._tables)
+        else:
+            from shadowtime.engine import stepwise
+
+            if isinstance(cluster, Cluster):
+                self._tables = stepwise.changing_lanes(
+                    made, cluster, sizes=sizes, speeds=speeds, **common
+                )
+            else:
+                self._tables = stepwise.site_lanes(made, cluster, mode=MODES[mode], **common)
+            self._go = self._tables.step
         self._draw = draw
         self._same = np.zeros(lanes, np.int64)  # asked for by no lane
+        self._owed = np.zeros(lanes)  # earned before a window's first decision
 
     def reset(self, seed: int | None = None) -> None:
         """Begin a window in each lane; a seed draws the same windows again."""
@@ -81,6 +106,7 @@ class Episodes:
         lane = self._tables.lane
         lane[:, k.OVER] = 1
         lane[:, k.EPISODES] = lane[:, k.DECISIONS_MADE] = 0
+        self._owed[:] = 0
         self._advance(np.zeros(self.count, np.int64), self._next())
 
     def step(self, actions: Ints) -> None:
@@ -91,8 +117,14 @@ class Episodes:
         self._advance(chosen, following)
 
     def _advance(self, actions: Ints, following: Ints) -> None:
-        k.step_lanes(self._tables, actions, following)
+        begun = self.over
+        self._go(actions, following)
         self._tables.mask[self.over] = 1
+        # Nothing is rewarded before a window's first decision: the step after it pays.
+        reward, begun = self.reward, begun & ~self.over
+        reward += self._owed
+        self._owed[:] = np.where(begun, reward, 0)
+        reward[begun] = 0
 
     def _possible(self, actions: Ints) -> Ints:
         """The actions, if there is one for each lane and the mask allows them all."""
@@ -114,6 +146,11 @@ class Episodes:
 
     def _why_not(self, lane: int, action: int) -> str:
         width = self.mask.shape[1]
+        if self.mode == RESIZE and 0 <= action < width:
+            return (
+                f"lane {lane}: action {action} is not possible: the job is not there, has that "
+                "size, was given one at this pass, or the size does not fit (info['action_mask'])"
+            )
         filled = int(self.mask[lane, : self.slots].sum())
         none = f" or {self.slots} (none)" if self.mode == "backfill" else ""
         may = "overtake the head" if self.mode == "backfill" else "be next"
@@ -134,9 +171,8 @@ class Episodes:
 
     @property
     def mask(self) -> AnyArray:
-        """1 for actions that are possible, int8[lanes, slots (+ 1 in mode backfill)]."""
-        width = self.slots + (self.mode == "backfill")
-        mask: AnyArray = self._tables.mask[:, :width]
+        """1 for actions that are possible, int8[lanes, actions]."""
+        mask: AnyArray = self._tables.mask[:, : self.slots if self.mode == "order" else None]
         return mask
 
     @property
@@ -153,7 +189,10 @@ class Episodes:
 
     @property
     def starts(self) -> AnyArray:
-        """The starts of each lane's last window that was over, from its first submission on."""
+        """The starts of each lane's last window that was over, -1 of jobs that never started.
+
+        From its first submission on; on a site by the log's clock.
+        """
         starts: AnyArray = self._tables.start
         return starts
 

@@ -10,12 +10,11 @@ import numpy as np
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED, LAST, LAST_TWO
 from shadowtime.policy import estimate as parts
-from shadowtime.types import MAX_SPAN
+from shadowtime.types import MAX_SPAN, Floats, Ints
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.policy.predictors import FromLog
-    from shadowtime.types import Floats, Ints
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True)

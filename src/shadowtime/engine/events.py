@@ -6,53 +6,16 @@ by id, timers, then one pass. An instant with corrections only has no pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.corrections import correct, first_correction
+from shadowtime.kernel import fields as f
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
-from shadowtime.kernel.fields import (
-    AHEAD,
-    ENDS_AT,
-    ESTIMATE,
-    KIND,
-    LIMIT,
-    RANK,
-    RUN,
-    START,
-    SUBMIT,
-    WHICH,
-)
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import enqueue
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    ATTEMPTS,
-    BITS,
-    BY_EVENT,
-    CHANGED,
-    CORRECTIONS,
-    DECISIONS,
-    ENDED,
-    ENDS,
-    EVENTS,
-    FRESH,
-    KILLED,
-    KILLS,
-    LEARNER,
-    NEVER,
-    NOW,
-    PASSES,
-    PAUSE,
-    RUNNING,
-    STARTS,
-    WAKE,
-)
 from shadowtime.kernel.running import end_at, find, give_back, job_at, remove
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import Ints
+from shadowtime.kernel.state import State, World
+from shadowtime.types import Ints
 
 DONE = 0
 PASS_DUE = 1
@@ -67,24 +30,24 @@ NEVER_FITS = 4
 def advance(state: State, world: World) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
-    if reg[BY_EVENT] != 0:
+    if reg[r.BY_EVENT] != 0:
         return advance_by_event(state, world)
     while True:
         drop_stale_ends(state, world)
         now = next_instant(state, world)
-        if now >= NEVER:
+        if now >= r.NEVER:
             return DONE
-        reg[NOW] = now
-        reg[ENDED] = 0
-        reg[DECISIONS] = 0
+        reg[r.NOW] = now
+        reg[r.ENDED] = 0
+        reg[r.DECISIONS] = 0
         due = carry_out_ends(state, world, now)
         carry_out_corrections(state, world, now)
         due |= admit(state, world, now)
-        if reg[WAKE] <= now:
-            reg[WAKE] = NEVER
+        if reg[r.WAKE] <= now:
+            reg[r.WAKE] = r.NEVER
             due = True
         if due:
-            reg[PASSES] += 1
+            reg[r.PASSES] += 1
             return PASS_DUE
 
 
@@ -99,32 +62,32 @@ def advance_by_event(state: State, world: World) -> int:
     reg = state.reg
     drop_stale_ends(state, world)
     now = next_instant(state, world)
-    if now >= NEVER:
+    if now >= r.NEVER:
         return DONE
-    reg[NOW], reg[ENDED], reg[DECISIONS], reg[FRESH] = now, 0, 0, reg[ARRIVED]
-    mask = (1 << reg[BITS]) - 1
+    reg[r.NOW], reg[r.ENDED], reg[r.DECISIONS], reg[r.FRESH] = now, 0, 0, reg[r.ARRIVED]
+    mask = (1 << reg[r.BITS]) - 1
     first = -1
-    if reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+    if reg[r.ENDS] > 0 and world.ends[0] >> reg[r.BITS] == now:
         first = world.of_rank[world.ends[0] & mask]
     at = 0
-    while at < reg[RUNNING] and end_at(state, at) <= now:
+    while at < reg[r.RUNNING] and end_at(state, at) <= now:
         job = job_at(state, at)
-        if world.truth[job, ENDS_AT] == now:
+        if world.truth[job, f.ENDS_AT] == now:
             end_job(state, world, job)
         else:
             at += 1
-    was_expected = first >= 0 and world.truth[first, ENDS_AT] != now
+    was_expected = first >= 0 and world.truth[first, f.ENDS_AT] != now
     drop_stale_ends(state, world)
-    if reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
-        reg[ARRIVED] += 1
-        enqueue(state, reg[FRESH])
-        reg[EVENTS] += 1
-    elif not was_expected and reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+    if reg[r.ARRIVED] < state.job.shape[0] and state.job[reg[r.ARRIVED], f.SUBMIT] <= now:
+        reg[r.ARRIVED] += 1
+        enqueue(state, reg[r.FRESH])
+        reg[r.EVENTS] += 1
+    elif not was_expected and reg[r.ENDS] > 0 and world.ends[0] >> reg[r.BITS] == now:
         end_job(state, world, world.of_rank[world.ends[0] & mask])
-        reg[ENDS] = pop(world.ends, reg[ENDS])
-    if reg[WAKE] <= now:
-        reg[WAKE] = NEVER
-    reg[PASSES] += 1
+        reg[r.ENDS] = pop(world.ends, reg[r.ENDS])
+    if reg[r.WAKE] <= now:
+        reg[r.WAKE] = r.NEVER
+    reg[r.PASSES] += 1
     return PASS_DUE
 
 
@@ -133,25 +96,25 @@ def end_job(state: State, world: World, job: int) -> None:
     """A running job is over."""
     reg = state.reg
     remove(state, find(state, job))
-    state.ended[reg[ENDED]] = job
-    reg[ENDED] += 1
+    state.ended[reg[r.ENDED]] = job
+    reg[r.ENDED] += 1
     give_back(state, job)
-    world.truth[job, ENDS_AT] = -1
-    reg[EVENTS] += 1
-    reg[CHANGED] = 1
+    world.truth[job, f.ENDS_AT] = -1
+    reg[r.EVENTS] += 1
+    reg[r.CHANGED] = 1
 
 
 @kernel
 def next_instant(state: State, world: World) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
-    now = reg[WAKE]
-    if reg[ENDS] > 0:
-        now = min(now, world.ends[0] >> reg[BITS])
-    if reg[CORRECTIONS] > 0:
-        now = min(now, world.corrections[0] >> reg[BITS])
-    if reg[ARRIVED] < state.job.shape[0]:
-        now = min(now, state.job[reg[ARRIVED], SUBMIT])
+    now = reg[r.WAKE]
+    if reg[r.ENDS] > 0:
+        now = min(now, world.ends[0] >> reg[r.BITS])
+    if reg[r.CORRECTIONS] > 0:
+        now = min(now, world.corrections[0] >> reg[r.BITS])
+    if reg[r.ARRIVED] < state.job.shape[0]:
+        now = min(now, state.job[reg[r.ARRIVED], f.SUBMIT])
     return now
 
 
@@ -159,119 +122,142 @@ def next_instant(state: State, world: World) -> int:
 def drop_stale_ends(state: State, world: World) -> None:
     """Forget ends that were overtaken by a preemption or a new end."""
     reg = state.reg
-    mask = (1 << reg[BITS]) - 1
+    mask = (1 << reg[r.BITS]) - 1
     while (
-        reg[ENDS] > 0
-        and world.truth[world.of_rank[world.ends[0] & mask], ENDS_AT] != world.ends[0] >> reg[BITS]
+        reg[r.ENDS] > 0
+        and world.truth[world.of_rank[world.ends[0] & mask], f.ENDS_AT]
+        != world.ends[0] >> reg[r.BITS]
     ):
-        reg[ENDS] = pop(world.ends, reg[ENDS])
+        reg[r.ENDS] = pop(world.ends, reg[r.ENDS])
 
 
 @kernel
 def carry_out_ends(state: State, world: World, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
-    reg = state.reg
-    mask = (1 << reg[BITS]) - 1
     any_end = False
-    while reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
-        job = world.of_rank[world.ends[0] & mask]
-        reg[ENDS] = pop(world.ends, reg[ENDS])
-        if world.truth[job, ENDS_AT] != now:
-            continue
-        remove(state, find(state, job))
-        state.ended[reg[ENDED]] = job
-        reg[ENDED] += 1
-        give_back(state, job)
-        world.truth[job, ENDS_AT] = -1
-        if reg[LEARNER] != FIXED:
+    while True:
+        job = next_end(state, world, now)
+        if job < 0:
+            return any_end
+        end_job(state, world, job)
+        if state.reg[r.LEARNER] != FIXED:
             learn_end(state, job)
-        reg[EVENTS] += 1
         any_end = True
-    if any_end:
-        reg[CHANGED] = 1
-    return any_end
+
+
+@kernel
+def next_end(state: State, world: World, now: int) -> int:
+    """Take the next job that ends now, by job id, from the heap; -1 if there is none left."""
+    reg = state.reg
+    mask = (1 << reg[r.BITS]) - 1
+    while reg[r.ENDS] > 0 and world.ends[0] >> reg[r.BITS] == now:
+        job = world.of_rank[world.ends[0] & mask]
+        reg[r.ENDS] = pop(world.ends, reg[r.ENDS])
+        if world.truth[job, f.ENDS_AT] == now:
+            return int(job)
+    return -1
 
 
 @kernel
 def carry_out_corrections(state: State, world: World, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
+    while True:
+        job = next_outlived(state, world, now)
+        if job < 0:
+            return
+        correct(state, world, job)
+
+
+@kernel
+def next_outlived(state: State, world: World, now: int) -> int:
+    """Take the next job that has outlived its prediction from the heap; -1 if there is none left.
+
+    It counts as an event: its prediction is raised next.
+    """
     reg = state.reg
-    mask = (1 << reg[BITS]) - 1
-    while reg[CORRECTIONS] > 0 and world.corrections[0] >> reg[BITS] <= now:
+    mask = (1 << reg[r.BITS]) - 1
+    while reg[r.CORRECTIONS] > 0 and world.corrections[0] >> reg[r.BITS] <= now:
         job = world.of_rank[world.corrections[0] & mask]
-        when = world.corrections[0] >> reg[BITS]
-        reg[CORRECTIONS] = pop(world.corrections, reg[CORRECTIONS])
+        when = world.corrections[0] >> reg[r.BITS]
+        reg[r.CORRECTIONS] = pop(world.corrections, reg[r.CORRECTIONS])
         if (
-            world.truth[job, ENDS_AT] >= 0
-            and state.job[job, START] + state.job[job, ESTIMATE] == when
+            world.truth[job, f.ENDS_AT] >= 0
+            and state.job[job, f.START] + state.job[job, f.ESTIMATE] == when
         ):
-            correct(state, world, job)
-            reg[EVENTS] += 1
-            reg[CHANGED] = 1
+            reg[r.EVENTS] += 1
+            reg[r.CHANGED] = 1
+            return int(job)
+    return -1
 
 
 @kernel
 def admit(state: State, world: World, now: int) -> bool:
     """Queue what is submitted now."""
     reg = state.reg
-    reg[FRESH] = reg[ARRIVED]
+    reg[r.FRESH] = reg[r.ARRIVED]
     n = state.job.shape[0]
-    while reg[ARRIVED] < n and state.job[reg[ARRIVED], SUBMIT] <= now:
-        job = reg[ARRIVED]
-        reg[ARRIVED] += 1
-        if reg[LEARNER] != FIXED:
+    while reg[r.ARRIVED] < n and state.job[reg[r.ARRIVED], f.SUBMIT] <= now:
+        job = reg[r.ARRIVED]
+        reg[r.ARRIVED] += 1
+        if reg[r.LEARNER] != FIXED:
             learn_submit(state, job)
         enqueue(state, job)
-        reg[EVENTS] += 1
-    return reg[FRESH] != reg[ARRIVED]
+        reg[r.EVENTS] += 1
+    return reg[r.FRESH] != reg[r.ARRIVED]
 
 
 @kernel
 def carry_out_decisions(state: State, world: World) -> None:
     """Carry out the decisions of the pass: ends of started jobs, lost attempts of stopped ones."""
     reg = state.reg
-    now = reg[NOW]
-    for i in range(reg[DECISIONS]):
-        job = state.did[WHICH, i]
-        if state.did[KIND, i] == KILLED:
-            world.truth[job, ENDS_AT] = -1
-            reg[KILLS] += 1
+    now = reg[r.NOW]
+    for i in range(reg[r.DECISIONS]):
+        job = state.did[f.WHICH, i]
+        if state.did[f.KIND, i] == r.KILLED:
+            world.truth[job, f.ENDS_AT] = -1
+            reg[r.KILLS] += 1
         else:
-            end = now + min(world.truth[job, RUN], state.job[job, LIMIT]) - state.job[job, AHEAD]
-            world.truth[job, ENDS_AT] = end
-            if reg[BY_EVENT] != 0:  # ends of an instant come in the order of the starts
-                world.truth[job, RANK] = reg[STARTS]
-                world.of_rank[reg[STARTS]] = job
-                reg[STARTS] += 1
-            if reg[ENDS] == world.ends.shape[0]:
+            end = (
+                now
+                + min(world.truth[job, f.RUN], state.job[job, f.LIMIT])
+                - state.job[job, f.AHEAD]
+            )
+            world.truth[job, f.ENDS_AT] = end
+            if reg[r.BY_EVENT] != 0:  # ends of an instant come in the order of the starts
+                world.truth[job, f.RANK] = reg[r.STARTS]
+                world.of_rank[reg[r.STARTS]] = job
+                reg[r.STARTS] += 1
+            if reg[r.ENDS] == world.ends.shape[0]:
                 compact(state, world)
-            reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
-            if reg[LEARNER] != FIXED:
+            reg[r.ENDS] = push(
+                world.ends, reg[r.ENDS], end << reg[r.BITS] | world.truth[job, f.RANK]
+            )
+            if reg[r.LEARNER] != FIXED:
                 first_correction(state, world, job)
-    reg[CHANGED] = 0
+    reg[r.CHANGED] = 0
 
 
 @kernel
 def compact(state: State, world: World) -> None:
     """Rebuild the heap of ends without the stale entries."""
     reg = state.reg
-    mask = (1 << reg[BITS]) - 1
+    mask = (1 << reg[r.BITS]) - 1
     kept = 0
-    for i in range(reg[ENDS]):
+    for i in range(reg[r.ENDS]):
         key = world.ends[i]
-        if world.truth[world.of_rank[key & mask], ENDS_AT] == key >> reg[BITS]:
+        if world.truth[world.of_rank[key & mask], f.ENDS_AT] == key >> reg[r.BITS]:
             kept = push(world.ends, kept, key)
-    reg[ENDS] = kept
+    reg[r.ENDS] = kept
 
 
 @kernel
 def lacks_room(state: State) -> bool:
     """True when the log of attempts might overflow in the next pass, or the loop shall return."""
-    full = state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
+    full = state.reg[r.ATTEMPTS] + state.reg[r.RUNNING] > state.tried.shape[1]
     return bool(full or to_be_saved(state.reg))
 
 
 @kernel
 def to_be_saved(reg: Ints) -> bool:
     """True when the loop shall return before the next pass, for a checkpoint."""
-    return bool(0 < reg[PAUSE] <= reg[PASSES] + 1)
+    return bool(0 < reg[r.PAUSE] <= reg[r.PASSES] + 1)

@@ -10,35 +10,27 @@ from __future__ import annotations
 import math
 import re
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.columns import record_of
 from shadowtime.engine.events import BROKEN
 from shadowtime.engine.series import series_record
 from shadowtime.errors import PolicyError, suggested
+from shadowtime.kernel import record
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE, Free, Queue
-from shadowtime.kernel.record import (
-    ACCOUNT,
-    EXECUTABLE,
-    ROW,
-    USER,
-    Job,
-    Node,
-    node_record,
-)
+from shadowtime.kernel.record import Job, Node, node_record
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
+from shadowtime.kernel.state import State
+from shadowtime.policy import Policy
 from shadowtime.policy.functions import LEARN, TIMER, in_words, plain, takes_series, where
 from shadowtime.policy.written import ALL, KEYS
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.engine.custom import Own
     from shadowtime.engine.uses import Use
-    from shadowtime.kernel.state import State
-    from shadowtime.policy import Policy
-    from shadowtime.workload import Workload
 
 RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (Job, Node, Queue, Free)}
 """What functions are handed, by the names under which the compiler reports them."""
@@ -123,8 +115,8 @@ def timer_failure(policy: Policy, use: Use, own: Own, row: int, now: int) -> Pol
 
 def whose_row(own: Own, use: Use, row: int) -> int:
     """The user, account or executable that a row of the memory belongs to, by number."""
-    column = (USER, ACCOUNT, EXECUTABLE)[use.whose]
-    found = own.fact[own.fact[:, ROW + use.whose] == row, column]
+    column = (record.USER, record.ACCOUNT, record.EXECUTABLE)[use.whose]
+    found = own.fact[own.fact[:, record.ROW + use.whose] == row, column]
     return int(found[0]) if len(found) else -1
 
 

@@ -13,6 +13,7 @@ catalogue lie in the library that a wheel carries, as long as their parameters h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, FunctionType
@@ -33,8 +34,6 @@ from shadowtime.kernel.slots import LEARN_TIMER, PLACE
 from shadowtime.policy.functions import LEARN, TIMER, plain, takes_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.engine.uses import Use
 
 

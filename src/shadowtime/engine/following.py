@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster import Cluster
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.slots import ESTIMATE, LEARN_SUBMIT
+from shadowtime.policy import Policy
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import take
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import as_submitted, released, submissions
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
 
 ROUNDS = 12
 """Runs of a whole scheduler at most."""

@@ -14,10 +14,12 @@ The tables of all windows lie in stacks, a window a row; a lane begins one by co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.events import DONE, advance, carry_out_decisions
 from shadowtime.engine.following import refuse_following
 from shadowtime.engine.passes.pool import IN_ORDER, find_shadow, make_pool, may_start
@@ -27,13 +29,8 @@ from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import HEAD, NOW, SHADOW, WAITING
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, fits
 from shadowtime.kernel.state import State, World, build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload
 
 ORDER, BACKFILL = 0, 1
 WINDOW, CHOSEN, OVER, EPISODES, DECISIONS_MADE = range(5)
@@ -333,11 +330,13 @@ def offer(lanes: Lanes, i: int, state: State, head: int) -> int:
     return possible
 
 
-def windows_of(workload: Workload, jobs: int, starts: Ints) -> list[Workload]:
-    """Windows of a log: ``jobs`` of them from each place on, the first submitted at 0."""
+def windows_of(
+    workload: Workload, jobs: int, starts: Ints, *, shift: bool = True
+) -> list[Workload]:
+    """Windows of a log: ``jobs`` of them from each place on, by ``shift`` the first one at 0."""
     refuse_following(workload, "an environment")
     made = []
     for first in starts.tolist():
         part = workload.take(np.arange(first, first + jobs))
-        made.append(part.replace(submit=part.submit - part.submit[0]))
+        made.append(part.replace(submit=part.submit - shift * part.submit[0]))
     return made

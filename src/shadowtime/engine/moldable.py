@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.engine import steps
 from shadowtime.kernel import fields as f
+from shadowtime.kernel.state import State, World
+from shadowtime.workload import Workload
 from shadowtime.workload.moldable import at_sizes, seconds_at, serial_of
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError
 from shadowtime.policy.partition import HOUR, ByClass
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 
 SMALL_LONG, SMALL_SHORT, LARGE = 0, 1, 2
 CLASS_NAMES = ("long small", "short small", "large")

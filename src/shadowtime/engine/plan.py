@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError
+from shadowtime.policy import Policy, backfill, order
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
     from shadowtime.kernel.ahead import Ahead
     from shadowtime.kernel.general import General
     from shadowtime.kernel.shortest import Shortest
-    from shadowtime.policy import Policy, backfill, order
 
 Loop = Callable[..., int]
 """Runs the event loop on (state, world, arguments of the pass) until it is done or needs room."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import steps
 from shadowtime.engine.columns import columns_of
 from shadowtime.engine.estimates import known_at_submission
@@ -14,21 +16,13 @@ from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.run_tables import as_schedule, with_more_room
 from shadowtime.engine.saved import reading
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    BITS,
-    NEVER,
-    NOW,
-    RUNNING,
-    VOLATILE,
-    WAKE,
-)
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.state import State, build
-from shadowtime.policy.estimate import Requested
-from shadowtime.policy.place import NAMED
+from shadowtime.policy.estimate import Estimate, Requested
+from shadowtime.policy.place import NAMED, Place
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import (
     Promise,
@@ -42,19 +36,10 @@ from shadowtime.policy.snapshot import (
     ask_policy,
     name_of,
 )
-from shadowtime.types import Reason
+from shadowtime.schedule import Schedule
+from shadowtime.types import Ints, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.moldable import COLUMN, serial_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy.estimate import Estimate
-    from shadowtime.policy.place import Place
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 def simulate_object(
@@ -63,7 +48,7 @@ def simulate_object(
     """Run a workload through an object with ``decide(snapshot)``."""
     known = known_at_submission(estimate_of(policy), workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
-    state.reg[VOLATILE] = not known.safe
+    state.reg[r.VOLATILE] = not known.safe
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
     observer = Observer(cluster, jobs_of(workload, state))
     name = name_of(policy)
@@ -165,8 +150,8 @@ class Observer:
         ``fits`` reports of rows whether each could start by itself; ``base`` is added to instants.
         """
         reg = state.reg
-        now, bits = int(reg[NOW]), int(reg[BITS])
-        queue = np.flatnonzero(state.wait[f.PROCS, : reg[ARRIVED]] != BIG)
+        now, bits = int(reg[r.NOW]), int(reg[r.BITS])
+        queue = np.flatnonzero(state.wait[f.PROCS, : reg[r.ARRIVED]] != r.BIG)
         able = [True] * len(queue) if fits is None else [bool(one) for one in fits(queue)]
         guess = state.job[queue, f.ESTIMATE].tolist()
         waiting = tuple(
@@ -174,7 +159,7 @@ class Observer:
             for row, estimate, can in zip(queue.tolist(), guess, able, strict=True)
         )
         mask = (1 << bits) - 1
-        keys = state.running[: reg[RUNNING]]
+        keys = state.running[: reg[r.RUNNING]]
         rows = keys & mask
         start = state.job[rows, f.START].tolist()
         end = np.maximum(keys >> bits, now + 1).tolist()
@@ -283,18 +268,18 @@ def carry_out(
     ``index`` gives the row of a job by its id; ``base`` is what instants of the policy are ahead
     of the tables' clock.
     """
-    now = int(state.reg[NOW])
+    now = int(state.reg[r.NOW])
     started: list[int] = []
     preempted = False
     for decision in decisions:
         if isinstance(decision, Wake):
             if decision.at - base > now:
-                state.reg[WAKE] = min(int(state.reg[WAKE]), decision.at - base, NEVER)
+                state.reg[r.WAKE] = min(int(state.reg[r.WAKE]), decision.at - base, r.NEVER)
             continue
         row = index.get(getattr(decision, "job", None))
         if row is None:
             raise PolicyError(f"{name} at {now + base}: no job for the decision {decision!r}")
-        waiting = state.wait[f.PROCS, row] != BIG and row < state.reg[ARRIVED]
+        waiting = state.wait[f.PROCS, row] != r.BIG and row < state.reg[r.ARRIVED]
         if isinstance(decision, Promise):
             if state.job[row, f.PROMISED] < 0:
                 state.job[row, f.PROMISED] = decision.start - base
@@ -332,13 +317,13 @@ def carry_out(
 
 def is_running(state: State, row: int) -> bool:
     """True if a job is in the running list."""
-    mask = (1 << int(state.reg[BITS])) - 1
-    return bool(((state.running[: state.reg[RUNNING]] & mask) == row).any())
+    mask = (1 << int(state.reg[r.BITS])) - 1
+    return bool(((state.running[: state.reg[r.RUNNING]] & mask) == row).any())
 
 
 def note_reasons(state: State, started: list[int], now: int) -> None:
     """A job is backfilled if an earlier submission is still waiting."""
-    queue = np.flatnonzero(state.wait[f.PROCS, : state.reg[ARRIVED]] != BIG)
+    queue = np.flatnonzero(state.wait[f.PROCS, : state.reg[r.ARRIVED]] != r.BIG)
     first = int(queue[0]) if len(queue) else len(state.job)
     for row in started:
         known = state.job[row]

@@ -9,7 +9,7 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.nodes.demands import believed
+from shadowtime.engine.nodes.run_tables import believed
 from shadowtime.engine.partitions import CLASS_NAMES, RUN, classes_of, tables_of
 from shadowtime.engine.plan import in_one_sweep
 from shadowtime.engine.run_tables import leaves_the_queue
@@ -18,13 +18,12 @@ from shadowtime.policy.backfill import Selected
 from shadowtime.policy.policy import Policy
 from shadowtime.schedule.check.claims import NO_RESERVATION_VIOLATION
 from shadowtime.schedule.check.rules import Classes, Easy, Rules, Stretch
-from shadowtime.types import NO_LIMIT
+from shadowtime.types import NO_LIMIT, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.draws import demand_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) -> Rules | None:

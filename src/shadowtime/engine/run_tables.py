@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.kernel import tables as t
+from shadowtime.kernel.state import State, World
+from shadowtime.policy import Policy
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, AnyArray, Ints, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import COMES_AT
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.kernel.state import State, World
-    from shadowtime.policy import Policy
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 def seen_by_instants(schedule: Schedule) -> Schedule:
@@ -187,3 +184,11 @@ def attempts_of(
     whole = np.where(cut, before, np.minimum(workload.run, state.job[:, f.LIMIT]))
     saved = np.concatenate([lost[f.SAVED], whole[last]])
     return made.with_work(saved[order], restart=int(state.reg[r.OVERHEAD]))
+
+
+def keep_work(state: State, policy: Policy) -> None:
+    """Write into a fresh state when work is safe and what starting again costs."""
+    state.reg[r.SAVE_EVERY] = policy.preempt.save_every
+    state.reg[r.OVERHEAD] = policy.preempt.restart_s
+    if policy.preempt.changes_runs:
+        state.job[:, f.INITIAL] = state.job[:, f.ESTIMATE]

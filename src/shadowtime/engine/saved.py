@@ -12,25 +12,25 @@ from __future__ import annotations
 import io
 import pickle
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.lib.format import descr_to_dtype, dtype_to_descr
 
 from shadowtime.engine.events import to_be_saved
 from shadowtime.engine.values import Values
-from shadowtime.engine.watch import SEEN_EVERY
+from shadowtime.engine.watch import SEEN_EVERY, Watch, Watched
 from shadowtime.kernel.library import flatten
 from shadowtime.kernel.registers import ARRIVED, NOW, PASSES, PAUSE, RUNNING, WAITING
 from shadowtime.kernel.sources import source_digest
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.engine.watch import Pieces, Watch, Watched
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
+    from shadowtime.engine.watch import Pieces
 
 Tables = TypeVar("Tables", bound="tuple[Any, ...]")
 ENGINE = Path(__file__).with_name("simulate.py")
@@ -117,7 +117,8 @@ def as_pieces(tables: tuple[Any, ...], more: Any = None) -> Pieces:
     ((array([1, 2]), (array([[3.5]]), 4)), 'more')
     """
     arrays = _arrays(tables)
-    head = pickle.dumps(([(one.dtype.str, one.shape) for one in arrays], more), protocol=5)
+    kinds = [(dtype_to_descr(one.dtype), one.shape) for one in arrays]
+    head = pickle.dumps((kinds, more), protocol=5)
     held = [np.ascontiguousarray(one).reshape(-1).view(np.uint8).data for one in arrays]
     return [len(head).to_bytes(8, "big"), head, *held]
 
@@ -130,8 +131,9 @@ def put_back(tables: Tables, raw: memoryview) -> tuple[Tables, Any]:
     end = 8 + int.from_bytes(raw[:8], "big")
     kinds, more = Values(io.BytesIO(raw[8:end])).load()
     found = []
-    for kind, shape in kinds:
-        first, end = end, end + np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
+    for written, shape in kinds:
+        kind = descr_to_dtype(written)
+        first, end = end, end + kind.itemsize * int(np.prod(shape, dtype=np.int64))
         found.append(np.frombuffer(raw[first:end], kind).reshape(shape))
     made: Tables = _with(tables, iter(found))
     return made, more
@@ -151,7 +153,7 @@ def _with(value: Any, found: Iterator[AnyArray]) -> Any:
         return value
     saved = next(found)
     if saved.shape != value.shape:
-        return saved.copy()
+        return saved.astype(value.dtype)  # a file forgets how the columns of a table are aligned
     if value.flags.writeable:
         np.copyto(value, saved)
     return value

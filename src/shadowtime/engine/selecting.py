@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import traceback
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,28 +23,15 @@ from shadowtime.engine.pacing import easy_at_pace
 from shadowtime.engine.series import NO_SERIES, series_record, series_text, series_with
 from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
-from shadowtime.kernel import choice as home
+from shadowtime.kernel import choice as q
 from shadowtime.kernel import library
-from shadowtime.kernel.choice import (
-    ADDRESSES,
-    COLUMNS,
-    SELECT,
-    SERIES_AT,
-    Choice,
-    Free,
-    Queue,
-    select_signature,
-)
+from shadowtime.kernel.choice import Choice, Free, Queue, select_signature
 from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
+from shadowtime.policy import Policy
+from shadowtime.policy.backfill import Selected
 from shadowtime.policy.functions import in_words, plain, takes_series, where
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.policy import Policy
-    from shadowtime.policy.backfill import Selected
-    from shadowtime.types import Floats
+from shadowtime.types import Floats
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -72,8 +60,8 @@ class Chooser:
         if not compiles():
             return Callback(self.call, 0)
         if self.part.compiled:
-            choice.address[SERIES_AT] = self.series.ctypes.data
-            choice.address[SERIES_AT + 1] = len(self.series)
+            choice.address[q.SERIES_AT] = self.series.ctypes.data
+            choice.address[q.SERIES_AT + 1] = len(self.series)
             return compile_select(use_of(self.part, self.columns, self.names))
         self._callback = CALLBACK(self.call)
         return Callback(
@@ -95,12 +83,12 @@ class Chooser:
     def queue(self, count: int) -> Queue:
         """The first ``count`` jobs of the columns, as views."""
         assert self.choice is not None
-        own = self.choice.column[:COLUMNS, :count]
+        own = self.choice.column[: q.COLUMNS, :count]
         more = [
             values[: None if column.whole else count].view(
                 np.float64 if column.fractions else np.int64
             )
-            for column, values in zip(self.columns, self.choice.column[COLUMNS:], strict=True)
+            for column, values in zip(self.columns, self.choice.column[q.COLUMNS :], strict=True)
         ]
         made: Queue = queue_with(self.columns)(*own, self.choice.need[:count], *more)
         return made
@@ -112,7 +100,7 @@ class Chooser:
     def failure(self, policy: Policy, slot: int, job: int, now: int, name_of: Any) -> BaseException:
         """What went wrong; a compiled function is called again in Python, which names the line."""
         function = self.part.function
-        if slot == SELECT:
+        if slot == q.SELECT:
             return PolicyError(
                 f"{policy.name}: the select function {where(function)} starts job {name_of(job)} "
                 f"at {now}, but it does not fit into what is free then"
@@ -167,7 +155,7 @@ def use_of(part: Selected, columns: tuple[Column, ...] = (), series: tuple[str, 
     """The function as digests describe it: other values of its parameters compile nothing."""
     kinds = tuple(type(value).__name__ for value in part.settings().values())
     function = called_by_pass(part)
-    return Use(SELECT, part.takes, function, 3, kinds, columns=columns, series=series)
+    return Use(q.SELECT, part.takes, function, 3, kinds, columns=columns, series=series)
 
 
 @lru_cache(maxsize=64)
@@ -203,7 +191,7 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
 
     name = f"select_{tag}"
     names: dict[str, Any] = {
-        "__name__": home.__name__,
+        "__name__": q.__name__,
         "Queue": queue_with(use.columns),
         "Free": Free,
         "Series": series_with(use.series),
@@ -214,7 +202,7 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
         "at_float": pointer_to("float64"),
         "carray": numba.carray,
     }
-    exec(compile(source_of(use, name), home.__file__, "exec"), names)
+    exec(compile(source_of(use, name), q.__file__, "exec"), names)
     fill: Callable[..., Any] = names[name]
     return fill
 
@@ -236,22 +224,22 @@ def pointer_to(kind: str) -> Any:
 
 def source_of(use: Use, name: str) -> str:
     """The text of the function behind the pointer: arrays from addresses, then the call."""
-    columns = ", ".join(f"column[{k}, :count]" for k in range(COLUMNS))
+    columns = ", ".join(f"column[{k}, :count]" for k in range(q.COLUMNS))
     values = "".join(f", {kind}(values[{k}])" for k, kind in enumerate(use.values))
-    count = COLUMNS + len(use.columns)
+    count = q.COLUMNS + len(use.columns)
     more = "".join(
-        f", column[{COLUMNS + k}{'' if column.whole else ', :count'}]"
+        f", column[{q.COLUMNS + k}{'' if column.whole else ', :count'}]"
         f"{'.view(np.float64)' if column.fractions else ''}"
         for k, column in enumerate(use.columns)
     )
     series = ""
     if takes_series(use.function):
-        series = f"given = carray(at_float(known[{SERIES_AT}]), known[{SERIES_AT + 1}])\n"
+        series = f"given = carray(at_float(known[{q.SERIES_AT}]), known[{q.SERIES_AT + 1}])\n"
         series += f"    {series_text(use.series)}"
         values = f", series{values}"
     return f"""
 def {name}(now, count, address):
-    known = carray(at(address), {ADDRESSES})
+    known = carray(at(address), {q.ADDRESSES})
     values = carray(at_float(known[8]), {max(1, len(use.values))})
     column = carray(at(known[0]), ({count}, known[5]))
     need = carray(at(known[1]), (known[5], known[6]))

@@ -7,8 +7,9 @@ are handed over, so that its compiled code is the same whatever else a run has.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,8 @@ from shadowtime.engine.columns import names_read
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel.curve import Curve, pack, register, unpacked
 from shadowtime.policy.functions import fields_read, plain, takes_series, where
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.types import Floats
-    from shadowtime.workload import Workload
+from shadowtime.types import Floats
+from shadowtime.workload import Workload
 
 NO_SERIES: Floats = np.zeros(1)
 

@@ -24,14 +24,23 @@ from shadowtime.kernel.state import build
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.order import Fcfs
 from shadowtime.policy.policy import Policy
+from shadowtime.workload.bounds import bounded_amounts
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.kernel.choice import Free, Queue
     from shadowtime.policy.order import Order
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
+
+
+def refuse_bounds(workload: Workload, where: str) -> None:
+    """Reject series that bound an amount where nothing would keep them."""
+    if bounded := bounded_amounts(workload):
+        raise UsageError(
+            f"the series {bounded[0]} is a bound that changes over time, which {where} on a pool "
+            "does not keep: describe the machine as a site, or leave the series out"
+        )
 
 
 def start_none(now: int, jobs: Queue, free: Free) -> None:

@@ -15,6 +15,7 @@ from shadowtime.engine.plan import (
 )
 from shadowtime.engine.run_tables import (
     as_schedule,
+    keep_work,
     leaves_the_queue,
     mark_classes,
     places_of,
@@ -23,23 +24,18 @@ from shadowtime.engine.run_tables import (
     with_more_room,
 )
 from shadowtime.engine.saved import reading
-from shadowtime.engine.work import keep_work
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import (
-    BY_EVENT,
-    CLAMPED,
-    VOLATILE,
-)
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.state import build
+from shadowtime.policy import Policy
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounded_amounts
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
     from shadowtime.workload.pool_site import Counted
 
 
@@ -153,10 +149,10 @@ def _compiled(
         workload, cluster, estimate=known.estimate, learner=known.learner, compiled=True
     )
     mark_classes(state, workload, cluster, policy)
-    state.reg[VOLATILE] = not known.safe
-    state.reg[CLAMPED] = known.clamped
+    state.reg[r.VOLATILE] = not known.safe
+    state.reg[r.CLAMPED] = known.clamped
     keep_work(state, policy)
-    state.reg[BY_EVENT] = policy.order.by_event
+    state.reg[r.BY_EVENT] = policy.order.by_event
     own = None
     if policy.written:
         from shadowtime.engine.custom import own_of
@@ -166,7 +162,10 @@ def _compiled(
     if counted is not None and len(counted.time):
         from shadowtime.kernel.ahead import make_ahead
 
-        ahead = make_ahead(time=counted.time, drop=counted.missing, room=len(state.running))
+        ahead = make_ahead(
+            time=counted.time, drop=counted.missing, room=len(state.running),
+            longest=int(known.estimate.max(initial=0)),
+        )  # fmt: skip
     run, arguments = loop_of(policy, cluster, len(workload), own, ahead)
     from shadowtime.engine.events import DONE, NEVER_FITS, ROOM_NEEDED
 

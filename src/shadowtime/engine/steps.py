@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine import events
 from shadowtime.kernel import queue, running
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.registers import ATTEMPTS, RUNNING
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 
 @entry

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.simulate import simulate
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import ShadowtimeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
+from shadowtime.policy import Policy
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 
 LOOPS_BY_NUMPY = "from shadowtime.kernel.numpy_vector import replace_loops; replace_loops();"
 """What a process that compiles nothing does first."""

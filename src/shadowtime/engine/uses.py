@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -9,34 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import PolicyError
-from shadowtime.kernel import slots
-from shadowtime.kernel.record import (
-    ACCOUNT,
-    EXECUTABLE,
-    FACTS,
-    GPUS,
-    MEMORY,
-    NODES,
-    PARTITION,
-    QOS,
-    ROW,
-    UNKNOWN,
-    USER,
-)
+from shadowtime.kernel import record, slots
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, TIMERS
-from shadowtime.policy import functions
-from shadowtime.policy.functions import LEARN, SERIES, TIMER, handed_to, takes_series
-from shadowtime.policy.written import ALL, KEYS
+from shadowtime.policy import Policy, functions
+from shadowtime.policy.functions import LEARN, SERIES, TIMER, Slot, handed_to, takes_series
+from shadowtime.policy.written import ALL, KEYS, Written
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.engine.columns import Column
-    from shadowtime.policy import Policy
-    from shadowtime.policy.functions import Slot
-    from shadowtime.policy.written import Written
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 NUMBERS = {
     functions.ORDER: slots.ORDER,
@@ -136,7 +119,7 @@ def uses_of_parts(parts: tuple[tuple[int, Written, Any, Any], ...]) -> tuple[Use
 
 def no_facts() -> Ints:
     """Where no function asks for them."""
-    return np.zeros((1, FACTS), np.int64)
+    return np.zeros((1, record.FACTS), np.int64)
 
 
 def facts_of(workload: Workload, whose: tuple[int, ...] = ()) -> Ints:
@@ -146,20 +129,20 @@ def facts_of(workload: Workload, whose: tuple[int, ...] = ()) -> Ints:
     --------
     >>> from shadowtime.workload import Workload
     >>> jobs = Workload.build(submit=[0, 1], run=[9, 5], procs=[3, 4], user=[7, 2])
-    >>> facts_of(jobs, (0,))[:, [ROW, USER, GPUS]].tolist()
+    >>> facts_of(jobs, (0,))[:, [record.ROW, record.USER, record.GPUS]].tolist()
     [[1, 7, -1], [0, 2, -1]]
     """
-    made = np.full((len(workload), FACTS), UNKNOWN, np.int64)
+    made = np.full((len(workload), record.FACTS), record.UNKNOWN, np.int64)
     keys = (workload.user, workload.group, workload.executable)
-    made[:, USER], made[:, ACCOUNT], made[:, EXECUTABLE] = keys
-    made[:, ROW : ROW + len(keys)] = 0
+    made[:, record.USER], made[:, record.ACCOUNT], made[:, record.EXECUTABLE] = keys
+    made[:, record.ROW : record.ROW + len(keys)] = 0
     for column in whose:
-        made[:, ROW + column] = np.unique(keys[column], return_inverse=True)[1]
-    made[:, PARTITION], made[:, QOS] = workload.partition, workload.queue
-    for column, name in ((MEMORY, "memory"), (GPUS, "gpus")):
+        made[:, record.ROW + column] = np.unique(keys[column], return_inverse=True)[1]
+    made[:, record.PARTITION], made[:, record.QOS] = workload.partition, workload.queue
+    for column, name in ((record.MEMORY, "memory"), (record.GPUS, "gpus")):
         if name in workload.resources:
             made[:, column] = workload.demand[:, workload.resources.index(name)]
     if workload.requests is not None:
         nodes = np.array([asked.nodes for asked in workload.requests.distinct], np.int64)
-        made[:, NODES] = nodes[workload.requests.index]
+        made[:, record.NODES] = nodes[workload.requests.index]
     return made

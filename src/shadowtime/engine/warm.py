@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,6 @@ from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Sequence
 
 ENGINE = Path(__file__).resolve().parent
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.eta.dependence import OF_USER
+from shadowtime.eta.dependence import Alike
 from shadowtime.eta.draws import run_of, uniforms
+from shadowtime.eta.shares import Shares
 from shadowtime.workload.request import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.eta.present import Arrived
-    from shadowtime.eta.shares import Shares
 
 DAY = 86400
 DAYS = 14
@@ -37,7 +36,7 @@ def future(
     shares: Shares,
     rng: np.random.Generator,
     *,
-    alike: float = OF_USER,
+    alike: Alike | None = None,
     until: int | None = None,
 ) -> list[Arrived]:
     """Submissions of the next ``reach`` seconds, with run times.
@@ -81,7 +80,7 @@ def future(
         made += _from_gaps(known, now, now + lasted, reach - lasted, rng)
         made = made[: math.ceil(longer * len(known))]
     users = [one.user for one in made]
-    numbers = uniforms(users, rng, alike=alike).tolist() if made else []
+    numbers = uniforms(users, rng, alike).tolist() if made else []
     return [
         replace(one, run=run_of(shares, one.user, one.limit, one.request.cpus, u))
         if one.run == NEVER

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
-from shadowtime.eta.present import Waiting
-from shadowtime.eta.ranges import estimates_of, order_statistic
-from shadowtime.eta.starts import Drawn, draw_starts
-from shadowtime.slurmtext.sbatch import parse_options
-
-if TYPE_CHECKING:
-    from shadowtime.eta.present import Present
-    from shadowtime.eta.ranges import Corrections, Estimate
-    from shadowtime.eta.starts import How
+from shadowtime.eta.present import LONGEST, Present, Waiting
+from shadowtime.eta.ranges import Corrections, Estimate, estimates_of, order_statistic
+from shadowtime.eta.refusing import as_limit, options_of, refuse
+from shadowtime.eta.starts import Drawn, How, draw_starts
+from shadowtime.slurmtext.sbatch import begin_of, submitted
+from shadowtime.workload.request import NEVER
 
 ASKED = "the request"
 TRIALS = 9
@@ -26,7 +23,7 @@ EARLIER, AT_LEAST = 0.2, 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Alternative:
-    """A change of a request and the seconds by which it starts earlier, at the median."""
+    """A change of a request, in sbatch's options, and the seconds that it saves at the median."""
 
     change: str
     expected: float
@@ -41,8 +38,10 @@ class Answer:
     alternatives: tuple[Alternative, ...]
 
 
-def parse_request(text: str, site: Site, *, user: str) -> Waiting:
+def parse_request(text: str, site: Site, *, user: str, now: int = 0) -> Waiting:
     """A request in sbatch's options, as it would be submitted now.
+
+    UsageError for one that sbatch would refuse, or that would never start.
 
     Examples
     --------
@@ -57,7 +56,8 @@ def parse_request(text: str, site: Site, *, user: str) -> Waiting:
     ...
     shadowtime.errors.UsageError: --request: there is no partition gone: choose of batch
     """
-    asked = parse_options(text)
+    given = options_of(text)
+    asked = submitted(given)
     known = {one.name: one for one in site.partitions}
     usual = next((one.name for one in site.partitions if one.default), next(iter(known), ""))
     names = asked.request.partitions or ((usual,) if usual else ())
@@ -67,13 +67,35 @@ def parse_request(text: str, site: Site, *, user: str) -> Waiting:
                 f"--request: there is no partition {name}: choose of {', '.join(known)}"
             )
     place = known.get(names[0]) if names else None
-    limit = asked.limit or (place and (place.default_time or place.max_time)) or 86400
-    return Waiting(
+    if "time" in given:
+        limit = min(asked.limit or LONGEST, LONGEST)  # zero is no limit
+    else:
+        limit = (place and (place.default_time or place.max_time)) or 86400
+    job = Waiting(
         id=ASKED,
         user=asked.user or user,
         limit=limit,
-        request=replace(asked.request, partitions=names),
+        request=replace(
+            asked.request,
+            partitions=names,
+            qos=as_spelt(asked.request.qos, (one.name for one in site.qos)),
+            account=as_spelt(asked.request.account, (one.account for one in site.associations)),
+        ),
+        begin=begin_of(given, now) if "begin" in given else NEVER,
     )
+    refuse(job, site)
+    return job
+
+
+def as_spelt(name: str, known: Iterable[str]) -> str:
+    """A QOS or an account as the site writes it: Slurm ignores capitals.
+
+    Examples
+    --------
+    >>> as_spelt("Phys", ["bio", "phys"]), as_spelt("new", ["bio"])
+    ('phys', 'new')
+    """
+    return next((one for one in known if one.lower() == name.lower()), name)
 
 
 def ask_start(
@@ -112,23 +134,22 @@ def _drawn(present: Present, job: Waiting, how: How) -> Drawn:
 def _changes(job: Waiting, machine: object) -> list[tuple[str, Waiting]]:
     request = job.request
     made = [
-        (f"with a limit of {job.limit // part} s", replace(job, limit=job.limit // part))
+        (f"-t {as_limit(job.limit // part)}", replace(job, limit=job.limit // part))
         for part in (2, 4)
         if job.limit // part >= 60
     ]
     if request.nodes > 1:
         half = request.nodes // 2
         fewer = replace(request, nodes=half, max_nodes=half, tasks=max(1, request.tasks // 2))
-        made.append((f"on {half} node{'s' * (half > 1)}", replace(job, request=fewer)))
+        made.append((f"-N {half} -n {fewer.tasks}", replace(job, request=fewer)))
     elif request.tasks > 1:
         half = request.tasks // 2
-        fewer = replace(request, tasks=half)
-        made.append((f"with {half} task{'s' * (half > 1)}", replace(job, request=fewer)))
+        made.append((f"-n {half}", replace(job, request=replace(request, tasks=half))))
     if isinstance(machine, Site):
         for one in machine.partitions:
             if one.name not in request.partitions and one.up and one.nodes:
                 if one.max_time is not None and one.max_time < job.limit:
                     continue
                 other = replace(request, partitions=(one.name,))
-                made.append((f"in partition {one.name}", replace(job, request=other)))
+                made.append((f"-p {one.name}", replace(job, request=other)))
     return made

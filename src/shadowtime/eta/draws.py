@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.eta.dependence import COMMON, OF_USER
+from shadowtime.eta.dependence import Alike
+from shadowtime.eta.shares import Shares
+from shadowtime.types import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.eta.present import Present
-    from shadowtime.eta.shares import Shares
-    from shadowtime.types import Floats
 
 LIMIT_CHECKS, KILL_WAIT = 30, 30
 """Seconds between two checks of limits by slurmctld, and its default until it kills."""
 
 
-def uniforms(users: Sequence[str], rng: np.random.Generator, *, alike: float = OF_USER) -> Floats:
+def uniforms(users: Sequence[str], rng: np.random.Generator, alike: Alike | None = None) -> Floats:
     """A number between 0 and 1 for each job, correlated as the errors of estimates are.
-
-    ``alike`` is the part of the variance that the jobs of a user share.
 
     Examples
     --------
@@ -35,8 +32,9 @@ def uniforms(users: Sequence[str], rng: np.random.Generator, *, alike: float = O
     number = {name: k for k, name in enumerate(dict.fromkeys(users))}
     of_user = rng.standard_normal(len(number))[[number[name] for name in users]]
     own = rng.standard_normal(len(users))
-    sums = math.sqrt(COMMON) * rng.standard_normal() + math.sqrt(alike) * of_user
-    values = sums + math.sqrt(1 - COMMON - alike) * own
+    every, of_one = alike or Alike()
+    sums = math.sqrt(every) * rng.standard_normal() + math.sqrt(of_one) * of_user
+    values = sums + math.sqrt(1 - every - of_one) * own
     return np.array([0.5 * (1 + math.erf(value / math.sqrt(2))) for value in values.tolist()])
 
 
@@ -45,7 +43,7 @@ def remaining(
     shares: Shares,
     rng: np.random.Generator,
     *,
-    alike: float = OF_USER,
+    alike: Alike | None = None,
     kill_wait: int = KILL_WAIT,
 ) -> tuple[list[int], list[int]]:
     """One draw: seconds that each running job has left, and that each waiting one will run.
@@ -54,7 +52,7 @@ def remaining(
     a check of limits and KillWait.
     """
     users = [one.user for one in present.running] + [one.user for one in present.waiting]
-    drawn = uniforms(users, rng, alike=alike).tolist() if users else []
+    drawn = uniforms(users, rng, alike).tolist() if users else []
     left = []
     for one, u in zip(present.running, drawn[: len(present.running)], strict=True):
         ran = max(0, present.now - one.start)

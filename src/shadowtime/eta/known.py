@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.site import FOREVER
+from shadowtime.cluster.site import FOREVER, Site
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
     from shadowtime.workload.request import Request
 
 

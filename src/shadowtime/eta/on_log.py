@@ -6,24 +6,19 @@ The judge of :mod:`shadowtime.eta`: at each moment nothing is known that was not
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.eta.present import LogAt
-from shadowtime.eta.ranges import Corrections, Instant, estimates_of
+from shadowtime.eta.ranges import Corrections, Estimate, Instant, estimates_of
 from shadowtime.eta.scores import Scored
 from shadowtime.eta.starts import How, draw_starts
 from shadowtime.slurm.policy import SlurmPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.eta.ranges import Estimate
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 INSTANTS = 20
 FIRST, LAST = 0.1, 0.95

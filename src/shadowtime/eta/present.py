@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
+from shadowtime.eta.held import even, held_by, memory_on, pieces_on
 from shadowtime.eta.known import as_known, unusable
 from shadowtime.eta.shares import Observed
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.from_site import requeue_delay
 from shadowtime.slurm.standing import Queue, has_factors
-from shadowtime.slurmtext.hostlist import expand
-from shadowtime.workload.request import NEVER, Gres, Request, Requests
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
+from shadowtime.workload.request import NEVER, Request, Requests
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 LONGEST = 365 * 86400
 """Seconds: a limit beyond is none; shares of it would mean nothing."""
@@ -106,76 +103,16 @@ class Present:
         """What ended jobs used, then how far the running ones are."""
         now = [
             Observed(
-                one.user, one.limit, one.cpus, min(1.0, (self.now - one.start) / one.limit), False
+                one.user,
+                one.limit,
+                one.cpus,
+                min(1.0, (self.now - one.start) / one.limit),
+                ended=False,
+                start=one.start,
             )
             for one in self.running
         ]
         return [*self.ended, *now]
-
-
-def pieces_on(
-    held: Mapping[str, int],
-    *,
-    nodes: Mapping[str, int],
-    like: Request,
-    memory: Mapping[str, int] | None = None,
-    gpus: Mapping[str, int] | None = None,
-) -> tuple[Request, ...]:
-    """What a running job holds, as requests that fit there and nowhere else.
-
-    One where it holds the same on each of its nodes, so that whoever preempts it gets them all;
-    else one for each node. ``held`` are its cpus by node, ``nodes`` the cpus of the nodes that can
-    be used, ``like`` what it requested: limits count its QOS and account, and the job once.
-    """
-    made: list[Request] = []
-    for name, count in held.items():
-        if name not in nodes:
-            continue
-        cards = (gpus or {}).get(name, 0)
-        made.append(
-            Request(
-                max_nodes=1,
-                tasks=min(max(1, count), nodes[name]),
-                memory=(memory or {}).get(name, 0) or 1,
-                gres=(Gres(name="gpu", count=cards),) if cards else (),
-                partitions=like.partitions[:1],
-                qos=like.qos,
-                account=like.account,
-                reservation=like.reservation,
-                wanted=(name,),
-                counts=not made,
-                amounts=() if made else like.amounts,
-            )
-        )
-    first, names = made[0] if made else None, [one.wanted[0] for one in made]
-    if first is None or any(
-        replace(one, wanted=first.wanted, counts=True, amounts=first.amounts) != first
-        for one in made
-    ):
-        return tuple(made)
-    count = len(made)
-    return (
-        replace(
-            first,
-            nodes=count,
-            max_nodes=count,
-            tasks=count * first.tasks,
-            tasks_per_node=first.tasks,
-            wanted=tuple(names),
-        ),
-    )
-
-
-def even(names: Sequence[str], cpus: int) -> dict[str, int]:
-    """Cpus distributed evenly where nothing tells how they are.
-
-    Examples
-    --------
-    >>> even(["a", "b", "c"], 7)
-    {'a': 3, 'b': 2, 'c': 2}
-    """
-    each, rest = divmod(max(cpus, len(names)), len(names)) if names else (0, 0)
-    return {name: each + (k < rest) for k, name in enumerate(names)}
 
 
 class LogAt:
@@ -223,6 +160,11 @@ class LogAt:
             if isinstance(machine, Site)
             else {}
         )
+        self.held: list[dict[str, int]] = []
+        """Cpus of each job by node, where the log names nodes."""
+        if isinstance(machine, Site) and self.requests is not None:
+            runs = np.stack((self.start, self.end), axis=1)
+            self.held = held_by(workload, self.requests, machine, runs)
         self.lost = self._lost()
         self.again = requeue_delay(machine) if isinstance(machine, Site) else 0
         self.by_ready = np.argsort(self.ready, kind="stable")
@@ -297,9 +239,10 @@ class LogAt:
         )
 
     def _observed(self, row: int) -> Observed:
-        limit = int(self.limit[row])
-        share = (int(self.end[row]) - int(self.start[row])) / limit
-        return Observed(self.users[row], limit, self.request(row).cpus, min(1.0, share))
+        limit, start = int(self.limit[row]), int(self.start[row])
+        share = min(1.0, (int(self.end[row]) - start) / limit)
+        cpus = self.request(row).cpus
+        return Observed(self.users[row], limit, cpus, share, start=self.epoch + start)
 
     def _running(self, row: int, start: int, nodes: Mapping[str, int]) -> Running:
         request = self.request(row)
@@ -320,30 +263,24 @@ class LogAt:
         return Array(int(asked.array[row]), int(asked.task[row]), int(asked.throttle[row]))
 
     def _pieces(self, row: int, request: Request, nodes: Mapping[str, int]) -> tuple[Request, ...]:
-        """What a job holds on the nodes that the log names, spread evenly; else as it asked."""
-        number = self.workload.extra.get("node_list")
-        text = "" if number is None else self.workload.name_of("node_list", int(number[row]))
-        names = expand(text) if text else []
+        """What a job holds on the nodes that the log names; else as it asked."""
+        machine = self.machine
+        assert isinstance(machine, Site)
+        names = list(self.held[row])
         if not any(name in self.cpus for name in names):
             return (request,)
-        held = even(names, int(self.workload.procs[row]))
-        if request.exclusive:
-            held = {name: self.cpus.get(name, 0) for name in names}
+        held = self.held[row]
         times = {"job": 1, "node": len(names), "task": request.tasks}
         gpus = sum(
             one.count * times[one.per]
             for one in request.gres
             if one.name.partition(":")[0] == "gpu"
         )
-        each = request.memory or 0
-        memory = {
-            name: each * (cpus if request.memory_per == "cpu" else 1) for name, cpus in held.items()
-        }
         return pieces_on(
             held,
             nodes=nodes,
             like=request,
-            memory=memory,
+            memory=memory_on(machine, request, held),
             gpus=even(names, gpus) if gpus else {},
         )
 

@@ -6,16 +6,16 @@ spec: estimates 4 and 5.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from shadowtime.types import Floats
 
+if TYPE_CHECKING:
     from shadowtime.eta.starts import Drawn
-    from shadowtime.types import Floats
 
 LOW, HIGH = 0.1, 0.9
 """The range lies between these quantiles."""

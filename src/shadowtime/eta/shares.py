@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from shadowtime.types import Bools, Floats
+from shadowtime.types import Bools, Floats
 
 PRIOR = (
     (0.0, 0.0), (0.05, 0.001), (0.10, 0.003), (0.20, 0.046), (0.30, 0.17), (0.40, 0.33),
@@ -33,24 +31,23 @@ class Level(NamedTuple):
     last: int
     decay: float
     k: float
-    weighted: bool
-    """Whether an observation weighs as much as its limit x cpus."""
 
 
-ALL = Level(last=500, decay=1.0, k=4, weighted=True)
-CLASS = Level(last=300, decay=1.0, k=20, weighted=True)
-USER = Level(last=50, decay=0.9, k=2, weighted=False)
-SAME = Level(last=20, decay=0.7, k=1, weighted=False)
+ALL = Level(last=500, decay=1.0, k=4)
+CLASS = Level(last=300, decay=1.0, k=20)
+USER = Level(last=50, decay=0.9, k=2)
+SAME = Level(last=20, decay=0.7, k=1)
 
 
 class Observed(NamedTuple):
-    """What one job has used of its limit so far; ``ended`` False: it still runs."""
+    """What one job, begun at ``start``, has used of its limit; ``ended`` False: it still runs."""
 
     user: str
     limit: int
     cpus: int
     share: float
     ended: bool = True
+    start: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +134,8 @@ class Shares:
 
     Rules
     -----
-    ``observed`` in the order in which it was seen, the oldest first: jobs that ended, then those
-    that run. Each level keeps its last observations, faded by age, and is drawn towards the level
-    above it by as many observations as its ``k``.
+    Each level keeps its last observations in the order of their starts, faded by age, weighs them
+    by limit x cpus, and is drawn towards the level above it by as many observations as its ``k``.
 
     Examples
     --------
@@ -150,7 +146,7 @@ class Shares:
     """
 
     def __init__(self, observed: Iterable[Observed]) -> None:
-        everything = list(observed)
+        everything = sorted(observed, key=lambda one: one.start)
         self._prior = prior()
         self._all = _level(everything, ALL, self._prior)
         self._by_class: dict[int, list[Observed]] = defaultdict(list)
@@ -164,11 +160,13 @@ class Shares:
 
     def of(self, user: str, limit: int, cpus: int) -> Sample:
         """The distribution of the share for a job of this user, limit and size."""
+        same = (user, limit, cpus)
+        if same in self._made:
+            return self._made[same]
         key = limit_class(limit)
         by_class = self._sample(key, self._by_class.get(key, ()), CLASS, self._all)
         pair = (user, key)
         by_user = self._sample(pair, self._by_user.get(user, ()), USER, by_class)
-        same = (user, limit, cpus)
         return self._sample(same, self._by_same.get(same, ()), SAME, by_user)
 
     def _sample(
@@ -191,19 +189,22 @@ def limit_class(limit: int) -> int:
 
 
 def _level(observed: Sequence[Observed], level: Level, above: Sample) -> Sample:
-    """One level of the chain: P <- (k P + n Q) / (k + n)."""
-    # Jobs that run say something at every level, but must not push ended ones out of it.
-    ended = [one for one in observed if one.ended][-level.last :]
-    running = [one for one in observed if not one.ended][-level.last :]
-    both = ended + running
-    if not both:
+    """One level of the chain: P <- (k P + n Q) / (k + n).
+
+    An age is the number of ended jobs that began later: one that has run for long is as old as
+    those that began with it, or the short ones of its time would be forgotten before it. What runs
+    tells as much as the part of the distribution that it has passed.
+    """
+    ended = np.array([one.ended for one in observed], bool)
+    later = np.cumsum(ended[::-1])[::-1] - ended
+    seen = later < level.last
+    if not seen.any():
         return above
-    age = np.concatenate((np.arange(len(ended))[::-1], np.zeros(len(running))))
-    weights: Floats = np.power(level.decay, age)
-    count = float(weights.sum())
-    if level.weighted:
-        size = np.array([float(one.limit) * one.cpus for one in both])
-        weights = size * (len(both) / size.sum())
+    both = [one for one, recent in zip(observed, seen.tolist(), strict=True) if recent]
+    ended, faded = ended[seen], np.power(level.decay, later[seen].astype(float))
     points = np.clip([one.share for one in both], 0.0, 1.0)
-    found = survival(points, weights, np.array([one.ended for one in both]), above)
+    passed = np.concatenate(([0.0], above.sums))[np.searchsorted(above.points, points, "right")]
+    count = float((faded * np.where(ended, 1.0, passed)).sum())
+    weights = faded * np.array([float(one.limit) * one.cpus for one in both])
+    found = survival(points, weights, ended, above)
     return mixed(above, level.k, found, count)

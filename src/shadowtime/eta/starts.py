@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.eta.arrivals import future
-from shadowtime.eta.dependence import part_of_user
+from shadowtime.eta.dependence import learn_alike
 from shadowtime.eta.draws import KILL_WAIT, remaining
 from shadowtime.eta.known import reserved_from
-from shadowtime.eta.present import LONGEST, NO_ARRAY
+from shadowtime.eta.present import LONGEST, NO_ARRAY, Array, Arrived, Present
 from shadowtime.eta.shares import Shares
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.priority import first_tick
 from shadowtime.slurm.standing import Queue, has_factors
+from shadowtime.types import Floats, Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.request import NEVER, Requests
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.eta.present import Array, Arrived, Present
-    from shadowtime.types import Floats
-    from shadowtime.workload.request import Request
+from shadowtime.workload.request import NEVER, Request, Requests
 
 DRAWS = 39
 """Order statistics of 9, 19, 29 or 39 draws give exactly 80 % (spec: estimates 4.2)."""
@@ -146,7 +141,12 @@ class _Scene:
         quick = how.stand_in(present.machine, len(present.waiting))
         self.quick = parse_policy(quick) if quick else None
         self.nice = self._nice()
-        self.alike = part_of_user(present.observed())
+        self.alike = learn_alike(present.observed())
+        self.table, self.pieces = self._tabled()
+        self.allowed = np.array(
+            [one.limit - (present.now - one.start) for one in present.running], np.int64
+        )
+        """Seconds that what runs may go on."""
 
     def _nice(self) -> list[int]:
         """Nice values that give the waiting jobs the priorities which they have now.
@@ -188,32 +188,47 @@ class _Scene:
         begin = reserved_from(site, piece, now) if isinstance(site, Site) else None
         return LONGEST if begin is None else begin - now
 
-    def _simulated(
-        self, draw: int, left: Sequence[int], runs: Sequence[int], coming: Sequence[Arrived]
-    ) -> Floats:
-        present, lead = self.present, self.lead
-        table = Table()
-        for one, rest in zip(present.running, left, strict=True):
-            most = max(rest, one.limit - (present.now - one.start))
+    def _tabled(self) -> tuple[Table, Ints]:
+        """What runs and waits, before run times are drawn, and a row for each piece of what runs.
+
+        The row holds its running job, the seconds that are simulated before now, and the room.
+        """
+        present, lead, table = self.present, self.lead, Table()
+        pieces = []
+        for number, one in enumerate(present.running):
             begun = max(0, lead - max(self.seating, present.now - one.start))
             for piece in one.pieces:
                 room = self._room(piece)
                 if room <= 0:
                     continue
                 table.add(
-                    piece, one.user, begun,
-                    lead - begun + min(rest, room), lead - begun + min(most, room),
+                    piece, one.user, begun, 1, 1,
                     nice=FIRST, requeue=0, array=one.array if piece.counts else NO_ARRAY,
                 )  # fmt: skip
-        first = len(table.requests)
+                pieces.append((number, lead - begun, room))
         # All that waits enters the queue at one moment, and passes see it in its order: a second
         # earlier with a begin time, as submissions are spread over their second.
-        for job, run, nice in zip(present.waiting, runs, self.nice, strict=True):
+        for job, nice in zip(present.waiting, self.nice, strict=True):
             begin = max(lead, lead + job.begin - present.now)
             table.add(
-                job.request, job.user, max(0, lead - 1), run, job.limit,
+                job.request, job.user, max(0, lead - 1), 1, job.limit,
                 begin=begin, nice=nice, array=job.array,
             )  # fmt: skip
+        return table, np.array(pieces, np.int64).reshape(-1, 3)
+
+    def _simulated(
+        self, draw: int, left: Sequence[int], runs: Sequence[int], coming: Sequence[Arrived]
+    ) -> Floats:
+        present, lead = self.present, self.lead
+        of, before, room = self.pieces.T
+        rest = np.array(left, np.int64)
+        most = np.maximum(rest, self.allowed)
+        limits = np.array([one.limit for one in present.waiting], np.int64)
+        table = self.table.drawn(
+            np.concatenate((before + np.minimum(rest[of], room), np.array(runs, np.int64))),
+            np.concatenate((before + np.minimum(most[of], room), limits)),
+        )
+        first = len(of)
         for new in coming:
             submit = lead + new.submit - present.now
             table.add(new.request, new.user, submit, new.run, new.limit, nice=new.nice)
@@ -260,6 +275,15 @@ class Table:
         )  # fmt: skip
         for name, value in zip(self.columns, values, strict=True):
             self.columns[name].append(value)
+
+    def drawn(self, run: Ints, limit: Ints) -> Table:
+        """A copy with these run times and limits."""
+        made = Table()
+        made.requests, made.users = list(self.requests), dict(self.users)
+        limit = np.maximum(1, limit)
+        made.columns = {name: list(column) for name, column in self.columns.items()}
+        made.columns |= {"run": np.clip(run, 1, limit).tolist(), "limit": limit.tolist()}
+        return made
 
     def workload(self, *, epoch: int, on_site: bool) -> Workload:
         columns = self.columns

@@ -12,16 +12,13 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MEGABYTE = 1_000_000
 MOVED = 5

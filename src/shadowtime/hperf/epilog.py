@@ -14,6 +14,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +27,6 @@ from shadowtime.hperf.record import Record
 from shadowtime.printable import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from shadowtime.hperf.store import Average, Store
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from shadowtime import plain, private
 from shadowtime.errors import InputError, UsageError
 from shadowtime.hperf.record import MAX_COUNT, Process, Record, Thread
 from shadowtime.printable import shown
 from shadowtime.types import MAX_SPAN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 COLUMNS = ("tag", "bandwidth", "elapsed", "width", "key", "finished", "source")
 """Columns of the CSV; tag and bandwidth (MB/s per process) must be there."""

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from shadowtime import private
 from shadowtime.errors import UsageError
@@ -17,9 +17,6 @@ from shadowtime.hperf import open_store
 from shadowtime.hperf.epilog import publish
 from shadowtime.hperf.location import absolute_store
 from shadowtime.slurmtext.version import Version, installed_version
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARK = "HPerf"
 CHECKED = (24, 5, 0)

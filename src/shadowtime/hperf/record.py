@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
 from shadowtime.types import MAX_SPAN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LONGEST_TAG = 255
 LONGEST_KEY = 191

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -25,10 +26,6 @@ from shadowtime.hperf.database import (
 )
 from shadowtime.hperf.location import default_store
 from shadowtime.hperf.record import LONGEST_TAG, Process, Record, Thread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 TRIES = 20
 CHUNK = 500

@@ -16,36 +16,42 @@ from shadowtime.kernel.fields import ESTIMATE, FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING, WAITING, WAKE
 from shadowtime.kernel.running import end_at, job_at
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
 
-AT, COVERED, HEAD, SINCE, UNTIL, SPARE = range(6)
+AT, COVERED, HEAD, SINCE, UNTIL, SEEN, FAR = range(7)
 """Places in ``mark``: the step of the bounds in force; up to which end all is filled; the job with
-a reservation, -1 if none has one, from when until when; processors left beside it at its start."""
+a reservation, -1 if none has one, from when until when; the steps that ``top`` has seen, and how
+far it looks."""
+FIRST, LAST, MOST = range(3)
+"""Rows of ``top``: where in ``lower`` the steps begin and end that may have the most missing; the
+most that is missing until SEEN."""
 
 
 class Ahead(NamedTuple):
     """Bounds that change, and what they leave free from now on."""
 
-    mark: Any  # int64[6]
+    mark: Any  # int64[7]
     time: Any  # int64[S]: when a bound changes; the first step is in force before it, too
     drop: Any  # int64[S, K]: how much of each resource is missing from then on
-    peak: Any  # int64[S, K]: the most that is ever missing from then on
+    top: Any  # int64[3, K]
+    lower: Any  # int64[S, K]: steps of which each has less missing than those before it
     level: Any  # int64[K]: scratch
     until: Any  # int64[room]: up to this end ...
     least: Any  # int64[room, K]: ... a job has no more than this of each resource
 
 
-def make_ahead(*, time: Ints, drop: Ints, room: int) -> Ahead:
-    """Nothing is filled yet; ``room`` is the most jobs that run at once."""
+def make_ahead(*, time: Ints, drop: Ints, room: int, longest: int = 0) -> Ahead:
+    """Nothing is filled yet; ``room`` jobs run at once, for ``longest`` seconds."""
     steps, resources = drop.shape
     return Ahead(
-        mark=np.array([0, -1, -1, 0, 0, 0], np.int64),
+        mark=np.array([0, -1, -1, 0, 0, 0, 2 * longest], np.int64),
         time=time,
         drop=drop,
-        peak=np.maximum.accumulate(drop[::-1])[::-1].copy() if steps else drop,
+        top=np.zeros((3, resources), np.int64),
+        lower=np.zeros((steps, resources), np.int64),
         level=np.zeros(resources, np.int64),
         until=np.zeros(room + steps + 4, np.int64),
         least=np.zeros((room + steps + 4, resources), np.int64),
@@ -66,7 +72,35 @@ def to_now(state: State, b: Ahead) -> bool:
         at += 1
     moved = at != b.mark[AT]
     b.mark[AT], b.mark[COVERED] = at, -1
+    if moved or b.mark[SEEN] == 0:
+        look_ahead(b, at, state.reg[NOW] + b.mark[FAR])
     return bool(moved)
+
+
+@kernel
+def look_ahead(b: Ahead, at: int, until: int) -> None:
+    """Find the most that is missing from a step on until an instant, both of which only grow."""
+    seen = b.mark[SEEN]
+    while seen < b.time.shape[0] and (seen <= at or b.time[seen] < until):
+        for k in range(b.level.shape[0]):
+            last = b.top[LAST, k]
+            while last > b.top[FIRST, k] and b.drop[b.lower[last - 1, k], k] <= b.drop[seen, k]:
+                last -= 1
+            b.lower[last, k] = seen
+            b.top[LAST, k] = last + 1
+        seen += 1
+    b.mark[SEEN] = seen
+    for k in range(b.level.shape[0]):
+        while b.lower[b.top[FIRST, k], k] < at:
+            b.top[FIRST, k] += 1
+        b.top[MOST, k] = b.drop[b.lower[b.top[FIRST, k], k], k]
+
+
+@kernel
+def is_seen(b: Ahead, until: int) -> bool:
+    """True if ``top`` knows all steps before an instant."""
+    seen = b.mark[SEEN]
+    return bool(seen == b.time.shape[0] or until <= b.time[seen])
 
 
 @kernel
@@ -123,33 +157,35 @@ def level_now(state: State, b: Ahead) -> None:
 
 
 @kernel
-def holds(state: State, b: Ahead, job: int, step: int) -> int:
-    """0 if the job does not fit into the level of a step, 2 if it does whatever follows, else 1."""
-    found = 2
+def holds(state: State, b: Ahead, job: int, step: int, when: int) -> int:
+    """0 if the job does not fit into the level of a step, 2 if it does until its end, else 1."""
+    found = 2 if is_seen(b, when + state.job[job, ESTIMATE]) else 1
     for k in range(b.level.shape[0]):
         left = b.level[k] - state.job[job, NEED + k]
         if left < 0:
             return 0
-        if left < b.peak[step, k] - b.drop[step, k]:
+        if left < b.top[MOST, k] - b.drop[step, k]:
             found = 1
     return found
 
 
 @routine
-def earliest(state: State, b: Ahead, job: int) -> int:
+def earliest(state: State, b: Ahead, job: int, spare: Ints) -> int:
     """The earliest instant from which the job fits beside the running ones; NEVER if there is none.
 
-    Notes how many processors are left beside it then.
+    ``spare`` is what is left beside it then.
     """
     running, step, when, begin = 0, b.mark[AT], state.reg[NOW], -1
     length = state.job[job, ESTIMATE]
     level_now(state, b)
     while True:
-        holding = holds(state, b, job, step)
+        holding = holds(state, b, job, step, when)
         if holding == 0:
             begin = -1
         elif begin < 0:
-            begin, b.mark[SPARE] = when, b.level[0] - state.job[job, NEED]
+            begin = when
+            for k in range(b.level.shape[0]):
+                spare[k] = b.level[k] - state.job[job, NEED + k]
         later = next_change(state, b, running, step)
         if begin >= 0 and (holding == 2 or later >= begin + length):
             return int(begin)
@@ -202,13 +238,13 @@ def fill(state: State, b: Ahead, end: int) -> None:
 def fits_ahead(state: State, b: Ahead, job: int) -> bool:
     """True if the job may start now: it fits until its end beside what is reserved."""
     end = state.reg[NOW] + state.job[job, ESTIMATE]
-    sure = b.mark[HEAD] < 0 or end <= b.mark[SINCE]
+    sure = (b.mark[HEAD] < 0 or end <= b.mark[SINCE]) and is_seen(b, end)
     at = b.mark[AT]
     for k in range(b.level.shape[0]):
         need, free = state.job[job, NEED + k], state.host[FREE, 0, k]
         if need > free - b.drop[at, k]:
             return False
-        sure = sure and need <= free - b.peak[at, k]
+        sure = sure and need <= free - b.top[MOST, k]
     if sure:  # what runs only gives back
         return True
     if end > b.mark[COVERED]:

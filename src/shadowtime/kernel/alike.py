@@ -20,10 +20,10 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import FCFS, LXF, SJF, WEIGHTED, weighted
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW
 from shadowtime.kernel.steps import make_steps
+from shadowtime.types import AnyArray, Floats
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import AnyArray, Floats
 
 SINCE, KINDS, LINES, WAITING_KINDS, WAITING_LINES, GROUPING, ORDER_KIND, STEPS = range(8)
 """Places in ``mark``: the first job that was not asked for yet; kinds and lines known so far, and

@@ -14,15 +14,13 @@ for it (holes.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER, SHIFT
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 (FIRST, COMPRESS, SOONEST, ASK_ALL, USED, SPARE, HELD, HELD_LAST, HOLDS, STEPS) = range(10)
 """Places in ``mark``: the first step in force; compress promises?; no promise falls due before; up

@@ -6,6 +6,7 @@ L / capacity[k], so that used[k] * scale[k] / L is the share of resource k.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,10 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel.exact import compare_products
 from shadowtime.kernel.fields import CAPACITY, FREE, NEED
 from shadowtime.kernel.jit import kernel
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
 
 MOST = 1 << 62
 

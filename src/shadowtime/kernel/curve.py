@@ -6,18 +6,14 @@ methods below are those of Numba's type of the record (``register``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.types import Floats
-
+from shadowtime.types import Floats
 
 PERIOD, WHOLE = 0, 1
 """Places in a curve's ``round``."""

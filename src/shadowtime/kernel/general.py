@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from shadowtime.types import Floats, Ints, SmallInts
+
 if TYPE_CHECKING:
     from shadowtime.kernel.profile import Profile
-    from shadowtime.types import Floats, Ints, SmallInts
 
 
 class General(NamedTuple):

@@ -14,10 +14,10 @@ from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP, SHIFT, WIDTHS
 from shadowtime.kernel.vector import least_in_group, least_of_width
+from shadowtime.types import AnyArray
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import AnyArray
 
 
 @kernel

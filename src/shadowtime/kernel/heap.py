@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel
@@ -28,9 +24,16 @@ def push(heap: Ints, size: int, key: int) -> int:
 def pop(heap: Ints, size: int) -> int:
     """Remove the smallest key, ``heap[0]``; return the new size."""
     size -= 1
-    key = heap[size]
-    at = 0
-    child = 1
+    heap[0] = heap[size]
+    settle_down(heap, size, 0)
+    return size
+
+
+@kernel
+def settle_down(heap: Ints, size: int, at: int) -> None:
+    """Let the key at a place sink to where it belongs."""
+    key = heap[at]
+    child = 2 * at + 1
     while child < size:
         if child + 1 < size and heap[child + 1] < heap[child]:
             child += 1
@@ -40,4 +43,3 @@ def pop(heap: Ints, size: int) -> int:
         at = child
         child = 2 * at + 1
     heap[at] = key
-    return size

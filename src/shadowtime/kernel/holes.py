@@ -11,18 +11,14 @@ lowers the bound, which is recomputed once they have cost more than that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel import availability as av
+from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER
 from shadowtime.kernel.vector import ONE
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.availability import Availability
-    from shadowtime.types import AnyArray
+from shadowtime.types import AnyArray
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(av.PARTS)
 SEARCH = 16

@@ -9,18 +9,16 @@ With ``NUMBA_DISABLE_JIT`` in the environment every function here stays plain Py
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
 from operator import is_
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from shadowtime.kernel import library
 from shadowtime.kernel.notice import numba_is_here
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 

@@ -19,17 +19,16 @@ import hashlib
 import json
 import os
 from array import array as words
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from struct import pack, unpack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.kernel.columns import whole
 from shadowtime.kernel.sources import PACKAGE, digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 FOLDER = PACKAGE / "kernel" / "prebuilt"
 CATALOGUE = PACKAGE / "policy" / "catalogue"
@@ -44,7 +43,7 @@ class Leaf(NamedTuple):
     """One argument, or one field of an argument that is a tuple."""
 
     kind: str  # array, int, bool, float, function, none
-    detail: Any = None  # of an array its dtype, of a function its signature
+    detail: Any = None  # of an array its dtype or its columns, of a function its signature
     ndim: int = 0
     flags: int = 0  # that an array must have
 
@@ -69,7 +68,7 @@ class Version(NamedTuple):
                 if (
                     type(value) is not array
                     or value.ndim != ndim
-                    # NumPy has one object for each plain type, so most need no comparison.
+                    # Each plain type, and each set of columns, is one object: few are compared.
                     or (value.dtype is not detail and value.dtype != detail)
                     or value.flags.num & flags != flags
                 ):
@@ -296,4 +295,6 @@ def _version(listed: dict[str, Any]) -> Version:
 
 
 def _leaf(kind: str, detail: Any = None, ndim: int = 0, flags: int = 0) -> Leaf:
-    return Leaf(kind, np.dtype(detail) if kind == "array" else detail, ndim, flags)
+    if kind == "array":
+        detail = np.dtype(detail) if isinstance(detail, str) else whole(*detail)
+    return Leaf(kind, detail, ndim, flags)

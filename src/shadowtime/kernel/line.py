@@ -7,17 +7,13 @@ once, from the shortest job and from the latest instant at which one would have 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel import availability as av
+from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.holes import may_jump
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.availability import Availability
 
 SLIDE, JUMP = 1, 2
 """In ``ask``: the job may start right before its promise; there may be a hole for it."""

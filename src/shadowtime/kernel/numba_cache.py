@@ -12,18 +12,16 @@ from __future__ import annotations
 import contextlib
 import platform
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 from numba.core import config as numba_config
 
 from shadowtime.kernel.sources import source_digest
 from shadowtime.private import user_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def flags_of_numba() -> str:

@@ -7,16 +7,14 @@ leaves its type must be an error (``engine.uncompiled``), which NumPy reports fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.kernel import vector
 from shadowtime.kernel.fields import LENGTH, PROCS
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
+from shadowtime.types import AnyArray
 
 NAMES = ("least_in_block", "any_fits", "least_of_width", "least_in_group")
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from shadowtime.kernel.fields import ESTIMATE, NEED, SUBMIT
 from shadowtime.kernel.jit import kernel
+from shadowtime.types import Floats, Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import Floats, Ints
 
 FCFS = 0
 SJF = 1

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from shadowtime.kernel.caps import may_reserve
 from shadowtime.kernel.fields import CLASS, FREE
 from shadowtime.kernel.jit import kernel
-from shadowtime.kernel.profile import earliest_on, holds_until, needs_no_less
+from shadowtime.kernel.profile import Profile, earliest_on, holds_until, needs_no_less
 from shadowtime.kernel.registers import NEVER, NOW
 from shadowtime.kernel.running import fits, need_on
 
 if TYPE_CHECKING:
     from shadowtime.kernel.general import General
-    from shadowtime.kernel.profile import Profile
     from shadowtime.kernel.state import State
 
 RUN, RESERVE = 0, 1

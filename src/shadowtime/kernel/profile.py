@@ -15,10 +15,10 @@ from shadowtime.kernel.fields import FREE, HOST
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING
 from shadowtime.kernel.running import end_at, job_at, need_on
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
 
 
 class Profile(NamedTuple):

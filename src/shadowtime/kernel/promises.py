@@ -7,16 +7,12 @@ take at their begin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel import availability as av
+from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.holes import add_holes, first_hole, lower_bound
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.line import ask_at
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.availability import Availability
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel

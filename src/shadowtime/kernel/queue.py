@@ -15,10 +15,10 @@ from shadowtime.kernel.groups import lower_group, tighten_group
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, GROUP, QUEUE_FROM, SHIFT, WAITING
 from shadowtime.kernel.vector import least_in_block
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
 
 
 @kernel

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 DIGIT = 11
 """Bits of a digit: two or three rounds for the times of a log, counters that fit the cache."""

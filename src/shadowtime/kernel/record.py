@@ -8,22 +8,11 @@ loaded.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from shadowtime.kernel.fields import (
-    AHEAD,
-    BLOCKED_AT,
-    ESTIMATE,
-    NEED,
-    PROMISED,
-    REQUEST,
-    START,
-    SUBMIT,
-)
+from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import cached_cfunc, kernel
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+from shadowtime.types import Floats, Ints
 
 
 @cache
@@ -134,14 +123,14 @@ CHANGING = frozenset(("wait", "start", "ran", "promised", "blocked_at"))
 @kernel
 def record(now: int, job: Ints, fact: Ints, at: int) -> Any:
     """The record of the job in row ``at``."""
-    submit = job[at, SUBMIT]
-    start = job[at, START]
+    submit = job[at, f.SUBMIT]
+    start = job[at, f.START]
     return Job(
         submit,
         now - submit,
-        job[at, REQUEST],
-        job[at, ESTIMATE],
-        job[at, NEED],
+        job[at, f.REQUEST],
+        job[at, f.ESTIMATE],
+        job[at, f.NEED],
         fact[at, NODES],
         fact[at, MEMORY],
         fact[at, GPUS],
@@ -151,9 +140,9 @@ def record(now: int, job: Ints, fact: Ints, at: int) -> Any:
         fact[at, QOS],
         fact[at, EXECUTABLE],
         start,
-        max(0, now - start + job[at, AHEAD]) if start >= 0 else 0,
-        job[at, PROMISED],
-        job[at, BLOCKED_AT],
+        max(0, now - start + job[at, f.AHEAD]) if start >= 0 else 0,
+        job[at, f.PROMISED],
+        job[at, f.BLOCKED_AT],
     )
 
 
@@ -169,4 +158,21 @@ def no_function(
     out: Floats,
 ) -> int:
     """Stands in where a policy brings no function."""
+    return -1
+
+
+@cached_cfunc(own_signature)
+def given_keys(
+    slot: int,
+    now: int,
+    job: Ints,
+    fact: Ints,
+    jobs: Ints,
+    memory: Floats,
+    series: Floats,
+    out: Floats,
+) -> int:
+    """Stands in for an order function whose keys were worked out before: memory's first column."""
+    for i in range(jobs.shape[0]):
+        out[i] = memory[jobs[i], 0]
     return -1

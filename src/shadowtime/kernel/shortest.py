@@ -19,10 +19,10 @@ import numpy as np
 from shadowtime.kernel.fields import FIRST_JOB, LENGTH, NEXT, PROCS, USER
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, ENDED, UNKNOWN_USER
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import AnyArray, Ints
 
 NONE = (1 << 62) - 1
 """Key where no job is: behind all others."""

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT = re.compile(

@@ -13,10 +13,10 @@ import numpy as np
 
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 

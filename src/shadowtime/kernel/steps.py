@@ -16,10 +16,10 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import BITS, NOW, RUNNING
 from shadowtime.kernel.running import need_on
 from shadowtime.kernel.vector import ONE
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
 
 NOWHERE = -1
 """Stands for a step where there is no room."""

@@ -6,16 +6,12 @@ loaded many times; written row by row, once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.vector import ONE
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints, SmallInts
+from shadowtime.types import Ints, SmallInts
 
 FIRST = np.uint64(0)
 

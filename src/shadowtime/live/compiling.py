@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,22 +12,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from shadowtime.child_process import PYTHON, Child, ChildEnded, Tasks, packed
+from shadowtime.engine.live_pass import Memory, Snapshot
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.uncompiled import LOOPS_BY_NUMPY
 from shadowtime.errors import ShadowtimeError
 from shadowtime.kernel.notice import before_first_compile
-from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.deciding import Made, decide_with_hosts
 from shadowtime.live.log import LogLine
+from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.engine.live_pass import Memory, Snapshot
-    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
-    from shadowtime.live.deciding import Made
     from shadowtime.live.signals import Undisturbed
-    from shadowtime.policy import Policy
 
 AGAIN = 600.0
 """Seconds after which a failed compilation is retried."""

@@ -8,10 +8,21 @@ any other; Slurm, which uses time limits, leaves the job waiting until the reser
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from shadowtime.engine.live_pass import Note, Start, decide
+from shadowtime.engine.live_pass import (
+    Continue,
+    Decided,
+    Decision,
+    Memory,
+    Note,
+    Snapshot,
+    Start,
+    WaitingJob,
+    decide,
+)
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import (
@@ -23,14 +34,8 @@ from shadowtime.live.placing import (
     together,
     with_start,
 )
+from shadowtime.policy import Policy
 from shadowtime.types import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.engine.live_pass import Decided, Decision, Memory, Snapshot, WaitingJob
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.policy import Policy
 
 
 class Reservation:
@@ -172,10 +177,13 @@ def decide_with_hosts(
     """
     if shape == "site":
         return decide_on_site(policy, state, memory, refused=refused)
+    backfill = policy_parts(policy).backfill
+    first: list[Decision] = []
+    if not backfill.changes:
+        state, first = continued(state)
     left, aside = set_aside(state, refused, shape=shape)
     blocked: dict[str, str] = {}
     reserved: Reservation | None = None
-    backfill = policy_parts(policy).backfill
     strict = not backfill.phases
     for turn in range(ROUNDS):
         seen = without(left, blocked)
@@ -194,10 +202,29 @@ def decide_with_hosts(
     kept = [job for job in state.waiting if job.id in aside or job.id in blocked]
     return Made(
         decided=replace(decided, memory=_with_notes(decided.memory, memory, kept)),
-        decisions=tuple(found),
+        decisions=(*first, *found),
         aside=aside,
         blocked=blocked,
     )
+
+
+def continued(state: Snapshot) -> tuple[Snapshot, list[Decision]]:
+    """For a policy that suspends no jobs: those that are go on before any other starts.
+
+    One whose processors are in use is left out until they are free.
+    """
+    halted = [run for run in state.running if run.suspended]
+    if not halted:
+        return state, []
+    wished = placed([Continue(run.id) for run in halted if run.ours], state)
+    found = [one for one in wished if isinstance(one, Continue) and one.place]
+    goes_on = {one.job for one in found}
+    running = tuple(
+        replace(run, suspended=False, settled=False) if run.suspended else run
+        for run in state.running
+        if not run.suspended or run.id in goes_on
+    )
+    return state.replace(running=running), [*found]
 
 
 def decide_on_site(
@@ -291,10 +318,16 @@ def set_aside(
 
 
 def without(state: Snapshot, jobs: Mapping[str, str]) -> Snapshot:
-    """The state as if some jobs did not wait."""
+    """The state as if some jobs did not wait, or could not be changed if they are suspended."""
     if not jobs:
         return state
-    return state.replace(waiting=tuple(job for job in state.waiting if job.id not in jobs))
+    return state.replace(
+        waiting=tuple(job for job in state.waiting if job.id not in jobs),
+        running=tuple(
+            replace(run, settled=False) if run.suspended and run.id in jobs else run
+            for run in state.running
+        ),
+    )
 
 
 def _wish(job: WaitingJob) -> object:
@@ -307,7 +340,7 @@ def _failed(found: Sequence[Decision], reserved: Reservation | None) -> dict[str
     failed = {
         decision.job: NO_HOSTS_NOW
         for decision in found
-        if isinstance(decision, Start) and not decision.place
+        if isinstance(decision, Start | Continue) and not decision.place
     }
     if reserved is not None:
         failed |= dict.fromkeys(reserved.in_the_way(found), WOULD_DELAY)
@@ -351,7 +384,7 @@ def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) 
     """Without the failed starts and the stops that would have made room for them."""
     kept: list[Decision] = []
     for group in together(found):
-        if group[-1].job in failed and isinstance(group[-1], Start):
+        if group[-1].job in failed and isinstance(group[-1], Start | Continue):
             if strict:
                 break
         else:

@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.live_pass import Memory
 from shadowtime.engine.live_pass.forward import forward
-from shadowtime.eta.dependence import part_of_user
+from shadowtime.engine.live_pass.outcome import Shape
+from shadowtime.eta.dependence import learn_alike
 from shadowtime.eta.draws import remaining
 from shadowtime.eta.present import LONGEST, Present, Running, Waiting
 from shadowtime.eta.ranges import estimates_of
 from shadowtime.eta.shares import Observed, Shares
 from shadowtime.eta.starts import NEVER_STARTS, Drawn
+from shadowtime.live.predicted import Eta
+from shadowtime.policy import Policy
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from shadowtime.engine.live_pass import Memory
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.eta.ranges import Estimate
     from shadowtime.live.port import Snapshot
-    from shadowtime.policy import Policy
 
 DRAWS = 9
 """The fewest of which order statistics give 80 %: a policy in Python takes long."""
-
-
-@dataclass(frozen=True)
-class Eta:
-    """A predicted start and its range, in seconds since 1970."""
-
-    expected: int
-    earliest: int
-    latest: int
-    soon: float | None = None
-    """The probability that it starts within an hour, where it is known."""
-
-    @staticmethod
-    def of(one: Estimate, now: int) -> Eta:
-        """An estimate as times of day; an end that is not known lies a year ahead."""
-        latest = one.latest if math.isfinite(one.latest) else LONGEST
-        expected, first, last = (round(now + at) for at in (one.expected, one.earliest, latest))
-        return Eta(expected, first, last, one.within_hour)
 
 
 def predict(
@@ -71,7 +52,7 @@ def predict(
     """
     present = _present(state)
     seen = present.observed()
-    shares, alike = Shares(seen), part_of_user(seen)
+    shares, alike = Shares(seen), learn_alike(seen)
     waits = []
     for draw in range(DRAWS):
         left, runs = remaining(present, shares, np.random.default_rng(draw), alike=alike)
@@ -106,7 +87,8 @@ def _present(state: Snapshot) -> Present:
         ),
         ended=tuple(
             Observed(
-                job.user, _limit(job.request), 1, min(1.0, (job.end - job.start) / job.request)
+                job.user, _limit(job.request), 1, min(1.0, (job.end - job.start) / job.request),
+                start=job.start,
             )
             for job in sorted(state.ended, key=lambda one: one.end)
             if job.request > 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from shadowtime.live.placing import portion, room
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass import WaitingJob
     from shadowtime.engine.live_pass.outcome import Shape

@@ -9,17 +9,18 @@ from shadowtime.live.placing import (
     free_of,
     given_up,
     held_by,
+    lacking,
     portion,
     room,
     together,
     with_start,
 )
-from shadowtime.live.port import Outcome, Resize, Start
+from shadowtime.live.port import Continue, Outcome, Resize, Start, Stop, Suspend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from shadowtime.live.port import Decision, RunningJob, Snapshot, Stop
+    from shadowtime.live.port import Decision, RunningJob, Snapshot
 
     Amounts = Sequence[int]
     Kept = tuple[dict[str, list[int]], set[str], "UnallocatedStarts"]
@@ -46,7 +47,8 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
     its stop is possible: no job loses work needlessly. The same goes for a job that is shrunk,
-    which also has to hold the same nodes still, and more than its user's least. A job that was
+    which also has to hold the same nodes still, and more than its user's least, and for one that is
+    suspended. A suspended job continues only where it was, if there is room. A job that was
     stopped in this pass is not started in it: it is not back in the queue yet. No job is started
     twice. If a start on a site
     shares a node with others that are not allocated yet, there must be room for any distribution.
@@ -110,6 +112,8 @@ class _Trial:
         if decision.job in self.touched:
             return "it was stopped in this pass and is not back in the queue yet"
         self.touched.add(decision.job)
+        if isinstance(decision, Continue):
+            return self._continue(decision)
         return self._start(decision) if isinstance(decision, Start) else self._free(decision)
 
     def _start(self, decision: Start) -> str:
@@ -141,7 +145,19 @@ class _Trial:
             self.unallocated.add(needs)
         return ""
 
-    def _free(self, decision: Stop | Resize) -> str:
+    def _continue(self, decision: Continue) -> str:
+        run = self.runs.get(decision.job)
+        if run is None or not run.suspended or not run.ours:
+            return "it is not suspended by the loop"
+        if run.place != decision.place:
+            return "it holds other nodes than when this was decided"
+        if host := lacking(decision.place, self.free):
+            return f"{host} no longer has room for it"
+        for host, count in decision.place:
+            self.free[host][0] -= count
+        return ""
+
+    def _free(self, decision: Stop | Resize | Suspend) -> str:
         run = self.runs.get(decision.job)
         if run is None:
             return "it no longer runs"
@@ -149,10 +165,11 @@ class _Trial:
             return "the loop may not stop it"
         if not run.settled:
             return "it is about to start, or stopping already"
-        place = decision.place if isinstance(decision, Resize) else ()
+        if run.suspended and not isinstance(decision, Stop):
+            return "it is suspended: it has to continue first"
         if isinstance(decision, Resize) and (why := self._not_to_shrink(decision, run)):
             return why
-        for host, amounts in given_up(run, place):
+        for host, amounts in given_up(run, decision):
             if host in self.free:
                 self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
         return ""

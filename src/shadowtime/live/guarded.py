@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.live_pass import Memory, Snapshot
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import PolicyError
 from shadowtime.live.compiling import Passes
+from shadowtime.live.deciding import Made
 from shadowtime.live.log import LogLine
 from shadowtime.live.worker import TO_COME_UP, Loading, Overrun, Worker
 from shadowtime.policy.files import with_files
@@ -15,12 +19,7 @@ from shadowtime.policy.policy import Policy
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.engine.live_pass import Memory, Snapshot
-    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
-    from shadowtime.live.deciding import Made
     from shadowtime.live.signals import Undisturbed
 
 LIMIT = 5.0

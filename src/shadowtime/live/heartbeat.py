@@ -11,7 +11,9 @@ import contextlib
 import json
 import os
 import socket
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime import plain, private
@@ -19,9 +21,6 @@ from shadowtime.errors import InputError
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from shadowtime.engine.live_pass import Memory, Snapshot
     from shadowtime.live.clock import Clock
 

@@ -7,15 +7,12 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import UsageError
-from shadowtime.live.operation import state_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from shadowtime.private import state_path
 
 RUN = Path("/run/shadowtime")
 """Where locks are. Only root can make it, or systemd for the user of the unit; in a folder that

@@ -7,15 +7,13 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from pathlib import Path
+from typing import Any, Literal, TextIO
 
 from shadowtime import private
 from shadowtime.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LogFormat = Literal["text", "json"]
 

@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import gc
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import ShadowtimeError
-from shadowtime.live.clock import Pace
+from shadowtime.live.clock import Clock, Pace
 from shadowtime.live.compiling import Passes
-from shadowtime.live.deciding import without
+from shadowtime.live.deciding import Made, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import Outcome, PortError, Resize, Start, Stop
+from shadowtime.live.port import (
+    Continue,
+    Decision,
+    Outcome,
+    Port,
+    PortError,
+    Resize,
+    Snapshot,
+    Start,
+    Stop,
+    Suspend,
+)
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
+from shadowtime.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.live.clock import Clock
-    from shadowtime.live.deciding import Made
     from shadowtime.live.guarded import Guarded
     from shadowtime.live.log_watcher import LogWatcher
-    from shadowtime.live.port import Decision, Port, Snapshot
     from shadowtime.live.store import LoopState, Store
-    from shadowtime.policy import Policy
 
 REFUSED = "refused_by_the_scheduler"
 """The counter of refusals."""
-DONE = {Start: "started", Stop: "stopped", Resize: "shrunk"}
+DONE = {
+    Start: "started", Stop: "stopped", Resize: "shrunk", Suspend: "suspended",
+    Continue: "continued",
+}  # fmt: skip
 """The counters of what was done."""
 
 
@@ -290,7 +300,9 @@ class Loop:
     def _held_in(self, state: Snapshot) -> Mapping[str, object]:
         """What a pass depends on of the running jobs."""
         if policy_parts(self.policy).backfill.changes:  # one that starts can be shrunk a bit later
-            return {job.id: (job.place, job.ours, job.settled) for job in state.running}
+            return {
+                job.id: (job.place, job.ours, job.settled, job.suspended) for job in state.running
+            }
         return {job.id: (job.place, job.ours) for job in state.running}
 
     def _act(
@@ -326,13 +338,19 @@ class Loop:
             return
         waits = {job.id for job in state.waiting}
         runs = {job.id for job in state.running}
+        halted = {job.id for job in state.running if job.suspended}
+        seen = {
+            "start": (runs, waits), "stop": (waits, runs),
+            "suspend": (halted, runs - halted), "continue": (runs - halted, halted),
+        }  # fmt: skip
         held = {job.id: {host for host, _ in job.place} for job in state.running}
         left = {}
         for job, intent in self._kept.intents.items():
-            wanted, other = (runs, waits) if intent["kind"] == "start" else (waits, runs)
             if intent["kind"] == "shrink":
                 shrunk = held.get(job) == {host for host, _ in intent["place"]}
                 wanted, other = {job} if shrunk else set(), runs
+            else:
+                wanted, other = seen[intent["kind"]]
             if job in other and job not in wanted and intent["at"] < state.now:
                 self._count("not_carried_out")
                 self._again = True
@@ -375,4 +393,6 @@ def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:
         return {"kind": "start", "place": [list(part) for part in decision.place], "at": now}
     if isinstance(decision, Resize):
         return {"kind": "shrink", "place": [list(part) for part in decision.place], "at": now}
+    if isinstance(decision, Suspend | Continue):
+        return {"kind": type(decision).__name__.lower(), "at": now}
     return {"kind": "stop", "at": now}

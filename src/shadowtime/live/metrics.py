@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.feasible import FITS_NOWHERE
-from shadowtime.live.port import Resize, Start, Trust
+from shadowtime.live.port import Continue, Resize, Start, Stop, Suspend, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
     from shadowtime.live.ineligible import Ineligible
     from shadowtime.live.loop import Step
 
@@ -34,6 +34,8 @@ class Counts:
     starts: int = 0
     stops: int = 0
     shrinks: int = 0
+    suspends: int = 0
+    continues: int = 0
     refused_by_us: int = 0
     """Decisions that were dropped because something had changed since."""
     refused_by_scheduler: int = 0
@@ -107,17 +109,18 @@ class Metrics:
             made = [one for one in step.decisions if one not in self._told]
             if step.decided is not None:
                 self._told = set(step.decisions)
-        starts = sum(isinstance(one, Start) for one in made)
-        shrinks = sum(isinstance(one, Resize) for one in made)
+        count = Counter(type(one) for one in made)
         self.counts = replace(
             was,
             looks=was.looks + 1,
             passes=was.passes + (step.decided is not None),
             pass_seconds=was.pass_seconds + step.seconds,
             fallbacks=was.fallbacks + step.fell_back,
-            starts=was.starts + starts,
-            stops=was.stops + len(made) - starts - shrinks,
-            shrinks=was.shrinks + shrinks,
+            starts=was.starts + count[Start],
+            stops=was.stops + count[Stop],
+            shrinks=was.shrinks + count[Resize],
+            suspends=was.suspends + count[Suspend],
+            continues=was.continues + count[Continue],
             refused_by_us=was.refused_by_us + len(refused) - step.refused,
             refused_by_scheduler=was.refused_by_scheduler + step.refused,
             looked=self.now(),
@@ -160,6 +163,8 @@ class Metrics:
             (labelled(kind="start"), counts.starts),
             (labelled(kind="stop"), counts.stops),
             (labelled(kind="shrink"), counts.shrinks),
+            (labelled(kind="suspend"), counts.suspends),
+            (labelled(kind="continue"), counts.continues),
         )
         yield from one(
             "refusals_total",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,17 +13,14 @@ from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
 from shadowtime.live.guarded import OwnCode, is_own, whole_path
 from shadowtime.live.ineligible import Case, Ineligible
-from shadowtime.live.log import Log
+from shadowtime.live.log import Log, LogFormat
 from shadowtime.live.metrics import Metrics, MetricsFile, served
 from shadowtime.live.port import trust_in
 from shadowtime.policy import Policy, parse_policy
+from shadowtime.types import File, Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from shadowtime.live.log import LogFormat
     from shadowtime.live.loop import Loop, Step
-    from shadowtime.types import File, Seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,21 +121,3 @@ def ineligible_jobs(port: Any) -> Mapping[str, Ineligible]:
         job: why if isinstance(why, Ineligible) else Ineligible(Case.OTHER, (why,))
         for job, why in found.items()
     }
-
-
-def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """The default folder of a state file: systemd's StateDirectory, else the user's own folder.
-
-    Examples
-    --------
-    >>> str(state_path("slurm-batch", {"STATE_DIRECTORY": "/var/lib/shadowtime"}))
-    '/var/lib/shadowtime/slurm-batch.json'
-    >>> str(state_path("slurm-batch", {"HOME": "/home/ann"}))
-    '/home/ann/.local/state/shadowtime/slurm-batch.json'
-    """
-    folder = environment.get("STATE_DIRECTORY", "").split(":")[0]
-    if not folder:
-        home = environment.get("HOME", "/")
-        state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-        folder = os.path.join(state, "shadowtime")
-    return Path(folder) / f"{name.replace('/', '-')}.json"

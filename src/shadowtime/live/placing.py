@@ -6,12 +6,13 @@ so that the hosts can be compared.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from shadowtime.policy.snapshot import NO_HOST
 
+if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass import Decision, Place, RunningJob, Snapshot, Start, WaitingJob
 
@@ -35,14 +36,37 @@ def free_of(state: Snapshot) -> Free:
 
 
 def held_by(job: RunningJob) -> list[tuple[str, tuple[int, ...]]]:
-    """What a running job holds on each of its hosts."""
-    if job.held:
-        return list(job.held)
-    procs = sum(count for _, count in job.place) or 1
-    return [
-        (host, (count, *(-(-amount * count // procs) for amount in job.need[1:])))
-        for host, count in job.place
-    ]
+    """What a running job holds on each of its hosts; a suspended one has no processors."""
+    held = list(job.held)
+    if not held:
+        procs = sum(count for _, count in job.place) or 1
+        held = [
+            (host, (count, *(-(-amount * count // procs) for amount in job.need[1:])))
+            for host, count in job.place
+        ]
+    return [(host, (0, *amounts[1:])) for host, amounts in held] if job.suspended else held
+
+
+def lacking(place: Place, free: Free) -> str:
+    """The first host whose processors do not suffice for a job to continue; empty if all do."""
+    short = (host for host, count in place if host not in free or free[host][0] < count)
+    return next(short, "")
+
+
+def kept_whole(running: Iterable[RunningJob]) -> set[str]:
+    """The hosts on which no exclusive job starts: an exclusive one is suspended there.
+
+    So has Slurm it. A job that shares its nodes starts above one that is suspended.
+    """
+    return {host for job in running if job.suspended and job.alone for host, _ in job.place}
+
+
+def avoiding(job: WaitingJob, barred: Collection[str], cluster: Cluster) -> WaitingJob:
+    """A job that may use all hosts but these, if it is an exclusive one."""
+    if not job.alone or not barred:
+        return job
+    names = job.only or tuple(host.name for host in cluster.hosts)
+    return replace(job, only=tuple(name for name in names if name not in barred) or (NO_HOST,))
 
 
 def first_fit(job: WaitingJob, free: Free, capacity: Free) -> Place:
@@ -173,11 +197,11 @@ def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
     >>> [[decision.job for decision in group] for group in made]
     [['a'], ['x', 'y', 'b'], ['c'], ['z']]
     """
-    from shadowtime.engine.live_pass import Start
+    from shadowtime.engine.live_pass import Continue, Start
 
     stops: list[Decision] = []
     for decision in decisions:
-        if isinstance(decision, Start):
+        if isinstance(decision, Start | Continue):
             yield [*stops, decision]
             stops = []
         else:
@@ -204,9 +228,22 @@ def keeps(run: RunningJob, procs: int) -> Place:
     return tuple(kept)
 
 
-def given_up(run: RunningJob, place: Place) -> list[tuple[str, tuple[int, ...]]]:
-    """What a running job releases when it goes on with these hosts."""
-    kept = {host for host, _ in place}
+def given_up(run: RunningJob, decision: Decision) -> list[tuple[str, tuple[int, ...]]]:
+    """What a running job releases when it stops, goes on with fewer hosts or is suspended.
+
+    Examples
+    --------
+    >>> from shadowtime.engine.live_pass import Resize, RunningJob, Stop, Suspend
+    >>> place = (("n1", 4), ("n2", 4))
+    >>> run = RunningJob(id="1", submit=0, need=(8, 600), request=9, start=0, place=place)
+    >>> given_up(run, Resize("1", 4, place[:1])), given_up(run, Suspend("1"))
+    ([('n2', (4, 300))], [('n1', (4, 0)), ('n2', (4, 0))])
+    """
+    from shadowtime.engine.live_pass import Resize, Suspend
+
+    if isinstance(decision, Suspend):
+        return [(host, (amounts[0], *(0 for _ in amounts[1:]))) for host, amounts in held_by(run)]
+    kept = {host for host, _ in decision.place} if isinstance(decision, Resize) else ()
     return [(host, amounts) for host, amounts in held_by(run) if host not in kept]
 
 
@@ -217,9 +254,10 @@ def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     plans without memory may name others, and then the first with room are used. Decisions take
     effect one after the other: what a stopped job releases is available to the next.
     """
-    from shadowtime.engine.live_pass import Resize, Start
+    from shadowtime.engine.live_pass import Continue, Resize, Start, Suspend
 
     free = free_of(state)
+    barred = kept_whole(state.running)
     capacity = {host.name: list(host.capacity) for host in state.cluster.hosts}
     waiting = {job.id: job for job in state.waiting}
     running = {job.id: job for job in state.running}
@@ -227,16 +265,23 @@ def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     for decision in decisions:
         if not isinstance(decision, Start):
             run = running.get(decision.job)
+            if isinstance(decision, Continue) and run is not None:
+                fits = not lacking(run.place, free)
+                for host, count in run.place if fits else ():
+                    free[host][0] -= count
+                found.append(replace(decision, place=run.place if fits else ()))
+                continue
             if isinstance(decision, Resize) and run is not None:
                 decision = replace(decision, place=keeps(run, decision.procs))
-            kept = decision.place if isinstance(decision, Resize) else ()
-            for host, amounts in given_up(run, kept) if run is not None else ():
+            if isinstance(decision, Suspend) and run is not None:
+                barred |= kept_whole([replace(run, suspended=True)])
+            for host, amounts in given_up(run, decision) if run is not None else ():
                 for k, amount in enumerate(amounts if host in free else ()):
                     free[host][k] += amount
             found.append(decision)
             continue
         job = waiting.get(decision.job) or again(running[decision.job])
-        job = with_start(job, decision, state.cluster)
+        job = avoiding(with_start(job, decision, state.cluster), barred, state.cluster)
         place = decision.place
         if not place or not holds(place, job, free, capacity):
             place = first_fit(job, free, capacity)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from shadowtime.engine.live_pass import (
+    Continue,
     Decision,
     Ended,
     Place,
@@ -14,14 +16,13 @@ from shadowtime.engine.live_pass import (
     Snapshot,
     Start,
     Stop,
+    Suspend,
     WaitingJob,
 )
 from shadowtime.errors import PortError as PortError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 __all__ = [
+    "Continue",
     "Decision",
     "Ended",
     "Outcome",
@@ -33,6 +34,7 @@ __all__ = [
     "Snapshot",
     "Start",
     "Stop",
+    "Suspend",
     "Trust",
     "WaitingJob",
     "trust_in",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
@@ -11,10 +13,7 @@ from shadowtime.eta.scores import Scored
 from shadowtime.live.json_lines import JsonLines, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from shadowtime.live.eta import Eta
+    from shadowtime.live.predicted import Eta
 
 OFTEN = 60
 """The shortest time in seconds between two stored predictions of a job."""
@@ -26,7 +25,8 @@ SHARE = 0.25
 class Prediction:
     """When a job was to start, predicted at ``at``, all in seconds since 1970.
 
-    ``slurm`` is squeue's own prediction, -1 if it had none.
+    ``slurm`` is squeue's own prediction, -1 if it had none; ``drawn`` the ends before experience
+    moved them, from which it must go on learning: those that it moved need no further move.
     """
 
     job: str
@@ -37,6 +37,26 @@ class Prediction:
     slurm: int = -1
     partition: str = ""
     cpus: int = 0
+    drawn: tuple[int, int] | None = None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The ends as they were drawn; in older files those that were shown."""
+        return self.drawn or (self.earliest, self.latest)
+
+    def scored(self, start: int) -> Scored:
+        """What was shown, with the start that followed."""
+        return Scored(
+            job=self.job,
+            at=self.at,
+            expected=self.expected,
+            earliest=self.earliest,
+            latest=self.latest,
+            start=start,
+            slurm=self.slurm,
+            partition=self.partition,
+            cpus=self.cpus,
+        )
 
 
 class Outcome(NamedTuple):
@@ -69,7 +89,7 @@ class Predictions:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from shadowtime.live.eta import Eta
+    >>> from shadowtime.live.predicted import Eta
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kept = Predictions(Path(folder) / "p.jsonl")
     ...     kept.note(100, {"7": Eta(400, 200, 400)}, slurm={}, started={})
@@ -121,6 +141,7 @@ class Predictions:
                 earliest=eta.earliest,
                 latest=eta.latest,
                 slurm=slurm.get(job, -1),
+                drawn=eta.drawn,
                 **(kinds or {}).get(job, Kind())._asdict(),
             )
             self._open[job] = made
@@ -144,10 +165,12 @@ def _entry(values: Mapping[str, Any]) -> Entry:
     if "started" in values:
         return Outcome(job, plain.whole(values["started"], "started"))
     times = ("at", "expected", "earliest", "latest", "slurm")
+    ends = plain.wholes(values.get("drawn") or [], "drawn")
     return Prediction(
         job=job,
         partition=plain.text(values.get("partition", ""), "partition"),
         cpus=plain.whole(values.get("cpus", 0), "cpus"),
+        drawn=(ends[0], ends[1]) if len(ends) == 2 else None,
         **{name: plain.whole(plain.entry(values, name), name) for name in times},
     )
 
@@ -161,7 +184,7 @@ def resolved(entries: Iterable[Entry]) -> Iterator[Scored]:
             continue
         for one in waiting.pop(entry.job, []):
             if entry.started >= 0:
-                yield Scored(**asdict(one), start=entry.started)
+                yield one.scored(entry.started)
 
 
 def instants(entries: Iterable[Entry]) -> list[Instant]:
@@ -181,8 +204,8 @@ def instants(entries: Iterable[Entry]) -> list[Instant]:
             found.append(
                 Instant(
                     expected=[one.expected - at for one in begun],
-                    earliest=[one.earliest - at for one in begun],
-                    latest=[one.latest - at for one in begun],
+                    earliest=[one.ends[0] - at for one in begun],
+                    latest=[one.ends[1] - at for one in begun],
                     real=[outcome[one.job] - at for one in begun],
                 )
             )

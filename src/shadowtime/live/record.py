@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from shadowtime import plain
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.live_pass import Memory
+from shadowtime.engine.live_pass import Decided, Memory
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import InputError
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.json_lines import JsonLines, read_lines
-from shadowtime.live.port import Ended, Resize, RunningJob, Snapshot, Start, Stop, WaitingJob
+from shadowtime.live.port import (
+    Continue,
+    Decision,
+    Ended,
+    Place,
+    Resize,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Suspend,
+    WaitingJob,
+)
 from shadowtime.live.record_site import (
     ask_from_json,
     ask_to_json,
@@ -19,17 +34,9 @@ from shadowtime.live.record_site import (
     site_from_json,
     site_to_json,
 )
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import Sizes
 from shadowtime.types import MAX_SPAN, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from shadowtime.engine.live_pass import Decided
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.live.port import Decision, Place
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Sizes
 
 SHAPES = ("pool", "hosts", "nodes", "site")
 FILLED_IN = ("estimate", "fits", "expected_end", "serial", "columns")
@@ -147,6 +154,8 @@ def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
     values = asdict(replace(job, ask=None))
     for name in ("ask", *FILLED_IN, *(() if any(job.sizes) else ("sizes",))):
         values.pop(name, None)
+    if not values.get("suspended", True):
+        del values["suspended"]
     return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
 
 
@@ -231,6 +240,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "alone": plain.flag,
     "ours": plain.flag,
     "settled": plain.flag,
+    "suspended": plain.flag,
     "bandwidth": plain.number,
     "sizes": _sizes,
     "ask": ask_from_json,
@@ -293,13 +303,20 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
     if isinstance(decision, Resize):
         place = [list(part) for part in decision.place]
         return {"shrink": decision.job, "procs": decision.procs, "place": place}
-    return {"stop": decision.job}
+    if isinstance(decision, Continue):
+        return {"continue": decision.job, "place": [list(part) for part in decision.place]}
+    return {"suspend" if isinstance(decision, Suspend) else "stop": decision.job}
 
 
 def decision_from_json(values: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
     if "stop" in values:
         return Stop(job=plain.text(values["stop"], "stop"))
+    if "suspend" in values:
+        return Suspend(job=plain.text(values["suspend"], "suspend"))
+    if "continue" in values:
+        place = _place(plain.entry(values, "place"), "place")
+        return Continue(job=plain.text(values["continue"], "continue"), place=place)
     if "shrink" in values:
         return Resize(
             job=plain.text(values["shrink"], "shrink"),

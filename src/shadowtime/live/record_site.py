@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shadowtime import plain
+from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_toml import parse_site_toml
 from shadowtime.cluster.site_toml_write import format_site_toml
 from shadowtime.errors import InputError
@@ -15,9 +17,6 @@ from shadowtime.types import MAX_SPAN
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.cluster.site import Site
     from shadowtime.live.port import Snapshot
 
 
@@ -107,12 +106,14 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "tasks": _count,
     "cpus_per_task": _count,
     "tasks_per_node": _count,
+    "least_cpus": _count,
     "memory": _amount,
     "memory_per": _one_of("node", "cpu"),
     "gres": _gres,
     "cpus_per_gpu": _count,
     "features": plain.text,
     "exclusive": plain.flag,
+    "exclusive_user": plain.flag,
     "contiguous": plain.flag,
     "partitions": plain.texts,
     "qos": plain.text,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.live.port import Outcome, Snapshot, WaitingJob
 
 TRIES = 3

@@ -7,25 +7,29 @@ decide alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from shadowtime.cluster import Cluster
+from shadowtime.engine.live_pass import Decided, Memory
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
-from shadowtime.live.port import Ended, Outcome, RunningJob, Snapshot, Stop, WaitingJob
+from shadowtime.live.port import (
+    Decision,
+    Ended,
+    Outcome,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    WaitingJob,
+)
 from shadowtime.live.store import InMemory
+from shadowtime.policy import Policy
+from shadowtime.policy.estimate import ByTag
 from shadowtime.policy.snapshot import natural
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.live_pass import Decided, Memory
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.live.port import Decision
-    from shadowtime.policy import Policy
-    from shadowtime.policy.estimate import ByTag
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 
 class Measured:
@@ -156,6 +160,7 @@ class LogPort:
                 self.attempts.append((decision.job, run.start, self.clock))
                 self._waits[decision.job] = None
                 continue
+            assert isinstance(decision, Start)
             del self._waits[decision.job]
             self.started[decision.job] = self.clock
             self._runs[decision.job] = RunningJob(

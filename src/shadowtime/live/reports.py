@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import Resize, Start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.live.port import Decision, Outcome
-    from shadowtime.policy import Policy
+from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
+from shadowtime.policy import Policy
 
 
 class DecisionReports:
@@ -77,15 +73,17 @@ def words(decision: Decision) -> str:
     """
     if isinstance(decision, Resize):
         return f"shrink {decision.job} to {_hosts(decision)}"
+    if isinstance(decision, Continue):
+        return f"continue {decision.job} on {_hosts(decision)}"
     if not isinstance(decision, Start):
-        return f"stop {decision.job}"
+        return f"{'suspend' if isinstance(decision, Suspend) else 'stop'} {decision.job}"
     where = _hosts(decision)
     where += ", alone" if decision.alone else ""
     where += f" in {decision.partition}" if decision.partition else ""
     return f"start {decision.job} on {where} ({decision.reason.label})"
 
 
-def _hosts(decision: Start | Resize) -> str:
+def _hosts(decision: Start | Resize | Continue) -> str:
     return ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
 
 
@@ -99,8 +97,11 @@ def parts_of(decision: Decision) -> dict[str, Any]:
     """
     if isinstance(decision, Resize):
         return {"event": "shrink", "job": decision.job, "hosts": dict(decision.place)}
+    if isinstance(decision, Continue):
+        return {"event": "continue", "job": decision.job, "hosts": dict(decision.place)}
     if not isinstance(decision, Start):
-        return {"event": "stop", "job": decision.job}
+        kind = "suspend" if isinstance(decision, Suspend) else "stop"
+        return {"event": kind, "job": decision.job}
     reason = decision.reason.label
     parts = {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
     return parts | ({"partition": decision.partition} if decision.partition else {})

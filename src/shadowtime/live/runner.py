@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from shadowtime.live.port import PortError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from shadowtime.errors import PortError
 
 
 @dataclass(frozen=True)

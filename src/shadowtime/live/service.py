@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
-from shadowtime.live.backend import Target
+from shadowtime.live.backend import Backend, Target, Wanted
 from shadowtime.live.clock import Pace, SystemClock
 from shadowtime.live.compiling import PassesAtOnce
-from shadowtime.live.guarded import guard_for, is_own
+from shadowtime.live.guarded import OwnCode, guard_for, is_own
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop
-from shadowtime.live.operation import Counting, Operation, state_path
+from shadowtime.live.operation import Counting, Operation
+from shadowtime.live.port import Port
 from shadowtime.live.record import Recorder
 from shadowtime.live.reports import described
 from shadowtime.live.signals import Interrupted, Signals, Undisturbed
-from shadowtime.live.store import InMemory, StateFile
+from shadowtime.live.store import InMemory, StateFile, Store
 from shadowtime.live.worker import TO_COME_UP
-from shadowtime.policy import parse_policy
+from shadowtime.policy import Policy, parse_policy
 from shadowtime.policy.snapshot import name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.live.backend import Backend, Wanted
-    from shadowtime.live.guarded import OwnCode
-    from shadowtime.live.port import Port
-    from shadowtime.live.store import Store
-    from shadowtime.policy import Policy
+from shadowtime.private import state_path
 
 
 def make_loop(

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import natural
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.live.deciding import set_aside, without
-from shadowtime.live.eta import Eta, predict
+from shadowtime.live.eta import predict
 from shadowtime.live.feasible import FITS_NOWHERE, NOWHERE_ON_SITE, TOO_BIG
-from shadowtime.live.port import Trust
+from shadowtime.live.port import Snapshot, Trust
+from shadowtime.live.predicted import Row
+from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.heartbeat import Beat
     from shadowtime.live.ineligible import Ineligible
-    from shadowtime.live.port import Snapshot
     from shadowtime.live.store import LoopState
-    from shadowtime.policy import Policy
-
-
-@dataclass(frozen=True)
-class Row:
-    """A waiting job."""
-
-    job: str
-    user: str
-    procs: int
-    since: int
-    eta: Eta
-    why: str = ""
-    """What stands in its way, where it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

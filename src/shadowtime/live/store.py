@@ -9,16 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from shadowtime import __version__, plain, private
 from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 VERSION = 3
 LARGEST_FILE = 1 << 28
@@ -245,12 +243,15 @@ def _kept(raw: bytes) -> tuple[int, LoopState]:
     )
 
 
+INTENTS = ("start", "stop", "shrink", "suspend", "continue")
+
+
 def _intent(stored: Any, job: str) -> dict[str, Any]:
     """A decision in progress, as the loop writes it; further entries are kept unchanged."""
     name = f"the intent of job {job}"
     values = plain.mapping(stored, name)
-    if plain.entry(values, "kind") not in ("start", "stop", "shrink"):
-        raise InputError(f"{name} must be to start, to stop or to shrink")
+    if plain.entry(values, "kind") not in INTENTS:
+        raise InputError(f"{name} must be to {', to '.join(INTENTS)}")
     plain.whole(plain.entry(values, "at"), name)
     plain.pairs(values.get("place", []), name)
     return values

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.child_process import PYTHON, Child, ChildEnded, Tasks, packed
-from shadowtime.engine.live_pass import Memory, WaitingJob
+from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import PolicyError, ShadowtimeError
-from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.deciding import Made, decide_with_hosts
 from shadowtime.policy import Policy, parse_policy
 from shadowtime.policy.snapshot import Start
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.engine.live_pass import Snapshot
-    from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
-    from shadowtime.live.deciding import Made
 
 TO_COME_UP = 600.0
 """Seconds that a process may take to load the policy and to compile it."""

@@ -8,23 +8,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.columns import whole
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry
 from shadowtime.metrics._job_kernel import pairwise_sum
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints, SmallInts
+    from shadowtime.types import AnyArray, Floats, Ints, Rows, SmallInts
 
 
-INSIDE, SCORED, STARTED = 0, 1, 2
-"""Places in ``found``: jobs in the window, those of them that have run, all that have run."""
-SCHEDULED, BEHIND, KILLED, BLOCKED, PROMISED, LATE, STOPPED, STOPS = 3, 4, 5, 6, 7, 8, 9, 10
-"""Of the scored jobs: started by a policy, by backfilling, killed at the limit, blocked at the head
-of the queue, promised a start, started later than that, preempted; and how often.
-"""
-EVER, COUNTS = 11, 12
-"""Jobs that have run and were preempted, scored or not; how many places there are."""
+COUNTS = whole(
+    "inside",  # jobs in the window
+    "scored",  # those of them that have run
+    "started",  # all that have run
+    "ever",  # of these: preempted
+    # Of the scored jobs:
+    "scheduled",  # started by a policy
+    "behind",  # started by backfilling
+    "killed",  # at the limit
+    "blocked",  # at the head of the queue
+    "promised",  # a start
+    "late",  # started later than that
+    "stopped",  # preempted,
+    "stops",  # and how often
+)
 
 _RECORDED, _BACKFILLED = int(Reason.RECORDED), int(Reason.BACKFILLED)
 
@@ -40,7 +48,7 @@ def count_jobs(
     blocked_at: Ints,
     promised: Ints,
     which: AnyArray,
-    found: Ints,
+    found: Rows,
 ) -> None:
     """Mark in ``which`` the jobs in the window that have a start and an end, and count."""
     at, last = np.uint64(0), np.uint64(len(inside))
@@ -48,19 +56,19 @@ def count_jobs(
     while at < last:
         ran = start[at] >= 0 and end[at] >= start[at]
         which[at] = inside[at] and ran
-        found[INSIDE] += inside[at]
-        found[STARTED] += ran
-        found[EVER] += ran and kills[at] > 0
+        found["inside"][0] += inside[at]
+        found["started"][0] += ran
+        found["ever"][0] += ran and kills[at] > 0
         if which[at]:
-            found[SCORED] += 1
-            found[SCHEDULED] += reason[at] != _RECORDED
-            found[BEHIND] += reason[at] == _BACKFILLED
-            found[KILLED] += killed[at] == 1
-            found[BLOCKED] += blocked_at[at] != UNKNOWN
-            found[PROMISED] += promised[at] != UNKNOWN
-            found[LATE] += promised[at] != UNKNOWN and start[at] > promised[at]
-            found[STOPPED] += kills[at] > 0
-            found[STOPS] += kills[at]
+            found["scored"][0] += 1
+            found["scheduled"][0] += reason[at] != _RECORDED
+            found["behind"][0] += reason[at] == _BACKFILLED
+            found["killed"][0] += killed[at] == 1
+            found["blocked"][0] += blocked_at[at] != UNKNOWN
+            found["promised"][0] += promised[at] != UNKNOWN
+            found["late"][0] += promised[at] != UNKNOWN and start[at] > promised[at]
+            found["stopped"][0] += kills[at] > 0
+            found["stops"][0] += kills[at]
         at += one
 
 

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.columns import whole
 from shadowtime.kernel.jit import entry, kernel
 
 if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+    from shadowtime.types import Floats, Ints, Rows
 
 
 PIECE = 128
@@ -163,9 +164,16 @@ WIDE, WORKED, WEIGHED, ROWS = 6, 7, 8, 9
 """Products in ``table``, room for sorting later: PAPER x processors, BOUNDED x processor-seconds,
 response x processor-seconds; and how many rows."""
 
-WAITED, RESPONDED, LASTED, PROCS, AREA, PRODUCT, LONGEST, LARGEST, SUMS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Places in ``sums``, and how many: sums of waits, responses, runs, processors, areas, of responses
-times areas; the longest response and the largest area, which bound that last sum."""
+SUMS = whole(
+    "waited",
+    "responded",
+    "lasted",
+    "procs",
+    "area",
+    "product",  # of responses times areas
+    "longest",  # response, and
+    "largest",  # area: they bound that sum
+)
 
 MEAN, RANKED = 0, 1
 """Columns of ``found`` for a distribution: its mean, then the values of ``ranks``."""
@@ -179,7 +187,7 @@ def score_jobs(
     tau: int,
     ranks: Ints,
     table: Floats,
-    sums: Ints,
+    sums: Rows,
     found: Floats,
     sizes: Ints,
     firsts: Floats,
@@ -193,7 +201,7 @@ def score_jobs(
     _fill_columns(wait, run, procs, tau, table, sums)
     for row in range(SLOWDOWN, ROWS):
         found[row, MEAN] = pairwise_sum(table[row], 0, n, sizes, firsts)
-    found[WAIT, MEAN], found[RESPONSE, MEAN] = float(sums[WAITED]), float(sums[RESPONDED])
+    found[WAIT, MEAN], found[RESPONSE, MEAN] = float(sums["waited"][0]), float(sums["responded"][0])
     for row in range(PAPER):
         found[row, MEAN] /= float(n)
         ranked_all(
@@ -202,7 +210,7 @@ def score_jobs(
 
 
 @kernel
-def _fill_columns(wait: Ints, run: Ints, procs: Ints, tau: int, table: Floats, sums: Ints) -> None:
+def _fill_columns(wait: Ints, run: Ints, procs: Ints, tau: int, table: Floats, sums: Rows) -> None:
     """Response, slowdowns and products of every job, and sums of whole numbers."""
     waited = responded = lasted = wide = area = product = longest = largest = 0
     at, end = np.uint64(0), np.uint64(len(wait))
@@ -231,11 +239,11 @@ def _fill_columns(wait: Ints, run: Ints, procs: Ints, tau: int, table: Floats, s
         longest = max(longest, response)
         largest = max(largest, work)
         at += one
-    sums[WAITED] = waited
-    sums[RESPONDED] = responded
-    sums[LASTED] = lasted
-    sums[PROCS] = wide
-    sums[AREA] = area
-    sums[PRODUCT] = product
-    sums[LONGEST] = longest
-    sums[LARGEST] = largest
+    sums["waited"][0] = waited
+    sums["responded"][0] = responded
+    sums["lasted"][0] = lasted
+    sums["procs"][0] = wide
+    sums["area"][0] = area
+    sums["product"][0] = product
+    sums["longest"][0] = longest
+    sums["largest"][0] = largest

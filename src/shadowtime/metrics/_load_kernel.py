@@ -12,22 +12,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.columns import whole
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.radix import sort_by_bits
 
 if TYPE_CHECKING:
-    from shadowtime.types import Ints
+    from shadowtime.types import Ints, Rows
 
 
-USED, AREA, LAST, LARGEST, LONGEST, SUMS = 0, 1, 2, 3, 4, 5
-"""Places in ``found``, and how many: amount x seconds in the window and in all, the last end; the
-largest amount and the longest stretch in the window, which bound the first sum."""
+SUMS = whole(
+    "used",  # amount x seconds in the window,
+    "area",  # and in all
+    "last",  # end
+    "largest",  # amount, and
+    "longest",  # stretch in the window: they bound the first sum
+)
 
 
 @entry
-def add_up(since: Ints, until: Ints, amount: Ints, begin: int, end: int, found: Ints) -> None:
-    """Sums over runs that last from ``since`` to ``until`` and take ``amount`` of a resource."""
+def add_up(since: Ints, until: Ints, amount: Ints, begin: int, end: int, found: Rows) -> None:
+    """Sums over runs that last from ``since`` to ``until`` and take ``amount`` of a resource.
+
+    Examples
+    --------
+    >>> found = np.zeros(1, SUMS)
+    >>> add_up(np.array([0, 5]), np.array([9, 20]), np.array([2, 10]), 4, 11, found)
+    >>> found["used"][0], found["area"][0], found["last"][0]
+    (np.int64(70), np.int64(168), np.int64(20))
+    """
     used = area = largest = longest = 0
     last = until[0] if len(until) else begin
     at, size = np.uint64(0), np.uint64(len(since))
@@ -40,11 +53,11 @@ def add_up(since: Ints, until: Ints, amount: Ints, begin: int, end: int, found: 
         largest = max(largest, amount[at])
         longest = max(longest, cut)
         at += one
-    found[USED] = used
-    found[AREA] = area
-    found[LAST] = last
-    found[LARGEST] = largest
-    found[LONGEST] = longest
+    found["used"][0] = used
+    found["area"][0] = area
+    found["last"][0] = last
+    found["largest"][0] = largest
+    found["longest"][0] = longest
 
 
 _KIND = 2

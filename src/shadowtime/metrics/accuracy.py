@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,10 @@ import numpy as np
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.classes import TOP, classify
 from shadowtime.metrics.statistics import percentile
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 def accuracy(prediction: Ints, run: Ints) -> dict[str, float]:

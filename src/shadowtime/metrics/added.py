@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import UsageError
 from shadowtime.plugins import METRICS, plugins
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 Better = Literal["lower", "higher", "neither"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,13 @@ from shadowtime.metrics.energy import energy_metrics
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.measure import matched, scored
 from shadowtime.metrics.statistics import summary
-from shadowtime.metrics.window import ALL
+from shadowtime.metrics.window import ALL, Window
+from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.metrics.window import Window
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 MINUTE = 60
 """Runs of a few seconds outweigh all others in the mean of a slowdown: count them as a minute."""

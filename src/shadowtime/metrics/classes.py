@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -12,13 +13,10 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
-
 
 OTHERS = "others"
 """All but the largest users or groups."""

@@ -13,11 +13,11 @@ import numpy as np
 from shadowtime.metrics.added import Better, Metric
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.statistics import summary
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats
-    from shadowtime.workload import Workload
 
 TOLD = ("mean", "p95")
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs
 from shadowtime.schedule.timeline import instants, totals
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 
 def demand_of(workload: Workload, resource: str = "bandwidth") -> Ints:

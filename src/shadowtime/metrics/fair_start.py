@@ -12,14 +12,14 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_runs, running_at, runs, started, stopped
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
-
 
 TAU = 10
 """Bounded slowdown counts shorter runs as this many seconds."""

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.kernel.columns import numbers_of
 from shadowtime.metrics import _load_kernel as of
 from shadowtime.metrics.jobs import sum_of_products
 from shadowtime.metrics.tally import MOST, as_row
-from shadowtime.metrics.window import ALL
-from shadowtime.schedule.runs import lost_parts, runs, started, turns
+from shadowtime.metrics.window import ALL, Window
+from shadowtime.schedule import Schedule
+from shadowtime.schedule.runs import Spans, lost_parts, runs, started, turns
 from shadowtime.schedule.timeline import within
+from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
 from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.window import Window
-    from shadowtime.schedule import Schedule
-    from shadowtime.schedule.runs import Spans
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 def utilisation(
@@ -79,19 +78,18 @@ def in_use(found: Spans, amount: Ints, begin: int, end: int) -> float:
     """
     sums = _sums(found, amount, begin, end)
     # A bound on the sum, so that it cannot have passed 63 bits unnoticed.
-    if len(found) * sums[of.LARGEST] * sums[of.LONGEST] <= MOST:
-        return float(sums[of.USED])
+    if len(found) * sums["largest"] * sums["longest"] <= MOST:
+        return float(sums["used"])
     return sum_of_products(
         amount, within(found.until, begin, end) - within(found.since, begin, end)
     )
 
 
-def _sums(found: Spans, amount: Ints, begin: int = 0, end: int = 0) -> list[int]:
+def _sums(found: Spans, amount: Ints, begin: int = 0, end: int = 0) -> dict[str, int]:
     """The sums that are named in _load_kernel.py."""
-    sums = np.empty(of.SUMS, np.int64)
+    sums = np.empty(1, of.SUMS)
     of.add_up(as_row(found.since), as_row(found.until), as_row(amount), begin, end, sums)
-    numbers: list[int] = sums.tolist()
-    return numbers
+    return numbers_of(sums)
 
 
 def loss_of_capacity(
@@ -169,9 +167,9 @@ def whole_run(
     if len(found) == 0 or (len(schedule.attempts) and not started(schedule).any()):
         return {}
     sums = _sums(found, found.taken(schedule.procs))
-    area = float(sums[of.AREA])
+    area = float(sums["area"])
     first, last = int(workload.submit[0]), int(workload.submit[-1])
-    makespan = sums[of.LAST] - first
+    makespan = sums["last"] - first
     result: dict[str, float] = {"makespan_s": makespan}
     vain = 0.0
     if len(schedule.attempts):

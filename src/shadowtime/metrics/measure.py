@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.kernel.columns import numbers_of
 from shadowtime.metrics import _count_kernel as of
-from shadowtime.metrics._job_kernel import AREA, BOUNDED, LASTED, PROCS, RESPONDED
+from shadowtime.metrics._job_kernel import BOUNDED
 from shadowtime.metrics.added import measure_added
 from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.energy import energy_metrics
@@ -17,23 +18,21 @@ from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import preemption_of
 from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import STATISTICS
-from shadowtime.metrics.tally import as_row, room_for_sums, tally
+from shadowtime.metrics.tally import Tally, as_row, room_for_sums, tally
 from shadowtime.metrics.unstarted import unstarted_metrics
-from shadowtime.metrics.window import ALL
+from shadowtime.metrics.window import ALL, Window
 from shadowtime.metrics.workflow import workflow_metrics
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import match, take
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import as_submitted
 from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.tally import Tally
-    from shadowtime.metrics.window import Window
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 
 def measure(
@@ -126,30 +125,30 @@ COUNTERS = {
 
 
 class Counts(NamedTuple):
-    """Mask of the scored jobs, and what was counted; the places are named in _count_kernel.py."""
+    """Mask of the scored jobs, and what was counted; the names are those of _count_kernel.py."""
 
     which: AnyArray
-    number: list[int]
+    number: dict[str, int]
 
     @property
     def scored(self) -> int:
         """How many jobs are scored."""
-        return self.number[of.SCORED]
+        return self.number["scored"]
 
     @property
     def unknown(self) -> int:
         """How many jobs are left out because they have no start."""
-        return self.number[of.INSIDE] - self.number[of.SCORED]
+        return self.number["inside"] - self.number["scored"]
 
     @property
     def all_ran(self) -> bool:
         """Every job of the schedule has a start and an end, scored or not."""
-        return self.number[of.STARTED] == len(self.which)
+        return self.number["started"] == len(self.which)
 
     @property
     def ever_stopped(self) -> bool:
         """Some job that has run was preempted, scored or not."""
-        return self.number[of.EVER] > 0
+        return self.number["ever"] > 0
 
 
 def count(schedule: Schedule, inside: AnyArray) -> Counts:
@@ -167,7 +166,7 @@ def count(schedule: Schedule, inside: AnyArray) -> Counts:
     """
     start = as_row(schedule.start)
     blocked, promised = schedule.blocked_at, schedule.promised
-    which, found = np.empty(len(schedule), np.bool_), np.zeros(of.COUNTS, np.int64)
+    which, found = np.empty(len(schedule), np.bool_), np.zeros(1, of.COUNTS)
     of.count_jobs(
         np.ascontiguousarray(inside, np.bool_),
         start,
@@ -180,7 +179,7 @@ def count(schedule: Schedule, inside: AnyArray) -> Counts:
         which,
         found,
     )
-    return Counts(which, found.tolist())
+    return Counts(which, numbers_of(found))
 
 
 def count_metrics(schedule: Schedule, counts: Counts, missed: int = 0) -> dict[str, float]:
@@ -190,20 +189,20 @@ def count_metrics(schedule: Schedule, counts: Counts, missed: int = 0) -> dict[s
     """
     which, number = counts
     result: dict[str, float] = {}
-    if number[of.SCHEDULED]:
-        result["backfilled"] = number[of.BEHIND]
+    if number["scheduled"]:
+        result["backfilled"] = number["behind"]
         if "killed" not in schedule.missing:
-            result["killed"] = number[of.KILLED]
+            result["killed"] = number["killed"]
         if "kills" not in schedule.missing:
             result |= preemption_of(
-                schedule, which, jobs=number[of.STOPPED], kills=number[of.STOPS],
-                scored=number[of.SCORED],
+                schedule, which, jobs=number["stopped"], kills=number["stops"],
+                scored=number["scored"],
             )  # fmt: skip
     if schedule.blocked_at is not None:
-        result["blocked"] = number[of.BLOCKED]
+        result["blocked"] = number["blocked"]
     if schedule.promised is not None:
-        result["promises"] = number[of.PROMISED] + missed
-        result["promises_missed"] = number[of.LATE] + missed
+        result["promises"] = number["promised"] + missed
+        result["promises_missed"] = number["late"] + missed
     for counter, name in COUNTERS.items():
         if counter in schedule.counters:
             result[name] = schedule.counters[counter]
@@ -240,13 +239,13 @@ def distributions(columns: Tally) -> dict[str, float]:
 def weighted(columns: Tally) -> dict[str, float]:
     """MBS and MWBS (PV-EASY, equations 1 and 2), AWRT, area-weighted BSLD, expansion factor."""
     sums = columns.sums
-    wide, area = sums[PROCS], sums[AREA]
+    wide, area = sums["procs"], sums["area"]
     return {
         "mbs": columns.paper / columns.table.shape[1],
         "mwbs": columns.by_procs / wide if wide else float("nan"),
         "awrt_s": columns.response / area if area else float("nan"),
         "awbsld": columns.bounded / area if area else float("nan"),
-        "expansion": float(sums[RESPONDED]) / max(float(sums[LASTED]), 1.0),
+        "expansion": float(sums["responded"]) / max(float(sums["lasted"]), 1.0),
     }
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.intervals import Interval, interval
+from shadowtime.metrics.unstarted import Unstarted
+from shadowtime.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.metrics.unstarted import Unstarted
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_parts, restarts
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
 
 

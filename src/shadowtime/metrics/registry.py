@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from shadowtime.metrics import contention
 from shadowtime.metrics.added import Better, Metric, added_metrics
 from shadowtime.metrics.resources import described, usual
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["REGISTRY", "Better", "Metric"]
 

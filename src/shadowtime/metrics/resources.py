@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics.added import Metric
+from shadowtime.metrics.added import Better, Metric
 from shadowtime.metrics.jobs import sum_of_products
-from shadowtime.metrics.window import ALL
-from shadowtime.schedule.runs import runs, waits
+from shadowtime.metrics.window import ALL, Window
+from shadowtime.schedule import Schedule
+from shadowtime.schedule.runs import Spans, runs, waits
 from shadowtime.schedule.timeline import instants, least, stretches, totals
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.added import Better
-    from shadowtime.metrics.window import Window
-    from shadowtime.schedule import Schedule
-    from shadowtime.schedule.runs import Spans
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 
 HOUR = 3600

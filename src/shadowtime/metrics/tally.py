@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.kernel.columns import numbers_of
 from shadowtime.metrics import _job_kernel as of
 from shadowtime.metrics._job_kernel import DEPTH
-from shadowtime.metrics.jobs import TAU
+from shadowtime.metrics.jobs import TAU, Jobs
 from shadowtime.metrics.statistics import ranks_of
 
 if TYPE_CHECKING:
-    from shadowtime.metrics.jobs import Jobs
     from shadowtime.types import AnyArray, Floats, Ints
 
 MOST = (1 << 63) - 1
@@ -21,14 +21,14 @@ MOST = (1 << 63) - 1
 
 
 class Tally(NamedTuple):
-    """Columns of some jobs with their statistics; the places are named in _job_kernel.py."""
+    """Columns of some jobs with their statistics; the rows and sums are named in _job_kernel.py."""
 
     table: Floats
     """Wait, response, slowdown, bounded slowdown, the same per processor, PV-EASY's form, a row
     each; the rows behind them are room."""
     statistics: list[list[float]]
     """Of each of these columns but the last: mean, median, 95th and 99th percentile, maximum."""
-    sums: list[int]
+    sums: dict[str, int]
     """Of whole numbers: run times, processors, processor-seconds."""
     paper: float
     """Sum of PV-EASY's form of the bounded slowdown."""
@@ -55,11 +55,11 @@ def tally(jobs: Jobs) -> Tally | None:
         return None
     wait, run, procs = as_row(jobs.wait), as_row(jobs.run), as_row(jobs.procs)
     ranks = _ranks(n)
-    table, sums = np.empty((of.ROWS, n)), np.empty(of.SUMS, np.int64)
+    table, sums = np.empty((of.ROWS, n)), np.empty(1, of.SUMS)
     found = np.empty((of.ROWS, of.RANKED + len(ranks)))
     of.score_jobs(wait, run, procs, TAU, ranks, table, sums, found, *room_for_sums())
-    whole, made = sums.tolist(), found.tolist()
-    exact = n * whole[of.LONGEST] * whole[of.LARGEST] <= MOST  # else it may have left 64 bits
+    whole, made = numbers_of(sums), found.tolist()
+    exact = n * whole["longest"] * whole["largest"] <= MOST  # else it may have left 64 bits
     return Tally(
         table,
         made[: of.PAPER],
@@ -67,7 +67,7 @@ def tally(jobs: Jobs) -> Tally | None:
         made[of.PAPER][of.MEAN],
         made[of.WIDE][of.MEAN],
         made[of.WORKED][of.MEAN],
-        float(whole[of.PRODUCT]) if exact else made[of.WEIGHED][of.MEAN],
+        float(whole["product"]) if exact else made[of.WEIGHED][of.MEAN],
     )
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 NAMES = ("unstarted", "unstarted_wait_mean_s", "unstarted_wait_max_s")
 """The metrics of the jobs that never started."""

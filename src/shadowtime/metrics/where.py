@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,10 @@ import numpy as np
 
 from shadowtime.errors import UsageError, near
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 NAMED = {
     "user": "user",

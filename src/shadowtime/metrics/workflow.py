@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import alone, workflows
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats, Ints
-    from shadowtime.workload import Workload
 
 
 def workflow_metrics(workload: Workload, schedule: Schedule, scored: Ints) -> dict[str, float]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from shadowtime.errors import PolicyError
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.functions import RESIZE, SPEED, Slot, takes_series, where
+from shadowtime.policy.policy import Policy
 from shadowtime.types import FULL_SPEED, MILLION
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from shadowtime.policy.policy import Policy
-
 FULL = ((FULL_SPEED, MILLION),)
+HALT = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,11 @@ class Resized(Selected):
     takes: ClassVar[Slot] = RESIZE
     speeds: tuple[tuple[int, int], ...] = FULL
     """Thousandths of full speed, and millionths of a job's power that it then draws."""
+
+    @property
+    def levels(self) -> tuple[tuple[int, int], ...]:
+        """The speeds that a job may have; speed 0, at which it is suspended, is always one."""
+        return self.speeds if any(speed == 0 for speed, _ in self.speeds) else (*self.speeds, HALT)
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape != "pool":
@@ -78,9 +81,14 @@ def speeds_of(given: Mapping[float, float] | None) -> tuple[tuple[int, int], ...
     if given is None:
         return FULL
     made = tuple((round(speed), round(MILLION * share)) for speed, share in given.items())
-    if not made or not all(1 <= speed <= 10_000 and 0 <= share <= 10**9 for speed, share in made):
+    if (
+        not made
+        or made[0][0] == 0
+        or not all(0 <= speed <= 10_000 and 0 <= share <= 10**9 for speed, share in made)
+    ):
         raise PolicyError(
-            f"speeds={dict(given)} must give thousandths of full speed, from 1 to 10000, each with "
-            "the share of its power that a job draws then, as in {1000: 1.0, 800: 0.65}"
+            f"speeds={dict(given)} must give thousandths of full speed, up to 10000 and the first "
+            "not 0, each with the share of its power that a job draws then, as in "
+            "{1000: 1.0, 800: 0.65}"
         )
     return made

@@ -9,16 +9,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.policy.written import faults_kept
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 MARK = ".py:"
 """What a file in a policy text ends with; the name in it follows."""

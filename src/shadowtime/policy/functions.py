@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import PolicyError, suggested
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 SERIES = "series"
 """The argument behind those of its slot with which a function gets the run's values over time."""

@@ -7,7 +7,8 @@ policy. That needs a whole log: none of these works live.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import Field, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shadowtime.errors import PolicyError
@@ -16,9 +17,6 @@ from shadowtime.policy.functions import where
 from shadowtime.policy.part import parameter, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from dataclasses import Field
-
     from shadowtime.workload import Workload
 
 

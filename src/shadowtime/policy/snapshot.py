@@ -136,6 +136,8 @@ class RunningJob:
     bandwidth: float = -1
     sizes: Sizes = (0, 0)
     """The fewest and most hosts that its user permits; (0, 0) keeps what it has."""
+    suspended: bool = False
+    """True if the loop has suspended it: its processors are free, the rest of what it holds not."""
     ask: Request | None = None
 
     @property
@@ -240,6 +242,21 @@ class Resize:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspend:
+    """Let a running job of a live pass stand still: its processors are free for others."""
+
+    job: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Let a suspended job of a live pass go on where it was; with no ``place`` there is no room."""
+
+    job: JobId
+    place: Place = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Promise:
     """When a blocked job is expected to start; its first promise is recorded."""
 
@@ -272,7 +289,7 @@ class Wait:
     why: str
 
 
-Decision = Start | Stop | Resize
+Decision = Start | Stop | Resize | Suspend | Continue
 """What a machine carries out."""
 
 

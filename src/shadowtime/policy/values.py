@@ -5,19 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from dataclasses import Field
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.plugins import POLICIES, PREDICTORS, plugins
 from shadowtime.policy.catalogue import written_parts
 from shadowtime.policy.files import MARK, load
+from shadowtime.policy.grammar import Call
 from shadowtime.policy.part import Part
-
-if TYPE_CHECKING:
-    from dataclasses import Field
-
-    from shadowtime.policy.grammar import Call
 
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 WHERE = "where"

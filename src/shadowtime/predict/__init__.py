@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from shadowtime.policy import predictors as parts
 from shadowtime.policy.functions import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from shadowtime.metrics.by_class import ClassRow
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.contest import Contest, clearly, complete
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import short, span, with_unit
 from shadowtime.report.payers import KINDS, class_named, classes_of
 from shadowtime.report.tradeoff import COSTS, is_worse, lower
 from shadowtime.study.losers import LEAST, METRIC, SHARE, WORSE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
 
 MAIN = ("bsld_mean", "wait_mean_s")
 """What decides which policy serves most jobs best: every job counts alike in both."""

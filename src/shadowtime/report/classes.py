@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from shadowtime.report.numbers import DASH, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import AnyArray, Floats, Ints
 
 SIZE_EDGES = (1, 4, 16, 64, 256, 1024)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import number
-
-if TYPE_CHECKING:
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 
 def first_submit(workload: Workload) -> int:

@@ -7,17 +7,13 @@ clear if the paired differences from every other policy exclude zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from shadowtime.metrics import Metric
 from shadowtime.metrics.intervals import paired
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.metadata import describe, ordered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.metrics import Metric
-    from shadowtime.metrics.policy_run import PolicyRun
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""

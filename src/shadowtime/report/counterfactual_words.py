@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import count, number, span
-from shadowtime.study.counterfactual.chain import Via
+from shadowtime.study.counterfactual.chain import Link, Via
 from shadowtime.study.counterfactual.variation import is_condition
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.study.counterfactual.chain import Link
     from shadowtime.study.counterfactual.otherwise import Moved, Otherwise
 
 ENDS = 3

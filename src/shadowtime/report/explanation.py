@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import take
-from shadowtime.schedule.runs import runs, started, waits
+from shadowtime.schedule.runs import Spans, runs, started, waits
+from shadowtime.study.obstacle import Obstacle
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import moved
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.schedule.runs import Spans
     from shadowtime.slurm.standing import Standing
     from shadowtime.study.counterfactual.otherwise import Otherwise
-    from shadowtime.study.obstacle import Obstacle
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,17 +17,15 @@ from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import count, number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs
 from shadowtime.types import FULL_SPEED, UNKNOWN, Reason
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request
 from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.report.explanation import Explanation, Promise
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Request
 
 
 CHANGES = 12
@@ -261,6 +260,10 @@ class Words:
             size = "grew" if now[0] > before[0] else "shrank"
             did = [f"{size} to {count(now[0], 'processor')}"] if now[0] != before[0] else []
             did += [f"went to {now[1] / 10:g} % of full speed"] if now[1] != before[1] else []
+            if now[1] == 0:
+                did, now = ["was suspended and gave its processors back"], (before[0], 0)
+            elif before[1] == 0 and not a.killed[before_k]:
+                did = [f"continued on {count(now[0], 'processor')} at {now[1] / 10:g} %"]
             if k == mine[0] or a.killed[before_k]:
                 verb = "went on" if said else "began"
                 did = [f"{verb} on {count(now[0], 'processor')} at {now[1] / 10:g} %"]

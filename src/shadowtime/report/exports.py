@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +17,15 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.report.clock import first_submit
 from shadowtime.report.inputs import Written
-from shadowtime.report.levels import busy, queue
-from shadowtime.report.rows import lay_out
+from shadowtime.report.levels import Level, busy, queue
+from shadowtime.report.rows import Rows, lay_out
+from shadowtime.schedule import Schedule
 from shadowtime.types import Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.cluster import Cluster
-    from shadowtime.report.levels import Level
-    from shadowtime.report.rows import Rows
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 CAP = 200_000

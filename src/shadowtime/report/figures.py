@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.errors import MissingExtra
+from shadowtime.errors import optional
 from shadowtime.report.classes import bounded_slowdown, runtime_classes, size_classes
 from shadowtime.report.clock import first_submit
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.levels import busy, queue
 from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
-from shadowtime.report.rows import lay_out
+from shadowtime.report.rows import Rows, lay_out
 from shadowtime.report.verdict import verdict_of, winner_payers
 from shadowtime.schedule.runs import runs
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.report.inputs import ReportInput
-    from shadowtime.report.rows import Rows
     from shadowtime.types import AnyArray, Ints
-
 
 PALETTE = (
     "#0072b2",
@@ -338,12 +335,7 @@ DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", extra="figures", purpose="draw figures") from error
-    return matplotlib
+    return optional("matplotlib", "figure", extra="figures", purpose="draw figures")
 
 
 def draw(name: str, report: ReportInput) -> Any:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
-from shadowtime.metrics.window import ALL
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule.runs import started
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.metrics.window import Window
     from shadowtime.study.counterfactual.otherwise import Absence
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import shadowtime
@@ -15,8 +16,6 @@ from shadowtime.report.page.templates import fill
 from shadowtime.report.tradeoff import listed, lower
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.study.sweep.leaderboard import Leaderboard, Place, Subject
 
 OWN = "a policy of your own"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.timeline import instants, totals
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats, Ints
 
 

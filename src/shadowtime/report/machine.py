@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import count, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.cluster import Cluster
 
 KINDS = 3

@@ -5,21 +5,18 @@ What the waits of a group are due to is said here as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.amounts import COUNTED
+from shadowtime.cluster.amounts import COUNTED, Kind
+from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.study.cause import WIDE, Cause
-from shadowtime.study.obstacle import KINDS
+from shadowtime.study.obstacle import KINDS, Obstacle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster.amounts import Kind
-    from shadowtime.metrics.unstarted import Unstarted
     from shadowtime.slurm.standing import Standing
-    from shadowtime.study.obstacle import Obstacle
     from shadowtime.study.wait_shares import WaitShares
 
 

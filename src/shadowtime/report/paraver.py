@@ -9,6 +9,7 @@ for Paraver (.prv).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -19,18 +20,15 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.report.clock import first_submit
 from shadowtime.report.inputs import Written
-from shadowtime.report.rows import lay_out
+from shadowtime.report.rows import Rows, lay_out
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.runs import lost_runs, runs, started, waits
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.cluster import Cluster
-    from shadowtime.report.rows import Rows
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 MOST_JOBS = 5_000

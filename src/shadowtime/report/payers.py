@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from shadowtime.metrics import ClassRow
 from shadowtime.metrics.classes import OTHERS
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import THIN, percent, short, span
 from shadowtime.study.losers import (
     NAMED,
@@ -17,11 +19,6 @@ from shadowtime.study.losers import (
     losers,
     named_rows,
 )
-
-if TYPE_CHECKING:
-    from shadowtime.metrics import ClassRow
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
 
 KINDS = {"size": "by size", "runtime": "by run time", "user": "by user"}
 MANY = 3

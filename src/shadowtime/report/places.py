@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.places import BITS, NodePlaces, parse_site_place, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats, Ints
 
 

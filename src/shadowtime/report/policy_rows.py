@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.table import Table
     from rich.text import Text
 
-    from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.contest import Contest
 
 STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"

@@ -43,7 +43,7 @@ class Runs:
 
 
 def runs_of(schedule: Schedule) -> Runs:
-    """The runs of a schedule; jobs without a start and an end have none.
+    """The runs of a schedule; jobs without a start and an end have none, suspended ones no rows.
 
     Examples
     --------
@@ -57,6 +57,9 @@ def runs_of(schedule: Schedule) -> Runs:
     last = len(spans) - len(lost_runs(schedule))
     lost = (np.arange(len(spans)) >= last).astype(np.int8)
     procs = spans.taken(schedule.procs)
+    if spans.procs is not None:
+        drawn = procs > 0
+        spans, lost, procs = spans.at(drawn), lost[drawn], procs[drawn]
     return Runs(job=spans.row, start=spans.since, end=spans.until, lost=lost, procs=procs)
 
 

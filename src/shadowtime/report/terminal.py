@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from shadowtime.report.contest import contest, metric_names, runner_up
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.levels import queue
 from shadowtime.report.numbers import percent, with_unit
 from shadowtime.report.policy_rows import numbers_table, value
 from shadowtime.report.verdict import shown_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rich.console import RenderableType
     from rich.table import Table
-
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.contest import Contest
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 LINE = 12

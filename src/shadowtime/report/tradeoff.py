@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.contest import Contest, clearly
 from shadowtime.report.numbers import THIN, short, with_unit
-from shadowtime.report.payers import class_words
-from shadowtime.study.losers import WORSE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.payers import Payers
-    from shadowtime.study.losers import Change
+from shadowtime.report.payers import Payers, class_words
+from shadowtime.study.losers import WORSE, Change
 
 COSTS = (
     "wait_max_s",

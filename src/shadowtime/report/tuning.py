@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics.intervals import Interval
 from shadowtime.report.numbers import count, number
 from shadowtime.report.page.html import whole_page
 from shadowtime.report.page.templates import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.metrics.intervals import Interval
     from shadowtime.study.tune import Tuned
 
 SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")

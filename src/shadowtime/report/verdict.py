@@ -6,25 +6,20 @@ in docs/reference/headline.md.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.choices import Choice, choices, deciding, leading
 from shadowtime.report.contest import Contest, complete, contest, metric_names, runner_up
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import HEADLINE
 from shadowtime.report.numbers import number, short, with_unit
 from shadowtime.report.page.whatif import headline as effect_headline
-from shadowtime.report.payers import payers
+from shadowtime.report.payers import Payers, payers
 from shadowtime.report.tradeoff import balance, equal_sentence, lower, rival_sentence
 from shadowtime.study.comparison import NEVER
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
-
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
-    from shadowtime.report.payers import Payers
 
 SHOWN = 10
 """Metrics on the first screen."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.report import ReportInput
 from shadowtime.result.read import Folder, inner_folders, read_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.report import ReportInput
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 SAME = ("job_id", "submit", "run", "procs")
 """Columns that are equal if two folders contain the same jobs."""

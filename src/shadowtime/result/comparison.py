@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from shadowtime.result.write import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.study import Comparison, Load, Setting
 
 KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled users"}

@@ -11,7 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,15 +30,12 @@ from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.types import NO_LIMIT, UNKNOWN
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import KEPT
+from shadowtime.workload.request import Requests
 from shadowtime.workload.series import Series
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload.request import Requests
 
 
 JOBS, NAMES = "jobs.csv.gz", "names.json"

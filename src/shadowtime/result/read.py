@@ -6,28 +6,24 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
-from shadowtime.schedule import read
+from shadowtime.schedule import Schedule, read
 from shadowtime.schedule.match import match
 from shadowtime.study.trust import Trust
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 AS_IN = "with -o, as in: shadowtime compare LOG -p easy -p easy-sjbf -o DIR"
 AGAIN = f"Write it again {AS_IN}"

@@ -8,10 +8,11 @@ with their source and what they use of their module.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError, PolicyError, ShadowtimeError, UsageError
 from shadowtime.policy import Policy, parse_policy
@@ -21,12 +22,8 @@ from shadowtime.policy.grammar import parse_call
 from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part
 from shadowtime.policy.values import part_from
+from shadowtime.policy.written import Written
 from shadowtime.study.sweep.keys import of_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.policy.written import Written
 
 CODE = "code"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,23 +16,25 @@ from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
+from shadowtime.report import PolicyRun
 from shadowtime.result.comparison import as_report
-from shadowtime.result.read import inner_folders, is_result_folder, read_content, read_inputs
+from shadowtime.result.read import (
+    Folder,
+    inner_folders,
+    is_result_folder,
+    read_content,
+    read_inputs,
+)
 from shadowtime.result.read import read_window as window_of
 from shadowtime.result.recipe import policy_of
 from shadowtime.result.write import as_object, digests, to_json, versions, write_folder
 from shadowtime.study import compare
-from shadowtime.study.counterfactual.otherwise import absence, otherwise
+from shadowtime.study.compare import Engine
+from shadowtime.study.counterfactual.otherwise import Absence, Otherwise, absence, otherwise
 from shadowtime.study.replicas import AS_RECORDED
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.report import PolicyRun
-    from shadowtime.result.read import Folder
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.counterfactual.otherwise import Absence, Otherwise
     from shadowtime.study.counterfactual.variation import Variation
 
 

@@ -21,7 +21,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import cache
@@ -30,15 +30,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import shadowtime
+from shadowtime.cluster import Cluster
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import UsageError
 from shadowtime.printable import printable
 from shadowtime.private import write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.report import ReportInput
     from shadowtime.result.read import Folder

@@ -5,6 +5,7 @@ From the columns of a file, whatever its format, to a Schedule.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,7 @@ from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import Ints
-
 
 ALWAYS = ("job_id", "submit", "start", "end", "procs", "reason", "kills", "killed")
 """Written for every schedule, in this order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,15 +28,11 @@ from shadowtime.schedule.columns import (
     schedule_from,
     smallest,
 )
-from shadowtime.schedule.schedule import Attempts
+from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shadowtime.schedule.schedule import Schedule
     from shadowtime.types import Ints
-
 
 CODES = {label: code for code, label in enumerate(LABELS)}
 CODES |= {str(code): code for code in range(len(LABELS))} | {"": 0}

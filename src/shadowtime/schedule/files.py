@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import result_file
-from shadowtime.schedule.schedule import Attempts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shadowtime.schedule.schedule import Schedule
+from shadowtime.schedule.schedule import Attempts, Schedule
 
 
 def attempts_path(path: Path | str) -> Path:

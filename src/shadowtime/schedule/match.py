@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule.schedule import Schedule
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from shadowtime.schedule.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 

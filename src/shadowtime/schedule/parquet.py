@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.errors import InputError, MissingExtra
+from shadowtime.errors import InputError, optional
 from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
@@ -23,25 +25,17 @@ from shadowtime.schedule.columns import (
     present,
     schedule_from,
 )
+from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from shadowtime.schedule.schedule import Attempts, Schedule
     from shadowtime.types import Ints
 
 METADATA = b"shadowtime"
 
 
 def _pyarrow(purpose: str) -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet", purpose=purpose) from None
-    return pyarrow
+    return optional("pyarrow", "parquet", extra="parquet", purpose=purpose)
 
 
 def write_schedule(

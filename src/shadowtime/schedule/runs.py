@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ import numpy as np
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.schedule.schedule import Attempts, Schedule
     from shadowtime.types import AnyArray, Ints
 

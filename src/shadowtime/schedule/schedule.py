@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ import numpy as np
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import AnyArray, Ints, SmallInts
     from shadowtime.workload import Workload
 

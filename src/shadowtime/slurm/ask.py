@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.machine import UNBOUNDED
+from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 
 if TYPE_CHECKING:
-    from shadowtime.slurm.machine import Machine
     from shadowtime.workload.request import Request
 
 
@@ -45,13 +44,26 @@ class Ask:
     cpus_per_gpu: int = 0
     exclusive: bool = False
     by_partition: bool = False
-    """Exclusive because its partitions are, not by its own options."""
+    """Exclusive because its partition is, not by its own options."""
+    least_loaded: bool = False
+    """Nodes with the largest share of free cpus come first."""
+    own_user: bool = False
+    """No jobs of other users run on its nodes."""
+    pools: tuple[int, ...] = ()
+    """What it takes of each pool on each of its nodes; empty: nothing."""
+    cpu_pool: int = -1
+    """The pool that its cpus are taken from (MaxCPUsPerNode)."""
     contiguous: bool = False
     spread: bool = False
     required: int = 0
     suits: int = 0
     either: tuple[int, ...] = ()
     """Nodes by alternative, if all nodes of a job must satisfy the same one (``[a|b]``)."""
+    parts: tuple[tuple[int, int], ...] = ()
+    """Conditions with counts: the nodes of each, and how many of them it wants.
+
+    0: none at a start, but one in a plan.
+    """
     excluded: int = 0
     one_node: bool = False
     """True where the user gave -N 1."""
@@ -61,6 +73,7 @@ class Ask:
     """--ntasks-per-node bounds no node's offer: a test as if on nodes of the job's own."""
     floor: tuple[int, int | None, int] = field(init=False, compare=False, repr=False)
     """What a node must have free to be of any use: cpus, MB (0: all of it), GPUs."""
+    _elsewhere: dict[str, Ask] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         fewest = self.tasks_per_node or (self.tasks if self.one_node else 1)
@@ -69,6 +82,63 @@ class Ask:
             memory *= max(self.tasks_per_node, self.least_cpus, self.cpus_per_task, 1)
         cpus = max(1, self.least_cpus, fewest * self.cpus_per_task)
         object.__setattr__(self, "floor", (cpus, memory, self.node_gpus))
+
+    def on(self, section: Section) -> Ask:
+        """The same in a partition, whose rules may add to it: always the same object."""
+        whole = section.exclusive and not self.exclusive
+        more = section.least_loaded or section.pool >= 0 or section.own_user > self.own_user
+        if not (whole or more or self._elsewhere):
+            return self
+        found = self._elsewhere.get(section.name)
+        if found is None:
+            found = self._elsewhere[section.name] = replace(
+                self,
+                exclusive=self.exclusive or whole,
+                by_partition=self.by_partition or whole,
+                least_loaded=self.least_loaded or section.least_loaded,
+                own_user=self.own_user or section.own_user,
+                cpu_pool=section.pool,
+            )
+        return found
+
+    def instead(self, section: Section, other: Ask) -> None:
+        """In this partition it asks for what ``other`` does."""
+        self._elsewhere[section.name] = other.on(section)
+
+    @property
+    def elsewhere(self) -> tuple[tuple[str, Ask], ...]:
+        """What it asks for instead, by partition; not part of a comparison."""
+        return tuple(self._elsewhere.items())
+
+    def pools_held(self, node: Hardware, cores: int) -> tuple[int, ...]:
+        """What it takes of each pool of a node with these cores.
+
+        Where the node is its own these are all resources, and of bounds that of its partition.
+        """
+        held = self.pools
+        if self.exclusive:
+            held = (*node.pools[: len(node.pools) - node.bounds], *(0,) * node.bounds)
+        if self.cpu_pool < 0:
+            return held
+        made = list(held or (0,) * len(node.pools))
+        made[self.cpu_pool] = cores.bit_count() * node.threads
+        return tuple(made)
+
+    def part(self, count: int, *, starts: bool) -> Ask:
+        """The request for the nodes of one of its ``parts``, by a start or a test for later.
+
+        A start asks each part for a cpu a node alone.
+        """
+        count = max(count, 1)
+        per_node = self.tasks_per_node if starts else 0
+        return replace(
+            self,
+            min_nodes=count,
+            wanted_nodes=count,
+            min_cpus=count if starts else self.min_cpus,
+            tasks=per_node * count or self.tasks,
+            parts=(),
+        )
 
     @property
     def known_tasks(self) -> int:
@@ -114,11 +184,8 @@ def ask_of(
     *,
     default_memory: int | None = None,
     default_memory_per_cpu: bool = True,
-    whole: bool = False,
 ) -> Ask:
     """The numbers of a request (memory in KB there, in MB here).
-
-    ``whole``: its partitions give whole nodes to every job.
 
     Examples
     --------
@@ -143,7 +210,7 @@ def ask_of(
         given = min(len(machine.nodes), tasks)
     if given:
         given = max(given, min_nodes)
-    least = max(1, request.cpus_per_task)
+    least = max(1, request.cpus_per_task, request.least_cpus or 0)
     if per_node > 1:
         least = max(least, per_node * request.cpus_per_task)
     top = given or UNBOUNDED
@@ -162,6 +229,7 @@ def ask_of(
     either = machine.with_features(request.features)
     suits = functools.reduce(operator.or_, either) & ~excluded
     suits &= machine.with_at_least(least, 0 if memory is None or per_cpu else memory)
+    pools = machine.pooled({one.name: one.count for one in request.gres if one.per == "node"})
     return Ask(
         tasks=tasks,
         cpus_per_task=request.cpus_per_task,
@@ -177,13 +245,16 @@ def ask_of(
         without_type=machine.without_gpu_type(gpus.name) if gpus else 0,
         gpus_per=gpus.per if gpus else "",
         cpus_per_gpu=request.cpus_per_gpu or 0,
-        exclusive=request.exclusive or whole,
-        by_partition=whole and not request.exclusive,
+        exclusive=request.exclusive,
+        least_loaded=machine.least_loaded,
+        own_user=request.exclusive_user,
+        pools=pools,
         contiguous=request.contiguous,
         spread=request.aim == "spread",
         required=required,
         suits=suits,
         either=either if len(either) > 1 else (),
+        parts=machine.in_parts(request.features),
         excluded=excluded,
         one_node=given == 1,
         fixed_nodes=given,

@@ -7,6 +7,7 @@ starts, limits, the tasks of arrays, and what bounds the number of jobs or plans
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from shadowtime.kernel.slurm import board as b
@@ -14,7 +15,9 @@ from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.walk import CLEAR, ENDS_WANTED, JUDGE, LAST_ONE, START
 from shadowtime.kernel.slurm.words import packed, unpacked
 from shadowtime.slurm.board import FAR
-from shadowtime.slurm.job import full_limit, planned_limit
+from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.job import Job, full_limit, planned_limit
+from shadowtime.slurm.machine import Section
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
 from shadowtime.slurm.queue import JobCounts, build_queue
 from shadowtime.slurm.starting import begin, select_now
@@ -22,11 +25,7 @@ from shadowtime.slurm.tally import tally_of
 from shadowtime.slurmtext.reasons import WaitReason, wait_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.slurm.choose import Choice
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.state import SlurmState
 
 AFTER_LIMIT = 500
@@ -86,14 +85,19 @@ class BackfillPass:
         step = wish.bf_resolution
         self.board.write(state)
         queue = self.board.write_queue(state, self.records)
-        shortcuts = state.chooser.shortcuts and not state.preemption.gang
+        owners = self.board.any_owner
+        shortcuts = state.chooser.shortcuts and not (state.preemption.gang or owners)
         if self.rules.shares_in_will_run:  # plans lie on nodes on which the jobs cannot start
-            shortcuts = shortcuts and not any(one.ask.by_partition for one in state.waiting)
+            some = any(one.exclusive for one in state.machine.sections.values())
+            shortcuts = shortcuts and not (
+                some and any(one.job.ask.on(one.section).by_partition for one in self.records)
+            )
         enforced, moves = state.accounts.enforced, bool(mark[b.MOVES])
         # Tests of GPU jobs leave weights behind for later passes.
         gpus = shortcuts and moves and any(one.ask.gpus for one in state.waiting)
         starts_only = not self.plans and shortcuts and not gpus
-        if starts_only and self.rules.limit_raised:  # their limits depend on plans
+        if starts_only and self.rules.limit_raised and self.board.any_least_time:
+            # Their limits depend on plans.
             starts_only = not any(one.least_time for one in state.waiting)
         reuse = shortcuts and not (state.preemption.on or enforced or state.windows or gpus)
         reuse = reuse and self.clock is None
@@ -101,7 +105,7 @@ class BackfillPass:
         judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
         asked = bool(later_plans or self.counts.bounded or self.clock is not None)
         self.watches = bool(enforced or asked)
-        checks = self.limits_skip and not asked and state.chooser.shortcuts
+        checks = self.limits_skip and not asked and state.chooser.shortcuts and not owners
         mark[b.NOW] = mark[b.BEGAN] = now
         mark[b.WINDOW_END] = (now + wish.bf_window) // step * step
         mark[b.STARTS_ONLY], mark[b.SHORTCUTS], mark[b.REUSE] = starts_only, shortcuts, reuse
@@ -109,7 +113,7 @@ class BackfillPass:
         mark[b.CLEARS], mark[b.VERDICTS] = self.watches, self.limits_skip or later_plans
         mark[b.CHECKS_LIMITS], mark[b.PLANS_WANTED] = checks, self.plans
         mark[b.ASKS_LAST] = enforced
-        mark[b.DIRECT] = not state.preemption.on and not enforced and not moves
+        mark[b.DIRECT] = not (state.preemption.on or enforced or moves or owners)
         mark[b.RECORDS], mark[b.LAST] = len(self.records), len(self.records) - 1
         for one in (b.AT, b.TESTED, b.OVER, b.PLANS, b.VERSION, b.NO_START, b.KEEP_UNTIL):
             mark[one] = 0
@@ -122,6 +126,10 @@ class BackfillPass:
             queue[at, b.TASKS] = len(self.records[at].job.tasks) or 1
         if judges and not asked:
             queue[:, b.NOW_ONLY] = [self.now_only(one.job, one.section) for one in self.records]
+        if owners:
+            self.board.owners.begin(state.machine)
+            queue[:, b.USER] = [self.board.owners.number(one.job.user) for one in self.records]
+            self.board.write_owners(state)
         self.board.make_room_for_plans(len(self.records) + 1)
         board = self.board.board
         board.span[0, : b.WINDOW_NAME] = now // step * step, mark[b.WINDOW_END]
@@ -185,7 +193,7 @@ class BackfillPass:
 
         spec: slurm 3.9.
         """
-        if not job.ask.exclusive and not self.state.machine.sections[job.partition].exclusive:
+        if not job.ask.on(self.state.machine.sections[job.partition]).exclusive:
             return False
         policy = self.state.preemption
         if policy.on and policy.mode_of(job, self.state.machine) != "off":
@@ -270,7 +278,7 @@ class BackfillPass:
         mark[b.STAGE] = b.JUDGED
         self.board.make_room_for_plans(int(mark[b.PLANS]) + len(self.records) + 1)
         if self.limits_skip:
-            choice = self.board.choice(job.ask)
+            choice = self.board.choice(job.ask.on(section))
             tally = tally_of(state, job, section, choice)
             known = choice.nodes if self.rules.planned_nodes_counted else 0
             if state.accounts.after(job, tally, state.running, section, nodes=known):
@@ -310,8 +318,8 @@ class BackfillPass:
         if mark[b.FITS_NOW]:
             self.begin(job, section, self.board.chooser.chosen(), limit)
             answer = "started"
-        elif mark[b.DIRECT] and self._needs_no_test(job):
-            self.begin(job, section, self.board.choice(job.ask), limit)
+        elif mark[b.DIRECT] and self._needs_no_test(job.ask.on(section)):
+            self.begin(job, section, self.board.choice(job.ask.on(section)), limit)
             answer = "started"
         else:
             answer = self.start(job, section, unpacked(self.board.board.mask[b.FOUND]), limit)
@@ -331,10 +339,10 @@ class BackfillPass:
             mark[b.START] = mark[b.LATER] or mark[b.NOW] + AFTER_LIMIT
             self.block(job, int(mark[b.START]))
 
-    def _needs_no_test(self, job: Job) -> bool:
+    def _needs_no_test(self, ask: Ask) -> bool:
         """What the will-run test chose is what the job gets: no other nodes, no other rules."""
-        ask, machine = job.ask, self.state.machine
-        if ask.gpus or ask.either or (ask.memory_per_cpu and not machine.one_thread):
+        machine = self.state.machine
+        if ask.gpus or ask.either or ask.parts or (ask.memory_per_cpu and not machine.one_thread):
             return False
         if ask.by_partition and self.rules.shares_in_will_run:
             return False
@@ -396,6 +404,8 @@ class BackfillPass:
         started.limit = limit
         self.out.starts.append(Allocation(job.id, section.name, found.nodes, task, started.id))
         self.board.running.insert(self.board.board, started)
+        if self.board.any_owner:
+            self.board.write_owners(self.state)
         self.keep(started)
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:

@@ -14,26 +14,25 @@ from shadowtime.kernel.slurm.main_walk import main_walk
 from shadowtime.kernel.slurm.rows import rows_now
 from shadowtime.kernel.slurm.walk import walk
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
-from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.choose import Choice, Chooser
+from shadowtime.slurm.desk import longer
 from shadowtime.slurm.ends import RunningTable
-from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.job import Job, planned_limit
 from shadowtime.slurm.limit_table import LimitTable
-from shadowtime.slurm.machine import bits
+from shadowtime.slurm.machine import Machine, Section, bits
+from shadowtime.slurm.owners import Owners
 from shadowtime.slurm.tally import tally_range
 from shadowtime.slurm.usage import Usage
 from shadowtime.slurm.weights import base_weights, fresh_weights
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.choose import Chooser
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Machine, Section
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.running import Running
     from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import AnyArray, Ints
 
 LONG_LOG = 100
 """Jobs from which on uncompiled passes take longer than compiling."""
@@ -90,7 +89,11 @@ class PassBoard:
         self.rows: dict[tuple[object, ...], int] = {}
         """Rows of ``record`` by all that they hold."""
         self.limits = LimitTable()
-        self.any_watched = False
+        self.any_watched = self.any_least_time = False
+        """Some record so far was that of such a job."""
+        self.any_owner = any(one.own_user for one in machine.sections.values())
+        """Some nodes may belong to users."""
+        self.owners = Owners()
         self.written = -1
         """The version of the kept queue that is written."""
         self.up = -1
@@ -103,7 +106,7 @@ class PassBoard:
             len(machine.nodes),
             sections=max(1, len(self.sections)),
             spans=parameters.map_records + 8,
-            sockets=machine.sockets,
+            parts=machine.sockets + len(machine.pools),
             cores=most if preemption.gang else 0,
         )
         mark = self.board.mark
@@ -113,12 +116,14 @@ class PassBoard:
         mark[b.KILL_WAIT] = preemption.kill_wait
         mark[b.KEEPS_RUNNING] = parameters.bf_running_job_reserve
         mark[b.BUSY_NODES] = parameters.bf_busy_nodes
+        mark[b.PART_DEPTH] = parameters.partition_job_depth
         mark[b.GANG], mark[b.GPUS] = preemption.gang, machine.has_gpus
         mark[b.SHARES] = mark[b.PREEMPTS] = preemption.on
         mark[b.ONE_THREAD] = machine.one_thread
         mark[b.MOVES] = not machine.steady_weights(parameters.rules)
         for at, rule in enumerate(RULES):
             mark[b.FRESH + at] = getattr(parameters.rules, rule)
+        mark[b.OWNERS_END] = parameters.rules.owners_end
         outranks = [[self._outranks(one, other) for other in self.ranks] for one in self.ranks]
         if outranks:
             self.board = self.board._replace(
@@ -143,6 +148,7 @@ class PassBoard:
         if self.up != state.up:
             self.up = state.up
             board.mark[b.UPS] += 1
+            board.mask[b.UP] = packed(state.up, self.words)
             for at, section in enumerate(self.machine.sections.values()):
                 board.section[at] = packed(section.nodes & state.up, self.words)
         self.write_free(state)
@@ -194,6 +200,12 @@ class PassBoard:
         """The running jobs."""
         self.board = self.running.write(self.board, state.running)
 
+    def write_owners(self, state: SlurmState) -> None:
+        """Whose the nodes are that have jobs."""
+        table = self.owners.table(state.running, self.machine)
+        self.board.owner[: len(table)] = table
+        self.board.mark[b.OWNED_NODES] = len(table)
+
     def write_queue(self, state: SlurmState, records: list[Record]) -> Ints:
         """The records in order; returns their columns."""
         count, kept = len(records), state.queue
@@ -239,7 +251,7 @@ class PassBoard:
         """So many plans in all."""
         while count > len(self.board.plan):
             self.board = self.board._replace(
-                plan=_longer(self.board.plan), planned=_longer(self.board.planned)
+                plan=longer(self.board.plan), planned=longer(self.board.planned)
             )
 
     def add_plan(self, end: int, nodes: int) -> None:
@@ -313,6 +325,7 @@ class PassBoard:
     def _row(self, state: SlurmState, record: Record) -> int:
         """The row of all records that are like this one, made for the first of them."""
         job, section = record.job, record.section
+        asked = job.ask.on(section)
         watched = bool(job.tasks or job.licences)
         rank = self._rank(job, section.name) if self.preemption.on else -1
         who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
@@ -320,22 +333,24 @@ class PassBoard:
             self.board = self.limits.room(self.board, state.accounts, job, section)
             who = self.limits.row(self.board, state.accounts, job, section)
         key = (
-            id(job.ask), section.name, job.limit, job.least_time, watched, rank, job.licences,
+            id(asked), section.name, job.limit, job.least_time, watched, rank, job.licences,
             job.reservation, who,
         )  # fmt: skip
         row = self.rows.get(key)
         if row is None:
             row = self.rows[key] = len(self.rows)
-            ask = self._ask(job.ask)
+            ask = self._ask(asked)
             self.any_watched = self.any_watched or watched
+            self.any_least_time = self.any_least_time or job.least_time > 0
+            self.any_owner = self.any_owner or asked.own_user
             place, limit = self.sections[section.name], planned_limit(job, section)
             kind = self.kinds.setdefault((place, limit), len(self.kinds))
             if kind == len(self.board.narrow):
-                self.board = self.board._replace(narrow=_longer(self.board.narrow))
+                self.board = self.board._replace(narrow=longer(self.board.narrow))
             if row == len(self.board.record):
-                self.board = self.board._replace(record=_longer(self.board.record))
+                self.board = self.board._replace(record=longer(self.board.record))
             own = self._named(job.reservation) if job.reservation else -1
-            plain = not (watched or job.ask.required or job.ask.either)
+            plain = not (watched or asked.required or asked.either or asked.parts)
             self.board.record[row] = (
                 ask, place, limit, watched, kind, rank, self._licences(job), own, who, plain,
             )  # fmt: skip
@@ -367,17 +382,10 @@ class PassBoard:
             board.mark[b.SHARES] = 1
             self.running.clear()
         while len(board.memo) < len(asks.desk.ask) * max(1, len(self.sections)):
-            board = self.board = board._replace(
-                memo=_longer(board.memo), alone=_longer(board.alone)
-            )
+            board = self.board = board._replace(memo=longer(board.memo), alone=longer(board.alone))
         while len(board.when) <= asks.desk.ask[row, d.FLOOR]:
-            board = self.board = board._replace(able=_longer(board.able), when=_longer(board.when))
+            board = self.board = board._replace(able=longer(board.able), when=longer(board.when))
         return row
-
-
-def _longer(table: AnyArray) -> AnyArray:
-    """The same with as many rows again."""
-    return np.concatenate([table, np.zeros_like(table)])
 
 
 def pays_to_compile(jobs: int) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.reasons import reason_of
 from shadowtime.slurm.tally import by_slurms_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from shadowtime.cluster.site import Association, Limits
     from shadowtime.slurm.running import Group
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose_now
 from shadowtime.slurm.desk import AskTable
 from shadowtime.slurm.distribute import cores_beside, cores_for, deal, gpus_for, gpus_on_nodes
-from shadowtime.slurm.machine import bits
-from shadowtime.slurm.usage import Share, Usage, WholeNodes
+from shadowtime.slurm.machine import Machine, bits
+from shadowtime.slurm.usage import Holding, Share, Usage, WholeNodes
 from shadowtime.slurm.weights import base_weights
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.tally import Tally
-    from shadowtime.slurm.usage import Holding
-    from shadowtime.types import Ints
 
 
 MOST_KEPT = 10_000
@@ -66,6 +65,8 @@ class Chooser:
         self.asks = AskTable(machine, parameters, shortcuts=shortcuts)
         self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
         self._fits: dict[tuple[int, int], tuple[Ask, bool]] = {}
+        self._parts: dict[int, tuple[Ask, list[tuple[int, Ask]], Ask]] = {}
+        """For a request with counts of features: those of its parts, and that for all of them."""
         self.tallies: dict[tuple[int, str], tuple[Ask, Tally | None]] = {}
         """What limits count requests with in a partition, where it is the same on every node."""
         self._choose = choose_now if compiled else getattr(choose_now, "py_func", choose_now)
@@ -138,6 +139,8 @@ class Chooser:
     ) -> Choice | None:
         if nodes.bit_count() < ask.min_nodes:
             return None
+        if ask.parts:
+            return self._in_parts(usage, ask, nodes, weights, empty=empty)
         asks = self.asks
         row = asks.row(ask)
         desk = asks.desk
@@ -145,6 +148,35 @@ class Chooser:
         if not self._choose(desk, usage.table, weights, row, empty):
             return None
         return self.chosen()
+
+    def _in_parts(
+        self, usage: Usage, ask: Ask, nodes: int, weights: Ints, *, empty: bool
+    ) -> Choice | None:
+        """Nodes for each count of features, then a choice that contains them (spec: slurm 12.7)."""
+        known = self._parts.get(id(ask))
+        if known is None:
+            wanted = sum(count for _, count in ask.parts)
+            parts = [(mask, ask.part(n, starts=True)) for mask, n in ask.parts if n]
+            all_of = replace(
+                ask,
+                parts=(),
+                min_nodes=max(ask.min_nodes, wanted),
+                wanted_nodes=max(ask.wanted_nodes, wanted),
+                min_cpus=max(ask.min_cpus, wanted),
+            )
+            known = self._parts[id(ask)] = ask, parts, all_of
+        _, parts, all_of = known
+        taken = 0
+        for mask, part in parts:
+            found = self._of(usage, part, nodes & mask & ~taken, weights, empty=empty)
+            if found is None:
+                return None
+            taken |= found.nodes
+        if taken.bit_count() > all_of.min_nodes or all_of.wanted_nodes > ask.max_nodes:
+            return None
+        row = self.asks.row(all_of)
+        self.asks.desk.required[row] = self.asks.packed(taken | ask.required)
+        return self._of(usage, all_of, nodes, weights, empty=empty)
 
     def chosen(self) -> Choice:
         """What the last test chose."""
@@ -167,7 +199,8 @@ class Chooser:
 
     def hold(self, usage: Usage, ask: Ask, choice: Choice) -> Holding:
         """What a job takes when it starts on these nodes: whole cores, memory, GPUs."""
-        if ask.exclusive and ask.memory is None and not self.machine.has_gpus:
+        plain = not (self.machine.has_gpus or self.machine.pools)
+        if ask.exclusive and ask.memory is None and plain:
             return WholeNodes(choice.nodes, self.machine.full_cores)
         shares = []
         places = list(bits(choice.nodes))
@@ -178,7 +211,11 @@ class Chooser:
         else:
             offered = choice.cpus
             given = deal(
-                ask, [offered[at] for at in places], [node.threads for node in nodes], free_gpus
+                ask,
+                [offered[at] for at in places],
+                [node.threads for node in nodes],
+                free_gpus,
+                as_told=self.rules.tasks_as_told,
             )
         counts = gpus_on_nodes(ask, free_gpus, whole_tasks=self.rules.whole_gpu_tasks)
         for at, node, cpus, count in zip(places, nodes, given, counts, strict=True):
@@ -196,5 +233,5 @@ class Chooser:
             if ask.memory is not None:
                 held = cpus if self.machine.counts_cpus else cores.bit_count() * node.threads
                 memory = ask.memory * held if ask.memory_per_cpu else ask.memory or node.memory
-            shares.append(Share(at, cores, memory, gpus))
+            shares.append(Share(at, cores, memory, gpus, ask.pools_held(node, cores)))
         return tuple(shares)

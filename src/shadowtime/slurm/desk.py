@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.usage import Floor
-    from shadowtime.types import AnyArray, Ints
 
 GPUS_PER = {"": 0, "node": d.PER_NODE, "job": d.PER_JOB, "task": d.PER_TASK}
 RULES = (
@@ -57,15 +57,18 @@ class AskTable:
         desk = self.desk
         if row == len(desk.ask):
             desk = self.desk = desk._replace(
-                ask=_longer(desk.ask),
-                suits=_longer(desk.suits),
-                required=_longer(desk.required),
-                excluded=_longer(desk.excluded),
-                without_type=_longer(desk.without_type),
+                ask=longer(desk.ask),
+                pool=longer(desk.pool),
+                suits=longer(desk.suits),
+                required=longer(desk.required),
+                excluded=longer(desk.excluded),
+                without_type=longer(desk.without_type),
             )
-        while self._eithers + len(ask.either) > len(desk.either):
-            desk = self.desk = desk._replace(either=_longer(desk.either))
-        for nodes in ask.either:
+        masks = ask.either or tuple(nodes for nodes, _ in ask.parts)
+        while self._eithers + len(masks) > len(desk.either):
+            desk = self.desk = desk._replace(either=longer(desk.either), part=longer(desk.part))
+        first = self._eithers
+        for nodes in masks:
             desk.either[self._eithers] = self.packed(nodes)
             self._eithers += 1
         floor = self._floors.setdefault(ask.floor, len(self._floors))
@@ -78,9 +81,11 @@ class AskTable:
             GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,
             ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
             ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
-            self.takes_whole(ask), floor, -1, self._eithers - len(ask.either), len(ask.either),
+            self.takes_whole(ask), floor, -1, first, len(ask.either),
             ask.contiguous, ask.spread, -1, ask.by_partition and not ask.exclusive,
+            ask.least_loaded, ask.cpu_pool, ask.own_user, len(ask.parts), -1,
         )  # fmt: skip
+        desk.pool[row] = ask.pools or 0
         desk.required[row] = self.packed(ask.required)
         desk.suits[row] = self.packed(ask.suits)
         desk.excluded[row] = self.packed(ask.excluded)
@@ -92,6 +97,12 @@ class AskTable:
         if ask.by_partition and ask.exclusive and self.parameters.rules.shares_in_will_run:
             shared = self.row(replace(ask, exclusive=False))
             self.desk.ask[row, d.SHARED] = shared
+        for at, (_, count) in enumerate(ask.parts):
+            one = self.row(ask.part(count, starts=False))
+            self.desk.part[first + at] = one
+        if ask.parts:
+            rest = self.row(replace(ask, parts=(), suits=self.machine.everything))
+            self.desk.ask[row, d.REST] = rest
         return row
 
     def takes_whole(self, ask: Ask) -> bool:
@@ -104,8 +115,12 @@ class AskTable:
             or ask.gpus
             or ask.memory_per_cpu
             or ask.either
+            or ask.parts
             or ask.contiguous
             or ask.spread
+            or ask.least_loaded
+            or ask.pools
+            or ask.cpu_pool >= 0
         ):
             return False
         if wish.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
@@ -130,11 +145,15 @@ class AskTable:
 
 
 def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
-    desk = d.empty_desk(len(machine.nodes), sockets=machine.sockets, leaves=len(machine.leaves))
+    desk = d.empty_desk(
+        len(machine.nodes),
+        sockets=machine.sockets,
+        pools=len(machine.pools),
+        leaves=len(machine.leaves),
+    )
     for at, rule in enumerate(RULES):
         desk.rule[at] = getattr(parameters.rules, rule)
     desk.rule[d.COUNTS_CPUS] = machine.counts_cpus
-    desk.rule[d.LEAST_LOADED] = machine.least_loaded
     desk.rule[d.LAST_COUNTS] = parameters.rules.last_node_counts
     desk.rule[d.PACK_SERIAL] = parameters.pack_serial_at_end
     desk.rule[d.SHORTCUTS] = shortcuts
@@ -165,15 +184,18 @@ def full_state(machine: Machine) -> Ints:
     >>> full_state(Machine(nodes=(Hardware(name="a", cpus=8, gpus=2, sockets=2),), sections={}))
     array([[8, 0, 3, 1, 4, 4]])
     """
-    made = np.zeros((len(machine.nodes), d.FIRST_SOCKET + machine.sockets), np.int64)
+    columns = d.FIRST_SOCKET + machine.sockets + len(machine.pools)
+    made = np.zeros((len(machine.nodes), columns), np.int64)
     for at, node in enumerate(machine.nodes):
         made[at, : d.FIRST_SOCKET] = node.cores * node.threads, 0, (1 << node.gpus) - 1, 1
         if machine.has_gpus:
             for socket, mask in enumerate(node.socket_masks):
                 made[at, d.FIRST_SOCKET + socket] = mask.bit_count()
+        if machine.pools:
+            made[at, -len(machine.pools) :] = node.pools
     return made
 
 
-def _longer(table: AnyArray) -> AnyArray:
+def longer(table: AnyArray) -> AnyArray:
     """The same with as many rows again."""
     return np.concatenate([table, np.zeros_like(table)])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.machine import Hardware
 from shadowtime.slurm.usage import lowest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.machine import Hardware
 
 
 def deal(
@@ -19,12 +18,15 @@ def deal(
     offered: Sequence[int],
     threads: Sequence[int],
     gpus: Sequence[int] = (),
+    *,
+    as_told: bool = False,
 ) -> list[int]:
     """Cpus per node: one task each, then core by core in turn while whole tasks fit.
 
     Where tasks are left and no node has room for a whole one, nodes with any cpu left take a task
     and what they have. ``gpus`` are the free GPUs per node: they bound the tasks there where GPUs
-    are asked per task, and bring cpus along where --cpus-per-gpu is given.
+    are asked per task, and bring cpus along where --cpus-per-gpu is given. ``as_told``: tasks are
+    those of -n, even where a node must have more cpus free.
 
     Examples
     --------
@@ -34,15 +36,18 @@ def deal(
     >>> deal(ask, [3, 2, 7], [1, 1, 1])
     [3, 2, 6]
     """
-    tasks = _tasks(ask, len(offered))
+    tasks = _tasks(ask, len(offered), as_told=as_told)
     if len(offered) == 1:  # what no whole task fits into is given in the end
         return [min(offered[0], tasks * max(1, ask.cpus_per_task))]
     return list(_dealt(ask, tasks, tuple(offered), tuple(threads), tuple(gpus)))
 
 
-def _tasks(ask: Ask, hosts: int) -> int:
+def _tasks(ask: Ask, hosts: int, *, as_told: bool) -> int:
     """How many tasks are dealt out, of --cpus-per-task each."""
-    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus)
+    if as_told and ask.tasks_per_node and -(-ask.tasks // ask.tasks_per_node) == hosts:
+        return max(ask.tasks, 1)
+    least = ask.cpus_per_task if as_told else ask.least_cpus
+    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * least)
     if ask.cpus_per_gpu:
         cpus = max(cpus, ask.cpus_per_gpu * (ask.job_gpus or ask.gpus * hosts))
     if ask.cpus_per_task > 1:

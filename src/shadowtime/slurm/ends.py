@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect, bisect_left
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -11,16 +12,13 @@ import numpy as np
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.words import packed, words_of
-from shadowtime.slurm.usage import WholeNodes
+from shadowtime.slurm.machine import Machine
+from shadowtime.slurm.usage import Holding, WholeNodes
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.running import Running
-    from shadowtime.slurm.usage import Holding
-    from shadowtime.types import AnyArray, Ints
 
 
 class RunningTable:
@@ -183,6 +181,8 @@ class RunningTable:
                 if self.machine.has_gpus:
                     for socket, mask in enumerate(nodes[one.node].socket_masks):
                         row[d.FIRST_SOCKET + socket] = (one.cores & mask).bit_count()
+                if self.machine.pools:
+                    row[-len(self.machine.pools) :] = one.pools or 0
         if self.core_words:
             for place, one in enumerate(holding):
                 board.core[self.used + place] = packed(one.cores, self.core_words)

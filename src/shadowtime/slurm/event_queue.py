@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 class Event(NamedTuple):

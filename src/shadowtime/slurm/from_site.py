@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
-from shadowtime.cluster.site import FOREVER
+from shadowtime.cluster.site import FOREVER, Association, Site
 from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.preempt import Preemption
 from shadowtime.slurm.state import SlurmState, Window
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from shadowtime.cluster.site import Association, Site
 
 
 def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
@@ -41,6 +36,9 @@ def machine_of(site: Site) -> Machine:
     """Nodes as bits in the site's order."""
     place = {name: at for at, name in enumerate(site.resources)}
     types = [name for name in place if name.startswith("gpu:")]
+    kinds = [name for name in place if name.partition(":")[0] not in ("cpus", "memory", "gpu")]
+    bounds = [one for one in site.partitions if one.max_cpus_per_node is not None]
+    pools = (*kinds, *(f"cpus of {one.name}" for one in bounds))
     nodes = []
     for node in site.nodes:
         gpus = node.amounts[place["gpu"]] if "gpu" in place else 0
@@ -61,6 +59,11 @@ def machine_of(site: Site) -> Machine:
                 near=tuple(near) if any(near) and gpus else (),
                 weight=node.weight,
                 features=node.features,
+                pools=(
+                    *(node.amounts[place[name]] for name in kinds),
+                    *(one.max_cpus_per_node or 0 for one in bounds),
+                ),
+                bounds=len(bounds),
             )
         )
     at = {node.name: 1 << number for number, node in enumerate(nodes)}
@@ -77,6 +80,9 @@ def machine_of(site: Site) -> Machine:
             tier=one.tier,
             factor=one.priority_factor,
             exclusive=one.exclusive,
+            least_loaded=one.least_loaded,
+            own_user=one.exclusive_user,
+            pool=len(kinds) + bounds.index(one) if one in bounds else -1,
             up=one.up,
             preempt=one.preempt or "",
             qos=one.qos,
@@ -95,6 +101,7 @@ def machine_of(site: Site) -> Machine:
         memory_counts="memory" in site.resources,
         counts_cpus="CR_CPU" in setting(site.config, "SelectTypeParameters").upper(),
         least_loaded="CR_LLN" in setting(site.config, "SelectTypeParameters").upper(),
+        pools=pools,
     )
 
 
@@ -103,6 +110,8 @@ COUNTED |= {"CR_LLN", "NONE", ""}
 """SelectTypeParameters that the choice of nodes follows."""
 ONE_THREAD = frozenset({"CR_ONE_TASK_PER_CORE"})
 """Without effect where a core has one thread."""
+FOLLOWED = frozenset({"cpus", "memory", "gpu", "nodes", "billing"})
+"""Resources whose limits are counted (tally.py)."""
 HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 """Which cores of a node a job gets, never how many."""
 
@@ -129,12 +138,12 @@ def model_notes(site: Site) -> list[str]:
         notes.append(
             f"SelectTypeParameters that the choice of nodes does not follow: {', '.join(lost)}"
         )
-    bounded = [one.name for one in site.partitions if one.max_cpus_per_node is not None]
-    if bounded:
-        notes.append(f"MaxCPUsPerNode of {', '.join(bounded)} is not modelled: jobs may take more")
     types = [at for at, name in enumerate(site.resources) if name.startswith("gpu:")]
     if any(sum(bool(node.amounts[at]) for at in types) > 1 for node in site.nodes):
         notes.append("GPUs of several types on one node are counted together")
+    bounded = {name for each in _all_limits(site) for name in each} - FOLLOWED
+    if bounded:
+        notes.append(f"limits on {', '.join(sorted(bounded))} are not followed")
     preemption = preemption_of(site)
     modes = {preemption.mode, *preemption.qos_mode.values(), *(p.preempt for p in site.partitions)}
     if preemption.on and "suspend" in modes and not preemption.gang:
@@ -143,6 +152,16 @@ def model_notes(site: Site) -> list[str]:
             f"PreemptMode=SUSPEND {why} is not modelled: a suspended job counts as cancelled"
         )
     return notes
+
+
+def _all_limits(site: Site) -> Iterator[Mapping[str, int]]:
+    """The bounds on resources of every QOS and association."""
+    for limits in (*(one.limits for one in site.qos), *(one.limits for one in site.associations)):
+        yield from (
+            limits.group_resources, limits.group_minutes, limits.group_run_minutes,
+            limits.user_resources, limits.account_resources,
+            limits.job_resources, limits.job_node_resources, limits.job_minutes,
+        )  # fmt: skip
 
 
 def preemption_of(site: Site) -> Preemption:

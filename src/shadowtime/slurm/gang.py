@@ -5,15 +5,14 @@ spec: slurm 7.6.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.machine import Machine, Section
 from shadowtime.slurm.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Machine, Section
 
 
 def shadowed(jobs: Iterable[Job], sections: Mapping[str, Section]) -> set[int]:

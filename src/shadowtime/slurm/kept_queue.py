@@ -10,12 +10,12 @@ import numpy as np
 
 from shadowtime.kernel.slurm import board as b
 from shadowtime.slurm.queue import Record, preemptors_first, rank, records_of
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.met import Met
     from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import Ints
 
 
 _priority = attrgetter("job.priority")
@@ -75,18 +75,19 @@ class KeptQueue(list[Record]):
         flat, first, last, by = self.rows.ravel(), first * COLUMNS, last * COLUMNS, by * COLUMNS
         flat[first + by : last + by] = flat[first:last]
 
-    def sort_again(self, state: SlurmState) -> None:
-        """Priorities have changed."""
+    def sort_again(self, state: SlurmState) -> bool:
+        """Priorities have changed; True where the order has, too."""
         board, rows = state.board.board, self.rows[: len(self)]
         record = board.record[rows[:, ROW]]
         apart, tier = record[:, b.RESERVATION] < 0, -board.part[record[:, b.SECTION], b.TIER]
         priorities = np.fromiter(map(_priority, self), np.int64, len(self))
         order = np.lexsort((rows[:, ID], rows[:, SUBMIT], -priorities, tier, apart))
         if (order[1:] > order[:-1]).all():
-            return  # which comes before which is what it was
+            return False
         self.in_order = None
         self[:] = [self[at] for at in order.tolist()]
         rows[:] = rows[order]
+        return True
 
     def preemptors_first(self, state: SlurmState) -> list[int] | None:
         """The places in the order of passes, None where it is that of this queue."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,10 @@ import numpy as np
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.log import job_number
-from shadowtime.types import UNKNOWN
+from shadowtime.slurmtext.log import Event, job_number
+from shadowtime.types import UNKNOWN, AnyArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shadowtime.slurmtext.log import Event
-    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 DEFAULT = 100

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shadowtime.kernel.slurm import board as b
+from shadowtime.slurm.desk import longer
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.limits import Accounts
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.running import Group, Held, Running
-    from shadowtime.types import AnyArray
 
 COLUMNS = {"cpu": b.SUM_CPU, "node": b.SUM_NODE, "gres/gpu": b.SUM_GPU, "mem": b.SUM_MEM}
 
@@ -61,11 +59,11 @@ class LimitTable:
         bounds = accounts.bounds(job, section)
         more = len(bounds.jobs) + len(bounds.resources)
         while len(self.rows) >= len(board.who):
-            board = board._replace(who=_longer(board.who))
+            board = board._replace(who=longer(board.who))
         while self.checks + more > len(board.check):
-            board = board._replace(check=_longer(board.check))
+            board = board._replace(check=longer(board.check))
         while len(self.groups) + more > len(board.sums):
-            board = board._replace(sums=_longer(board.sums))
+            board = board._replace(sums=longer(board.sums))
             self._sums = None
         return board
 
@@ -93,7 +91,3 @@ class LimitTable:
 
 def _write(board: b.Board, held: Held) -> None:
     board.sums[held.place] = held.cpu, held.node, held.gpu, held.mem, 0, len(held.jobs)
-
-
-def _longer(table: AnyArray) -> AnyArray:
-    return np.concatenate([table, np.zeros_like(table)])

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.bounds import Bounds, bounds_of
+from shadowtime.slurm.bounds import Bound, Bounds, bounds_of
+from shadowtime.slurm.machine import Section
 from shadowtime.slurm.met import Met
-from shadowtime.slurm.running import Running, running_of
-from shadowtime.slurm.tally import by_slurms_name, held_by
+from shadowtime.slurm.running import Held, Running, running_of
+from shadowtime.slurm.tally import Tally, by_slurms_name, held_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
     from shadowtime.cluster.site import Association, Limits
-    from shadowtime.slurm.bounds import Bound
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Section
-    from shadowtime.slurm.running import Held
-    from shadowtime.slurm.tally import Tally
 
 
 @dataclass

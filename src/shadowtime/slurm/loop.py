@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import operator
 from functools import partial, reduce
@@ -9,29 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
+from shadowtime.engine.watch import Watched
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.event_queue import EventQueue
+from shadowtime.slurm.event_queue import RANKS, EventQueue
 from shadowtime.slurm.from_site import changes_of, requeue_delay, setting, state_of
+from shadowtime.slurm.job import Job
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.latency import BY_MAIN
 from shadowtime.slurm.main_pass import main_pass
-from shadowtime.slurm.outcome import SlurmRun
+from shadowtime.slurm.outcome import Allocation, Outcome, SlurmRun
+from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import RunPriorities
 from shadowtime.slurm.put_off import evicted, rotate
 from shadowtime.slurm.saved import restore, saved
 from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import Dependencies, submissions
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watched
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.outcome import Allocation, Outcome
-    from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.phase import Phase
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
 
 RUN_STEP = 0.618
 """Parts of seconds of run times, from row to row."""
@@ -113,23 +113,35 @@ class Loop:
         watched = self.watched
         if watched is not None and (raw := watched.found()) is not None:
             restore(self, raw)
-        times, passed = self.times, 0
-        while self.events or not times.idle or (self.waiting and self.running):
+        frozen = gc.get_freeze_count() > 0  # by somebody else, who lets go of it
+        if not frozen:
+            gc.freeze()  # Python need not look through these jobs again and again
+        try:
+            self._go_on()
+        finally:
+            if not frozen:
+                gc.unfreeze()
+        return self.out
+
+    def _go_on(self) -> None:
+        """Event by event, until nothing is left to happen."""
+        times, events, watched, passed = self.times, self.events, self.watched, 0
+        carry_out = {kind: getattr(self, f"_on_{kind}") for kind in RANKS}
+        while events or not times.idle or (self.waiting and self.running):
             if self._over():
                 break
             main = times.main
             if watched is not None and (passed := passed - 1) < 0:
                 passed = watched.watch.stride
                 self._report(watched)
-            if self.events.next_time <= min(main, times.next_backfill):
-                event = self.events.pop()
+            if events.next_time <= min(main, times.next_backfill):
+                event = events.pop()
                 times.quiet_until = 0
-                getattr(self, f"_on_{event.kind}")(event.time, event.what)
+                carry_out[event.kind](event.time, event.what)
             elif main <= times.next_backfill:
                 self._main(main)
             else:
                 self._backfill(times.next_backfill)
-        return self.out
 
     def _report(self, watched: Watched) -> None:
         """How far the run is, where somebody wants to know by now."""
@@ -141,7 +153,7 @@ class Loop:
     def _open(self) -> None:
         """What is known before the first event: submissions, cancellations, changes of nodes."""
         machine = self.state.machine
-        made = submissions(self.workload, self.requests, self.site, machine, self.phase)
+        made = submissions(self.workload, self.requests, self.site, self.state, self.phase)
         self.rows = made.rows
         self.state.records = len(self.workload)
         for when, job in made.arrivals:
@@ -185,12 +197,22 @@ class Loop:
     def _on_tick(self, time: float, _: None) -> None:
         """Usage is charged, and the queue sorted by new priorities."""
         following = self.priorities.tick(time, self.state.running, self.waiting.values())
-        if self.state.queue is not None:
-            self.state.queue.sort_again(self.state)
-        self.times.fresh = True
+        queue = self.state.queue
+        if queue is None or queue.sort_again(self.state) or self._rests_on_ticks():
+            self.times.fresh = True
         if self.waiting:
             self.times.wake(time)
         self.events.at(following, "tick")
+
+    def _rests_on_ticks(self) -> bool:
+        """What a main pass finds rests on more than the order of priorities, or on the time."""
+        accounts = self.state.accounts
+        if accounts.bounds_any_minutes or accounts.bounds_run_minutes:
+            return True
+        if self.state.parameters.bf_min_prio_reserve or self.state.parameters.bf_min_age_reserve:
+            return True
+        each = self.waiting.values()
+        return any(job.ask.required or job.evicted_at is not None for job in each)
 
     def _on_sweep(self, time: float, _: None) -> None:
         """The check of time limits: jobs whose GrpTRESMins is used up are killed.
@@ -242,6 +264,7 @@ class Loop:
                     self._drop({job.id})
             elif not job.tasks and self.rows.get((job.id, None)) == row:
                 self._drop({job.id})
+        self.times.note(time)  # it may have stood before others
 
     def _drop(self, ids: set[int]) -> None:
         """Remove jobs from the queue."""
@@ -386,7 +409,7 @@ class Loop:
     def leave(self, time: float, nodes: int, *, at_once: bool) -> None:
         """Nodes complete an end: unusable until they have answered (spec: slurm 1.7)."""
         self.leaving.append(nodes)
-        self.times.wake(time)
+        self.times.note(time)  # limits and licences are free at once
         self.events.at(time + self.phase.latency, "free", (nodes, at_once))
 
     def _on_free(self, time: float, what: tuple[int, bool]) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.features import choices, satisfies
+from shadowtime.cluster.features import Condition, choices, counted, satisfies
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from shadowtime.slurm.rules import Rules
-    from shadowtime.types import Ints
 
 UNBOUNDED = 500_000
 """Slurm's own stand-in for "any number of nodes"."""
@@ -50,6 +49,10 @@ class Hardware:
     near: tuple[int, ...] = ()
     weight: int = 1
     features: frozenset[str] = frozenset()
+    pools: tuple[int, ...] = ()
+    """What it has of each of the machine's pools: its resources, then the bounds of partitions."""
+    bounds: int = 0
+    """How many of these are bounds of partitions (MaxCPUsPerNode)."""
 
     @property
     def cores(self) -> int:
@@ -76,6 +79,12 @@ class Section:
     tier: int = 1
     factor: int = 1
     exclusive: bool = False
+    least_loaded: bool = False
+    """LLN=YES."""
+    own_user: bool = False
+    """Its nodes run jobs of one user at a time (ExclusiveUser=YES)."""
+    pool: int = -1
+    """The pool of cpus that its jobs may hold on a node (MaxCPUsPerNode), -1: any number."""
     up: bool = True
     preempt: str = ""
     """How its jobs are preempted: requeue, cancel, suspend or off; empty: as the cluster."""
@@ -99,6 +108,9 @@ class Machine:
     whole cores."""
     least_loaded: bool = False
     """True where the nodes with the largest share of free cpus come first (CR_LLN)."""
+    pools: tuple[str, ...] = ()
+    """What nodes have a number of besides cpus, memory and GPUs: generic resources by name, and
+    the cpus that jobs of a partition with MaxCPUsPerNode may hold together."""
 
     def counted(self, node: Hardware, cpus: int) -> int:
         """Cpus that a job is counted and charged with for its cpus on a node.
@@ -173,7 +185,7 @@ class Machine:
     def alike(self) -> bool:
         """True where whole nodes are interchangeable but for their places."""
         kinds = {(one.cpus, one.threads, one.memory, one.weight) for one in self.nodes}
-        special = self.has_gpus or self.leaves or self.least_loaded
+        special = self.has_gpus or self.leaves
         return len(kinds) == 1 and not special
 
     def mask(self, names: Iterable[str]) -> int:
@@ -193,17 +205,16 @@ class Machine:
         """The names of these nodes."""
         return [self.nodes[at].name for at in bits(mask)]
 
-    def gives_whole(self, partitions: Iterable[str]) -> bool:
-        """Whether all of these partitions are exclusive (OverSubscribe=EXCLUSIVE)."""
+    def first_section(self, partitions: Iterable[str]) -> Section | None:
+        """The one of these partitions that is tried first."""
         known = [self.sections[name] for name in partitions if name in self.sections]
-        return bool(known) and all(one.exclusive for one in known)
+        return max(known, key=lambda one: one.tier, default=None)
 
     def with_features(self, expression: str) -> tuple[int, ...]:
         """Nodes for each way to satisfy an expression: all nodes of a job are of one of them.
 
-        Square brackets make several: ``[a|b]`` wants nodes that all have a, or all have b. Slurm's
-        backfill reads counts of nodes (``a*2&b*4``) as requirements on every node, and so does
-        this.
+        Square brackets make several: ``[a|b]`` wants nodes that all have a, or all have b. With
+        counts (``[a*2&b*4]``) any node may be one of them (:meth:`in_parts`).
 
         Examples
         --------
@@ -212,26 +223,52 @@ class Machine:
         >>> machine = Machine(nodes=two, sections={})
         >>> [[bin(mask) for mask in machine.with_features(text)]
         ...  for text in ("a", "a&b", "a|b", "", "[a|b]", "a*2&b*1")]
-        [['0b11'], ['0b10'], ['0b11'], ['0b11'], ['0b11', '0b10'], ['0b10']]
+        [['0b11'], ['0b10'], ['0b11'], ['0b11'], ['0b11', '0b10'], ['0b11']]
         """
         known = self._by_features.get(expression)
         if known is not None:
             return known
-        found = []
-        for one in choices(expression):
-            wishes = (one.each, *(wish for wish, _ in one.counts))
-            mask = 0
-            for at, node in enumerate(self.nodes):
-                if all(satisfies(wish, node.features) for wish in wishes):
-                    mask |= 1 << at
-            found.append(mask)
-        made = self._by_features[expression] = tuple(found)
+        made = self._by_features[expression] = tuple(
+            self.everything if one.counts else self._with(one.each) for one in choices(expression)
+        )
         return made
+
+    def in_parts(self, expression: str) -> tuple[tuple[int, int], ...]:
+        """The conditions of an expression with counts: the nodes of each, and how many it wants.
+
+        Examples
+        --------
+        >>> two = (Hardware(name="x", cpus=1, features=frozenset("a")),
+        ...        Hardware(name="y", cpus=1, features=frozenset("ab")))
+        >>> machine = Machine(nodes=two, sections={})
+        >>> machine.in_parts("[a*2&b*1]"), machine.in_parts("a&b"), machine.in_parts("a&[b*1]")
+        (((3, 2), (2, 1)), (), ((3, 0), (2, 1)))
+        """
+        return tuple((self._with(wish), count) for wish, count in counted(expression))
+
+    def _with(self, wish: Condition) -> int:
+        """The nodes that satisfy a condition."""
+        return sum(1 << at for at, node in enumerate(self.nodes) if satisfies(wish, node.features))
 
     @cached_property
     def _by_features(self) -> dict[str, tuple[int, ...]]:
         """Answers of :meth:`with_features`."""
         return {}
+
+    def pooled(self, asked: Mapping[str, int]) -> tuple[int, ...]:
+        """What is taken of each pool; empty where that is nothing.
+
+        Examples
+        --------
+        >>> machine = Machine(nodes=(), sections={}, pools=("fpga", "fpga:x", "nic"))
+        >>> machine.pooled({"fpga:x": 2}), machine.pooled({"gpu": 2})
+        ((2, 2, 0), ())
+        """
+        found = tuple(
+            sum(n for name, n in asked.items() if one in (name, name.partition(":")[0]))
+            for one in self.pools
+        )
+        return found if any(found) else ()
 
     def without_gpu_type(self, name: str) -> int:
         """Nodes that have no GPUs of this name; none for ``gpu``, which names no type."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.kernel.slurm import board as b
-from shadowtime.kernel.slurm.main_walk import FITS, OVER
+from shadowtime.kernel.slurm.main_walk import FITS, OVER, fail
 from shadowtime.kernel.slurm.words import packed, unpacked
+from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.machine import Section
 from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now
 from shadowtime.slurm.tally import Tally, tally_anywhere, tally_of
 
 if TYPE_CHECKING:
-    from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
 
 
@@ -37,17 +37,13 @@ class MainPass:
         self.records = build_queue(state)
         self.board.write(state)
         self.board.write_queue(state, self.records)
-        board = self.board.board
-        mark = self.mark = board.mark
-        mark[b.AT] = mark[b.DEPTH] = mark[b.FAILURES] = 0
+        mark = self.mark = self.board.board.mark
+        mark[b.BEGINS] = 1
         mark[b.BOUND_DEPTH] = -1 if full else wish.default_queue_depth
-        mark[b.PART_DEPTH] = wish.partition_job_depth
         yields = wish.bf_min_prio_reserve or wish.bf_min_age_reserve
-        shortcuts = state.chooser.shortcuts and not (state.windows or state.preemption.gang)
+        apart = state.windows or state.preemption.gang or self.board.any_owner
+        shortcuts = state.chooser.shortcuts and not apart
         mark[b.ANSWERS] = shortcuts and not wish.assoc_limit_stop and not yields
-        board.part[:, b.FAILED :] = 0
-        self._set_left(state.up)
-        mark[b.ALL_LEFT] = mark[b.LEFTS]
 
     def run(self) -> Outcome:
         """Try the records in order, but those whose answer is certain."""
@@ -83,9 +79,10 @@ class MainPass:
         if answer == "busy":
             ask = job.ask
             if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
-                self._set_left(left & ~ask.required)
+                board.board.mask[b.LEFT] = packed(left & ~ask.required, board.words)
+                self.mark[b.LEFTS] += 1
             elif not _yields(state, job, self.now):
-                self._fail(section, left)
+                fail(board.board, board.sections[section.name])
         return None
 
     def _started(self, job: Job) -> Job | None:
@@ -98,18 +95,6 @@ class MainPass:
             self.board.leave(self.state, job)
         return left
 
-    def _fail(self, section: Section, left: int) -> None:
-        """Nothing more is started in a partition, nor on its nodes."""
-        board = self.board.board
-        board.part[self.board.sections[section.name], b.FAILED] = 1
-        board.mark[b.FAILURES] += 1
-        self._set_left(left & ~section.nodes)
-
-    def _set_left(self, nodes: int) -> None:
-        """The nodes that jobs may still start on."""
-        self.board.board.mask[b.LEFT] = packed(nodes, self.board.words)
-        self.mark[b.LEFTS] += 1
-
 
 def _yields(state: SlurmState, job: Job, now: int) -> bool:
     """A job that is too young or of too low a priority blocks no other (spec: slurm 2.6)."""
@@ -121,7 +106,7 @@ def _yields(state: SlurmState, job: Job, now: int) -> bool:
 
 def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out: Outcome) -> str:
     """ "started", "busy" (fails the partition) or "passed over"."""
-    ask = job.ask
+    ask = job.ask.on(section)
     accounts = state.accounts
     # assoc_limit_stop: a job over a limit fails its partition; if the limit is known before nodes
     # are chosen, only in the pass that notices it.
@@ -196,18 +181,20 @@ def _blocked(state: SlurmState, job: Job, section: Section, allowed: int) -> Tal
     None where it could not run on the nodes that are left even if they were empty, and none of
     them is in exclusive use.
     """
-    ask = job.ask
+    ask = job.ask.on(section)
     nodes = section.nodes & ask.suits & allowed & state.up
     fixed = tally_anywhere(state, job, section) if state.accounts.enforced else None
     if fixed is not None and state.chooser.serves(ask, nodes):
         return fixed
     weights = state.weights.copy() if state.machine.has_gpus else state.weights
+    if state.chooser.ever(ask, section.nodes & ask.suits, weights) is None:
+        return None  # it could never run in this partition
     could = state.chooser.ever(ask, nodes, weights)
     if could is not None:
         return tally_of(state, job, section, could) if state.accounts.enforced else Tally()
     held = 0
     for other in state.running:
-        if other.ask.exclusive:
+        if other.ask.on(state.machine.sections[other.partition]).exclusive:
             held |= other.nodes
     if ask.exclusive:
         held = ~state.usage.idle

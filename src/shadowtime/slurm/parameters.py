@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
 
 from shadowtime.errors import PolicyError
 from shadowtime.slurm.rules import FIRST, Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NO_EFFECT = {
     "bf_continue",

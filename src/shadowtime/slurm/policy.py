@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.places import spelt
 from shadowtime.slurm.from_site import model_notes, setting
-from shadowtime.slurm.latency import DEFAULT, measure
+from shadowtime.slurm.latency import DEFAULT, Latency, measure
+from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.rules import Rules
 from shadowtime.slurm.run import run_slurm
 from shadowtime.types import Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.slurm.latency import Latency
-    from shadowtime.slurm.outcome import SlurmRun
-    from shadowtime.workload import Workload
 
 OWN = ("phase", "phases", "latency")
 """Parameters of ours beside Slurm's: which of several offsets of the passes is simulated, and how

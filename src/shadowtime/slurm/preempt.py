@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from collections.abc import Set as AbstractSet
+from shadowtime.types import AnyArray
 
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine, Section
     from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import AnyArray
 
 LARGE = 99_999
 
@@ -156,10 +157,10 @@ def candidates_for(state: SlurmState, job: Job, section: Section) -> list[Job]:
 
 
 def run_now(
-    state: SlurmState, job: Job, nodes: int, candidates: list[Job]
+    state: SlurmState, ask: Ask, nodes: int, candidates: list[Job]
 ) -> tuple[Choice | None, list[Job]]:
     """Fits as things are, or which jobs must go so that it does (spec: slurm 7.3)."""
-    chooser, ask = state.chooser, job.ask
+    chooser = state.chooser
     order = list(candidates)
     passes = 0
     while True:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.priority.factors import (
     Claim,
     Factors,
@@ -20,17 +22,14 @@ from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.rules import Rules
 from shadowtime.slurm.running import running_of
+from shadowtime.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.limits import Accounts
-    from shadowtime.types import Floats, Ints
 
 
 _number = attrgetter("id")
@@ -77,6 +76,7 @@ class Multifactor:
         self.weights = Weights.of(site)
         self.shares = Shares(site.associations, self.weights)
         self.factors = Factors(site, self.weights)
+        self.exclusive = {one.name for one in site.partitions if one.exclusive}
         self._terms: dict[tuple[int, str, str, bool], tuple[Ask, tuple[float, ...]]] = {}
         """By the ask itself, partition and QOS: logs hold many jobs and few requests."""
         self._rows: dict[int, int] = {}
@@ -170,7 +170,7 @@ class Multifactor:
             claim = Claim(
                 nodes=ask.min_nodes,
                 cpus=ask.min_cpus,
-                whole=ask.exclusive,
+                whole=ask.exclusive or job.partitions[0] in self.exclusive,
                 partition=job.partitions[0],
                 qos=job.qos,
                 memory=memory * (ask.min_cpus if ask.memory_per_cpu else ask.min_nodes),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.types import AnyArray
+
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import AnyArray
 
 
 class Record(NamedTuple):

@@ -6,15 +6,12 @@ table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shadowtime.errors import PolicyError
 from shadowtime.slurmtext.version import Version, parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 DEFAULT: Version = (22, 5, 8)
 """The version where nothing tells one."""
@@ -163,6 +160,20 @@ CHANGES = (
         BOTH,
     ),
     Change(
+        "owners_end",
+        (24, 11, 0),
+        f"{BACKFILL}: _filter_exclusive_user_mcs_nodes",
+        "backfill leaves nodes with jobs of other users out until these have ended, not all along",
+        BOTH,
+    ),
+    Change(
+        "tasks_as_told",
+        (24, 11, 1),
+        "select/cons_tres/dist_tasks.c: _get_task_count",
+        "with -n a node gives the cpus of its tasks, even where --mincpus asks for more to be free",
+        BOTH,
+    ),
+    Change(
         "licence_holders_end",
         (24, 11, 2),
         f"{JOB_TEST}: _build_cr_job_list",
@@ -183,6 +194,14 @@ CHANGES = (
         "a choice that fails is repeated without the nodes that offer least, count by count until "
         "a count leaves out none (all of a count at once before)",
         READ,
+    ),
+    Change(
+        "memory_in_tasks",
+        (24, 11, 4),
+        "slurmctld/job_mgr.c: _valid_pn_min_mem",
+        "cpus for more memory per node than MaxMemPerCPU allows are asked for in whole tasks; "
+        "before, nodes only had to have them free",
+        BOTH,
     ),
     Change(
         "ended_at_try",
@@ -223,7 +242,7 @@ CHANGES = (
         "last_node_counts",
         (25, 11, 0),
         "topology/common eval_nodes.c: _eval_nodes_lln",
-        "with CR_LLN a node counts as many cpus as the one that was looked at last",
+        "with CR_LLN or LLN=YES a node counts as many cpus as the one that was looked at last",
         SINCE_26,
     ),
     Change(
@@ -281,6 +300,8 @@ class Rules:
     ends_rounded_up: bool = False
     search_goes_on: bool = False
     one_gpu_test: bool = False
+    owners_end: bool = False
+    tasks_as_told: bool = False
     licence_holders_end: bool = False
     planned_nodes_counted: bool = False
     nodes_left_out_singly: bool = False
@@ -294,6 +315,7 @@ class Rules:
     sharing_restored: bool = False
     whole_in_will_run: bool = False
     last_node_counts: bool = False
+    memory_in_tasks: bool = False
     version: str = field(default="22.05.8", compare=False)
     """The version that was asked for."""
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
+from shadowtime.engine.watch import Watch
 from shadowtime.kernel.sources import source_digest
 from shadowtime.slurm.board import pays_to_compile
 from shadowtime.slurm.loop import Loop
+from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.phase import Phase
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watch
-    from shadowtime.slurm.outcome import SlurmRun
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Requests
 
 GROUP_GRAIN = 30
 """Seconds: the will-run test rounds the end of its first group to these (spec: slurm 3.6)."""

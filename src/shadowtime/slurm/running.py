@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import attrgetter, or_
@@ -10,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+from shadowtime.types import Floats
 
+if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.limits import Accounts
-    from shadowtime.types import Floats
 
 _record = attrgetter("record")
 Group = tuple[str, ...]

@@ -63,6 +63,7 @@ def restore(loop: Loop, raw: memoryview) -> None:
     loop.events.restore(state.pop("events_left"), state.pop("added"), state.pop("number"))
     loop.rows.update(state.pop("more_rows")[::-1])
     vars(loop).update(state)
+    loop.state.usage.chosen = {}  # by the places of requests in memory, which are others now
     queue = loop.state.queue
     if queue is not None:
         queue.write_again(loop.state)

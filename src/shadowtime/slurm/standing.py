@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.priority.factors import billing_of, default_memory, priority_of
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.places import parse_site_place
 from shadowtime.schedule.runs import runs
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.from_site import machine_of, setting
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.priority import Multifactor, first_tick
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
 
 HALF_LIVES = 10
 """Usage older than that many half-lives is below a thousandth of itself and left out."""

@@ -9,17 +9,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.choose import Choice
 from shadowtime.slurm.gang import overlaps
+from shadowtime.slurm.machine import Section
+from shadowtime.slurm.owners import of_others
 from shadowtime.slurm.preempt import candidates_for, run_now
 from shadowtime.slurm.tally import fixed_tally, tally_of
 from shadowtime.slurm.weights import with_used_first
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import Ints
 
 _record = operator.attrgetter("record")
 
@@ -33,12 +34,12 @@ def select_now(
     weights of a test on empty nodes behind (spec: slurm 11.4). ``excluded``: the other nodes count
     as excluded by the job, so that their weights stay.
     """
-    ask = job.ask
+    ask = job.ask.on(section)
     may_use = section.nodes & ask.suits
     if excluded:
         may_use &= allowed
     state.reset_weights(may_use)
-    nodes = may_use & allowed & state.up & ~state.completing
+    nodes = may_use & allowed & state.up & ~state.completing & ~of_others(state, job, section)
     chooser = state.chooser
     used = state.accounts.nodes_used(job, state.running, section)
     weights = with_used_first(state.machine, state.weights, may_use, used) if used else None
@@ -58,7 +59,7 @@ def _on_nodes(
 
     ``weights`` None: those of the nodes.
     """
-    ask = job.ask
+    ask = job.ask.on(section)
     found: Choice | None = None
     victims: list[Job] = []
     if ask.required & ~nodes:
@@ -69,7 +70,7 @@ def _on_nodes(
         usable = nodes & ~functools.reduce(operator.or_, hidden, 0)
         found, victims = state.board.in_rows(state, ask, section, usable), []
     elif state.preemption.on:
-        found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
+        found, victims = run_now(state, ask, nodes, candidates_for(state, job, section))
     else:
         own = state.weights if weights is None else weights
         found = state.chooser.test(state.usage, ask, nodes, own, plain=weights is None)
@@ -87,10 +88,11 @@ def leave_weights(state: SlurmState, job: Job) -> None:
         section = state.machine.sections.get(name)
         if section is None:
             continue
-        may_use = section.nodes & job.ask.suits
+        ask = job.ask.on(section)
+        may_use = section.nodes & ask.suits
         state.reset_weights(may_use)
-        if job.ask.gpus:
-            state.chooser.ever(job.ask, may_use, state.weights)
+        if ask.gpus:
+            state.chooser.ever(ask, may_use, state.weights)
 
 
 def take_out(waiting: list[Job], job: Job) -> None:
@@ -106,7 +108,7 @@ def take_out(waiting: list[Job], job: Job) -> None:
 def begin(state: SlurmState, job: Job, section: Section, choice: Choice, now: int) -> Job:
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
     view = state.usage if choice.view is None else choice.view
-    holding = state.chooser.hold(view, job.ask, choice)
+    holding = state.chooser.hold(view, job.ask.on(section), choice)
     tally = None if section.billing else fixed_tally(state, job, section)
     tally = tally or tally_of(state, job, section, choice)
     if job.is_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,20 +12,18 @@ from shadowtime.cluster.amounts import kind_of
 from shadowtime.slurm.board import PassBoard
 from shadowtime.slurm.choose import Chooser
 from shadowtime.slurm.gang import usage_of
+from shadowtime.slurm.job import Job
 from shadowtime.slurm.limits import Accounts
+from shadowtime.slurm.machine import Machine
 from shadowtime.slurm.preempt import Preemption
 from shadowtime.slurm.running import Running
 from shadowtime.slurm.usage import Usage
 from shadowtime.slurm.weights import base_weights
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.slurm.job import Job
     from shadowtime.slurm.kept_queue import KeptQueue
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
-    from shadowtime.types import Ints
 
 
 @dataclass(frozen=True, kw_only=True)

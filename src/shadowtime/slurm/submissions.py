@@ -5,26 +5,25 @@ A begin time holds a record back; so do the jobs that it waits for (spec: slurm 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shadowtime.cluster.amounts import amounts_taken
+from shadowtime.cluster.memory_bound import bounded
 from shadowtime.engine.priority.factors import default_memory
-from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.ask import Ask, ask_of
 from shadowtime.slurm.job import Job
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Dependency, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shadowtime.cluster.site import Site
-    from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.phase import Phase
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Dependency, Request, Requests
+    from shadowtime.slurm.state import SlurmState
 
 FIRST_PRIORITY = 4_294_901_759
 """The priority of the first job under priority/basic; every further one gets one less."""
@@ -43,7 +42,7 @@ class Submissions:
 
 
 def submissions(
-    workload: Workload, requests: Requests, site: Site, machine: Machine, phase: Phase
+    workload: Workload, requests: Requests, site: Site, state: SlurmState, phase: Phase
 ) -> Submissions:
     """The records of a log; a begin time holds a record back.
 
@@ -59,7 +58,7 @@ def submissions(
     ready_at: dict[int, float] = {}
     asks: dict[int, tuple[tuple[str, ...], Ask]] = {}
     """By the place of the request: logs hold many jobs and few requests."""
-    same: dict[Ask, Ask] = {}
+    same: dict[tuple[Ask, tuple[tuple[str, Ask], ...]], Ask] = {}
     """Requests that differ in account or QOS alone ask for the same, as one object."""
     names = workload.names.get("user", ()) if workload.names else ()
     priority = FIRST_PRIORITY
@@ -78,8 +77,8 @@ def submissions(
         request = requests[row]
         kind = int(requests.index[row])
         if kind not in asks:
-            where, made = asked_on_site(request, site, machine)
-            asks[kind] = where, same.setdefault(made, made)
+            where, made = asked_on_site(request, site, state)
+            asks[kind] = where, same.setdefault((made, made.elsewhere), made)
         partitions, ask = asks[kind]
         user = int(workload.user[row])
         job = Job(
@@ -122,20 +121,39 @@ def submissions(
     return found
 
 
-def asked_on_site(request: Request, site: Site, machine: Machine) -> tuple[tuple[str, ...], Ask]:
-    """Where a request goes and what it asks for there."""
+def asked_on_site(request: Request, site: Site, state: SlurmState) -> tuple[tuple[str, ...], Ask]:
+    """Where a request goes, and what it asks for before a partition's rules add to it.
+
+    Up to 23.11.5 the test at its submission, in the first of them, makes it a job on whole nodes
+    for good where that partition is exclusive (spec: slurm 4.15).
+    """
+    machine = state.machine
     partitions = tuple(request.partitions)
     if not partitions:
         default = next((one for one in site.partitions if one.default), None)
         partitions = (default.name,) if default else tuple(machine.sections)[:1]
     memory, per_cpu = default_memory(site, partitions[0])
-    ask = ask_of(
-        request,
-        machine,
-        default_memory=memory,
-        default_memory_per_cpu=per_cpu,
-        whole=machine.gives_whole(partitions),
-    )
+    first = machine.first_section(partitions)
+    for_good = None if state.parameters.rules.sharing_restored else first
+
+    def asked(request: Request) -> Ask:
+        ask = ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu)
+        if for_good is not None and for_good.exclusive:
+            return replace(ask.on(for_good), least_loaded=ask.least_loaded, cpu_pool=-1)
+        return ask
+
+    ask = asked(request)
+    for one in site.partitions:
+        if one.max_memory is None or one.name not in partitions:
+            continue
+        found = bounded(
+            request, one, site.nodes_by_name, in_tasks=state.parameters.rules.memory_in_tasks
+        )
+        other = replace(ask, suits=0)
+        if found is not None:
+            made = asked(found.of(request))
+            other = replace(made, min_cpus=max(found.cpus, made.min_nodes))
+        ask.instead(machine.sections[one.name], other)
     return partitions, ask
 
 

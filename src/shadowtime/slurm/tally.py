@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -9,14 +10,11 @@ from typing import TYPE_CHECKING
 from shadowtime.engine.priority.factors import billing_of
 from shadowtime.slurm.choose import Choice
 from shadowtime.slurm.distribute import deal
-from shadowtime.slurm.machine import bits
+from shadowtime.slurm.machine import Section, bits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Section
     from shadowtime.slurm.state import SlurmState
 
 SAME_NAME = {"cpus": "cpu", "memory": "mem", "nodes": "node", "gpu": "gres/gpu"}
@@ -62,7 +60,7 @@ def held_by(job: Job) -> Tally:
 
 def tally_of(state: SlurmState, job: Job, section: Section, choice: Choice) -> Tally:
     """What limits count a job with on these nodes: whole nodes where it is exclusive."""
-    ask = job.ask
+    ask = job.ask.on(section)
     cpus = mem = 0
     if ask.exclusive and state.machine.alike and ask.memory is None:
         node = state.machine.nodes[0]
@@ -76,7 +74,9 @@ def tally_of(state: SlurmState, job: Job, section: Section, choice: Choice) -> T
     if ask.exclusive:
         given = [node.cpus for node in nodes]
     else:
-        given = deal(ask, [offered[at] for at in places], [node.threads for node in nodes])
+        told = state.parameters.rules.tasks_as_told
+        cpus_of = [offered[at] for at in places]
+        given = deal(ask, cpus_of, [node.threads for node in nodes], as_told=told)
     for node, count in zip(nodes, given, strict=True):
         got = state.machine.counted(node, count)
         cpus += got
@@ -100,7 +100,7 @@ def tally_anywhere(state: SlurmState, job: Job, section: Section) -> Tally | Non
 
 def fixed_tally(state: SlurmState, job: Job, section: Section) -> Tally | None:
     """What limits count a job with on whichever nodes it gets; None where that depends on them."""
-    ask = job.ask
+    ask = job.ask.on(section)
     known = state.chooser.tallies.get((id(ask), section.name))
     if known is None:
         tally = (
@@ -140,7 +140,8 @@ def tally_range(state: SlurmState, job: Job, section: Section) -> tuple[Tally, T
     fixed = fixed_tally(state, job, section)
     if fixed is not None:
         return fixed, fixed
-    ask, machine, count = job.ask, state.machine, job.ask.min_nodes
+    ask, machine = job.ask.on(section), state.machine
+    count = ask.min_nodes
     if not ask.exclusive or ask.max_nodes != count or ask.either or ask.required:
         return None
     if not state.chooser.shortcuts or not state.accounts.bounded.isdisjoint(("mem", "billing")):

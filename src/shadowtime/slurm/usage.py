@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.slurm.desk import full_state
-from shadowtime.slurm.machine import bits
+from shadowtime.slurm.machine import Machine, bits
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
-    from shadowtime.slurm.machine import Machine
-    from shadowtime.types import Ints
 
 
 class Share(NamedTuple):
@@ -22,6 +21,8 @@ class Share(NamedTuple):
     cores: int
     memory: int = 0
     gpus: int = 0
+    pools: tuple[int, ...] = ()
+    """What it holds of each pool; empty: nothing."""
 
 
 class WholeNodes(Sequence[Share]):
@@ -117,6 +118,8 @@ class Usage:
             self.cores[at] &= ~share.cores
             self.gpus[at] &= ~share.gpus
             self._write(at, share.memory)
+            if share.pools:
+                self.table[at, -len(share.pools) :] -= share.pools
             self.table[at, d.IDLE] = 0
         self.idle &= ~nodes
 
@@ -133,6 +136,8 @@ class Usage:
             self.gpus[at] |= share.gpus
             if self._write(at, -share.memory):
                 self.idle |= 1 << at
+            if share.pools:
+                self.table[at, -len(share.pools) :] += share.pools
 
     def _write(self, at: int, memory: int) -> bool:
         """A node's row after a change; ``memory`` more is in use. True where no core is in use."""

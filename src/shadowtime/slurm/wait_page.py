@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import stdev
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.slurm.waits import Comparison, Waits
 
 HEAD = """# Mean waits of Slurm's own scheduler

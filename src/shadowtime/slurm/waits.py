@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.policy import parse_policy
@@ -17,13 +17,10 @@ from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.slurm.recording.strip import strip
 from shadowtime.slurm.run import run_slurm
 from shadowtime.trace.site_folder import read_site
+from shadowtime.types import AnyArray
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Requests
 from shadowtime.workload.site_requests import default_requests
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.slurm.machine import bits
-
-if TYPE_CHECKING:
-    from shadowtime.slurm.machine import Hardware, Machine
-    from shadowtime.types import Ints
+from shadowtime.slurm.machine import Hardware, Machine, bits
+from shadowtime.types import Ints
 
 PLAIN = 255
 """The low byte of a scheduling weight where no GPU is counted near."""

@@ -6,13 +6,10 @@ slurm.conf is lines of keys and values: Include, continuation, comments, quotes,
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # A key begins where no letter stands before it: without that a long word is tried from each letter.
 _PAIR = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*(\"[^\"]*\"|\S*)")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from shadowtime.errors import ClusterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST = 1_000_000
 """No list may represent more names than this: a typing error must not exhaust the memory."""

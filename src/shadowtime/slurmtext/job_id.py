@@ -103,6 +103,13 @@ def parse_array(text: str) -> tuple[tuple[int, ...], int]:
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", word)
         if not match:
             raise InputError(f"{text!r} is not an array like 1-9:2%3")
-        first = int(match[1])
-        tasks += range(first, int(match[2] or first) + 1, int(match[3] or 1))
+        first, step = int(match[1]), int(match[3] or 1)
+        last = int(match[2] or first)
+        if last < first or step == 0:
+            raise InputError(f"{text!r} is not an array like 1-9:2%3")
+        if (last - first) // step + len(tasks) >= MOST_TASKS:
+            raise InputError(f"{text!r} has more than {MOST_TASKS:,} tasks")
+        tasks += range(first, last + 1, step)
+    if throttle and not re.fullmatch(r"\d{1,9}", throttle):
+        raise InputError(f"{text!r} is not an array like 1-9:2%3")
     return tuple(tasks), int(throttle or 0)

@@ -8,6 +8,7 @@ what most fields look like, and everything else goes there, field by field. All 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -16,14 +17,12 @@ import numpy as np
 
 from shadowtime.slurmtext import fields, times
 from shadowtime.slurmtext.sacct_codes import RowCodes, TextCodes
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
     from zoneinfo import ZoneInfo
 
     from shadowtime.slurmtext.sacct_texts import Texts
-    from shadowtime.types import Ints
 
 _HOUR = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}")
 _LOCAL = len("2026-03-01T00:00:10")

@@ -8,6 +8,7 @@ fields separated by :data:`BETWEEN`.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from shadowtime.slurmtext.fields import NOT_ENDED, lines_of, parse_state
 from shadowtime.slurmtext.sacct_rows import BETWEEN, RECOMMENDED, split_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from shadowtime.slurmtext.version import Version
 
 SINCE: Mapping[str, Version] = {"SubmitLine": (21, 8, 0), "Licenses": (23, 2, 0)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,10 @@ import numpy as np
 
 from shadowtime.slurmtext.job_id import JobId, parse_job_id, tasks_of
 from shadowtime.slurmtext.sacct_columns import Known, one_by_one
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.slurmtext.sacct_texts import Texts
-    from shadowtime.types import AnyArray, Ints
 
 _AFTER = ("_", "+", ".")
 """What follows the digits of an id that is more than a number."""

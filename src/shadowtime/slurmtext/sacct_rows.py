@@ -13,20 +13,16 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.slurmtext.sacct_sense import FREE, looks_like_id, merged, most, sense
 from shadowtime.slurmtext.sacct_texts import BadRow, Block, Piece, Row, packed, pieces_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 RECOMMENDED = (
     "JobIDRaw,JobID,Cluster,Partition,QOS,Account,User,Submit,Eligible,Start,End,ElapsedRaw,"

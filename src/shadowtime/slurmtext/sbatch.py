@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import parse_memory
@@ -22,9 +23,6 @@ from shadowtime.slurmtext.job_id import parse_array
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import asked_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SHORT = {
     "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus", "w": "nodelist",
@@ -47,9 +45,9 @@ _FLAGS = {
 READ = frozenset((
     "nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "gres", "gpus",
     "gpus-per-node", "gpus-per-task", "cpus-per-gpu", "constraint", "exclusive", "contiguous",
-    "spread-job", "use-min-nodes", "qos", "account", "reservation", "partition", "nodelist",
-    "exclude", "licenses", "begin",
-    "nice", "time", "time-min", "array", "dependency", "hold", "requeue", "no-requeue", "uid",
+    "overcommit", "spread-job", "use-min-nodes", "mincpus", "qos", "account", "reservation",
+    "partition", "nodelist", "exclude", "licenses", "begin", "nice", "time", "time-min", "array",
+    "dependency", "hold", "requeue", "no-requeue", "uid",
 ))  # fmt: skip
 """Options that are modelled."""
 NO_EFFECT = frozenset((
@@ -110,15 +108,15 @@ def parse_parts(line: str) -> list[dict[str, str]]:
             words = shlex.split(line)
     if words and not words[0].startswith("-"):
         words = words[1:]  # the command, wherever it lies
-    found, rest = _parse_words(words)
+    found, rest = parse_words(words)
     parts = [found]
     while rest[:1] == [":"]:
-        found, rest = _parse_words(rest[1:])
+        found, rest = parse_words(rest[1:])
         parts.append(found)
     return parts
 
 
-def _parse_words(words: list[str]) -> tuple[dict[str, str], list[str]]:
+def parse_words(words: list[str]) -> tuple[dict[str, str], list[str]]:
     """Options by their long names, and what follows them."""
     found: dict[str, str] = {}
     at = 0
@@ -151,11 +149,13 @@ def not_modelled(options: Mapping[str, str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> not_modelled(parse_line("sbatch -N 2 --switches=1 -o x --exclusive=user a.sh"))
-    ('exclusive=user', 'switches')
+    >>> not_modelled(parse_line("sbatch -N 2 --switches=1 -o x --exclusive=mcs a.sh"))
+    ('exclusive=mcs', 'switches')
     """
     found = {name for name in options if name not in READ and name not in NO_EFFECT}
-    if options.get("exclusive", "") not in ("", "exclusive"):
+    if "mincpus" in options and "ntasks" not in options:
+        found.add("mincpus without ntasks")
+    if options.get("exclusive", "") not in ("", "exclusive", "user"):
         found.add(f"exclusive={options['exclusive'][:20]}")
     return tuple(sorted(found))
 
@@ -177,7 +177,8 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
     Rules
     -----
     ``-N k`` is both bounds, ``-N k-m`` one each. Tasks are -n, else the nodes. A number of tasks
-    per node raises the minimum number of nodes. An invalid value is ignored.
+    per node raises the minimum number of nodes; with --overcommit a job has a cpu a node. An
+    invalid value is ignored.
 
     Examples
     --------
@@ -207,16 +208,23 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
         changes["tasks_per_node"] = per_node
         least = -(-changes.get("tasks", request.tasks) // per_node)
         changes["nodes"] = max(changes.get("nodes", 1), least)
+    if "overcommit" in options:  # one cpu a node, on as few as it may have
+        changes["tasks"] = changes.get("nodes", request.nodes)
+        if tasks and not nodes:
+            changes |= {"max_nodes": tasks, "aim": "least"}
     changes |= _memory(options) | _lists(options)
     gres = _gres(options)
     if gres:
         changes["gres"] = gres
-    if _count(options, "cpus-per-gpu"):
-        changes["cpus_per_gpu"] = _count(options, "cpus-per-gpu")
+    for option, field in (("cpus-per-gpu", "cpus_per_gpu"), ("mincpus", "least_cpus")):
+        if _count(options, option):
+            changes[field] = _count(options, option)
     if "constraint" in options:
         changes["features"] = options["constraint"]
     if options.get("exclusive", "no") in ("", "exclusive"):
         changes["exclusive"] = "exclusive" in options or request.exclusive
+    if options.get("exclusive") == "user":
+        changes["exclusive_user"] = True
     if "contiguous" in options:
         changes["contiguous"] = True
     for option, aim in (("use-min-nodes", "least"), ("spread-job", "spread")):
@@ -360,7 +368,11 @@ def parse_options(text: str) -> Submitted:
     >>> job.limit, job.request.nodes, job.request.max_nodes, job.array, job.throttle
     (120, 1, 3, (1, 2, 3, 4), 2)
     """
-    given = parse_line(f"sbatch {text}")
+    return submitted(parse_line(f"sbatch {text}"))
+
+
+def submitted(given: Mapping[str, str]) -> Submitted:
+    """A whole submission from its options by their long names."""
     array, throttle = parse_array(given["array"]) if "array" in given else ((), 0)
     return Submitted(
         request=apply_options(given, Request()),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand, numbers
 from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.slurmtext.tres import parse_gres
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 class Detail(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shadowtime.errors import ClusterError, PortError
 from shadowtime.slurmtext.hostlist import expand
@@ -14,9 +15,6 @@ from shadowtime.slurmtext.scontrol import records
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import gres_entries, parse_gres, parse_tres
 from shadowtime.types import MAX_SPAN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 BETWEEN = "\x1f"
 """The separator of columns. Users can write it into accounts, since 24.11 into QOS and TRES, too: a

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import tres_amounts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NONE = ("", "-1", "n/a", "none", "(null)")
 

@@ -6,16 +6,12 @@ A text that is no time raises ValueError (ClusterError for limits); the reader a
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import NOTHING, parse_count
 from shadowtime.types import UNKNOWN
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
 
 UNLIMITED = -2
 """A time span without a bound: ``UNLIMITED``, ``Partition_Limit``."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import conf_lines
 from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LICENCE_PREFIX = "license/"
 """Of licences among TRES."""

@@ -6,34 +6,33 @@ ended by when. So they are recomputed exactly as in the engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.metrics.accuracy import accuracy, accuracy_by
+from shadowtime.metrics.by_class import ClassRow
+from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.measure import matched
+from shadowtime.policy import Policy
 from shadowtime.policy import estimate as parts
 from shadowtime.policy.estimate import Estimate
 from shadowtime.policy.grammar import parse_call
 from shadowtime.policy.values import part_from
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.study.compare import compare
+from shadowtime.study.comparison import Comparison
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.metrics.intervals import Interval
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.comparison import Comparison
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:

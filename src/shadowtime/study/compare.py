@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import ClassRow, Window, measure
 from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.comparison import Comparison, Setting
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.losers import class_rows
 from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
+from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.metrics import ClassRow
-    from shadowtime.metrics.unstarted import Unstarted
-    from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
-    from shadowtime.workload import Workload
 
 Progress = Callable[[str], None]
 """Called after each run, from any thread."""

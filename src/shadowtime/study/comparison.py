@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.metrics import REGISTRY
+from shadowtime.cluster import Cluster
+from shadowtime.metrics import REGISTRY, Window
 from shadowtime.metrics.intervals import Interval, paired
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.study.losers import Change, changes, clear_changes, losers
+from shadowtime.study.replicas import Load, Replicas
+from shadowtime.study.trust import Trust
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.study.replicas import Load, Replicas
-    from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray, Floats
-    from shadowtime.workload import Workload
-
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""

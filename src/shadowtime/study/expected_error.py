@@ -8,18 +8,17 @@ half (``benchmarks/expected_error.py``, docs/benchmarks/expected-error.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.metrics.groups import groups_of
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 LEVEL = 0.85
 """The share of mean waits that are within their expected error."""

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.metrics import delayed_by, fair_starts
+from shadowtime.cluster import Cluster
+from shadowtime.metrics import Delays, FairStarts, delayed_by, fair_starts
 from shadowtime.metrics.classes import classify
 from shadowtime.metrics.measure import matched
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Delays, FairStarts
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Floats, Ints
-    from shadowtime.workload import Workload
 
 HOUR = 3600.0
 

@@ -7,9 +7,10 @@ before the engine would be loaded. Tests compare starts and reasons of the two, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.policy.parse import added_policies
 from shadowtime.policy.snapshot import (
     Promise,
+    PythonPolicy,
     RunningJob,
     Snapshot,
     Start,
@@ -30,13 +32,7 @@ from shadowtime.policy.snapshot import (
     name_of,
 )
 from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shadowtime.policy.snapshot import PythonPolicy
-    from shadowtime.workload import Workload
-
+from shadowtime.workload import Workload
 
 Kind = Literal["head", "reserved", "backfilled", "waits"]
 

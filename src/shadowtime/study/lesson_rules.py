@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from shadowtime.policy.snapshot import Promise, RunningJob, Snapshot, Start, Wait, WaitingJob, Wake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shadowtime.policy.snapshot import JobId, PythonPolicy
+from shadowtime.policy.snapshot import (
+    JobId,
+    Promise,
+    PythonPolicy,
+    RunningJob,
+    Snapshot,
+    Start,
+    Wait,
+    WaitingJob,
+    Wake,
+)
 
 
 def plural(count: int, noun: str = "processor") -> str:

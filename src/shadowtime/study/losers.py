@@ -6,24 +6,22 @@ the figure and the results.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.metrics import Window, by_class
+from shadowtime.metrics import ClassRow, Window, by_class
 from shadowtime.metrics.classes import classify
 from shadowtime.metrics.intervals import interval
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.metrics import ClassRow
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 KINDS = ("size", "runtime", "user")
 """The classes that are compared."""

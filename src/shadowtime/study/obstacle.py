@@ -7,23 +7,20 @@ account, and what was in use.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.cluster.amounts import COUNTED
-from shadowtime.cluster.limits import NODES, buckets_of
-from shadowtime.cluster.shape import hold_counted
+from shadowtime.cluster.limits import NODES, Bucket, buckets_of
+from shadowtime.cluster.shape import Shape, hold_counted
+from shadowtime.cluster.site import Partition
 from shadowtime.slurm.reasons import reason_of
 from shadowtime.study.cause import Cause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shadowtime.cluster.limits import Bucket
-    from shadowtime.cluster.shape import Shape
-    from shadowtime.cluster.site import Partition
     from shadowtime.schedule.check.site_case import SiteCase
     from shadowtime.types import AnyArray, Ints
 

@@ -5,24 +5,21 @@ The schedule may come from a policy of the catalogue, Slurm's own scheduler, or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.metrics.unstarted import waited_until
+from shadowtime.schedule import Schedule
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.obstacle import Obstacle, by_passes
 from shadowtime.study.way import Way, is_slurm
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounded_amounts
 from shadowtime.workload.pool_site import pool_as_site
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
 
 
 def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> tuple[Obstacle, ...]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.priority.factors import default_memory
+from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import Room
+from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.schedule.check.site_case import SiteCase
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload.request import Request
 
 
 class Occupied:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, classify, measure
+from shadowtime.metrics import Classes, Window, classify, measure
 from shadowtime.metrics.groups import groups_of
+from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
+from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import off_by
+from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Classes
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
+from shadowtime.workload import Workload
 from shadowtime.workload.resample import resample_users, shaken
 from shadowtime.workload.scale import scale_load, to_load
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.workload import Workload
-
 
 LoadKind = Literal["relative", "offered"]
 

@@ -10,13 +10,11 @@ Every sentence about a verdict is here, for the terminal and the page alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.study.expected_error import LEVEL, Expected, within
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 QUESTION = "How far to trust a what-if"
 NAMED = 3

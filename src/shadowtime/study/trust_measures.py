@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from shadowtime.metrics import loss_of_capacity
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
+from shadowtime.metrics import Window, loss_of_capacity
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.expected_error import expected
 from shadowtime.study.site.coverage import PER_SETTING, coverage
 from shadowtime.study.trust import Trust, findings_of, unknown_share
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.metrics import Window
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 PARTS = 12
 """The number of parts of a log in which its machine is measured."""

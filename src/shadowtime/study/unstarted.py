@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.amounts import COUNTED
+from shadowtime.cluster.site import Site
 from shadowtime.metrics.unstarted import Unstarted, waited_until
-from shadowtime.metrics.window import ALL
+from shadowtime.metrics.window import ALL, Window
+from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import KINDS, Obstacle
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.metrics.window import Window
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 SHOWN = 3
 """Jobs that are named for a cause."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -11,6 +12,9 @@ import numpy as np
 
 from shadowtime.cluster.amounts import amounts_taken, kind_of, short_of
 from shadowtime.cluster.limits import bounded_shape, job_allowed
+from shadowtime.cluster.shape import Shape
+from shadowtime.cluster.site import Partition, Site
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.site import dependency_met
 from shadowtime.schedule.check.site_case import SiteCase
@@ -18,21 +22,15 @@ from shadowtime.schedule.match import match
 from shadowtime.schedule.places import compressed
 from shadowtime.schedule.runs import runs
 from shadowtime.study.cause import Cause, every_wait, wide_jobs
-from shadowtime.study.obstacle import Bounds, Obstacle
+from shadowtime.study.obstacle import Bounds, Obstacle, Room
 from shadowtime.study.occupied import Occupied
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of, with_bounds
+from shadowtime.workload.request import Request
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.cluster.shape import Shape
-    from shadowtime.cluster.site import Partition, Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.obstacle import Room
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Request
 
 
 def is_slurm(schedule: Schedule) -> bool:

@@ -7,7 +7,7 @@ that have exposed errors in schedulers: on a pool, on hosts, and on nodes that s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +22,7 @@ from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import Ints
-
 
 World = tuple[str, Workload, Cluster]
 

@@ -17,18 +17,15 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.slurmtext.version import Version, parse_version
 from shadowtime.testing.slurm_accounting import Accounting
 from shadowtime.testing.slurm_conf import CLUSTER, NodeKind, conf_lines, gres_conf
 from shadowtime.testing.watchdog import MARK, watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")

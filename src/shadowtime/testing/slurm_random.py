@@ -5,23 +5,19 @@ chose: each is recorded on a private cluster and checked pass by pass.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from shadowtime.slurm.recording.check import check_recording
-from shadowtime.testing.slurm import slurm_cluster
+from shadowtime.slurm.recording.check import Tallies, check_recording
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster
 from shadowtime.testing.slurm_conf import NodeKind
 from shadowtime.testing.slurm_recording import SETTINGS, Act, Submission, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shadowtime.slurm.recording.check import Tallies
-    from shadowtime.testing.slurm import SlurmCluster
 
 ANSWERED = 2.0
 """Seconds after an end in which a busy machine may not have answered for a node yet."""
 CPUS = 16
+RULES = (" LLN=YES", " MaxCPUsPerNode=8", " MaxMemPerCPU=900", " MaxMemPerNode=3000")
+"""Of a partition; the memory that jobs ask for is more than these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +54,18 @@ def draw_run(seed: int, *, jobs: int = 40, mean: float = 6.0, load: float = 1.3)
     preempts = tiers and coin.random() < 0.5
     alone = not tiers and coin.random() < 0.2
     limited = coin.random() < 0.3
+    rule = "" if alone else coin.choice(("", "", "", *RULES))
     made = _jobs(coin, jobs, kinds, mean=mean, load=load, tiers=tiers, limited=limited)
+    if "MaxCPUs" in rule:  # whole nodes would never fit there
+        made = tuple(
+            replace(one, options=tuple(word for word in one.options if word != "--exclusive"))
+            for one in made
+        )
     return RandomRun(
         seed=seed,
         kinds=kinds,
         settings=_settings(coin, preempts=preempts, limited=limited),
-        partitions=_partitions(count, tiers=tiers, preempts=preempts, alone=alone),
+        partitions=_partitions(coin, count, rule, tiers=tiers, preempts=preempts, alone=alone),
         accounting=_accounting(coin) if limited else (),
         jobs=made,
         acts=_acts(coin, made, count),
@@ -74,7 +76,8 @@ def _machine(coin: random.Random) -> tuple[NodeKind, ...]:
     count = coin.randint(6, 8)
     if coin.random() < 0.4:
         return (NodeKind(count=count, cpus=CPUS, memory=32000),)
-    gres = ((coin.choice(("gpu", "gpu:a100")), coin.choice((2, 4))),) if coin.random() < 0.3 else ()
+    kind = coin.choice(("gpu", "gpu:a100", "fpga"))
+    gres = ((kind, coin.choice((2, 4))),) if coin.random() < 0.4 else ()
     wide = coin.randint(2, count - 2)
     other = coin.choice((CPUS // 2, CPUS))
     return (
@@ -109,17 +112,20 @@ def _settings(coin: random.Random, *, preempts: bool, limited: bool) -> tuple[st
     return tuple(lines)
 
 
-def _partitions(count: int, *, tiers: bool, preempts: bool, alone: bool) -> tuple[str, ...]:
+def _partitions(
+    coin: random.Random, count: int, rule: str, *, tiers: bool, preempts: bool, alone: bool
+) -> tuple[str, ...]:
     mode = "" if preempts else " PreemptMode=OFF"
-    mode += " OverSubscribe=EXCLUSIVE" if alone else ""
+    mode += " OverSubscribe=EXCLUSIVE" if alone else rule
     first = f"PartitionName=batch Nodes=ALL Default=YES MaxTime=60 DefaultTime=2 State=UP{mode}"
     if not tiers:
         return (first,)
     part = f"n[1-{count // 2 + 1}]"
+    whole = "" if preempts else coin.choice(("", "", " OverSubscribe=EXCLUSIVE"))
     return (
         f"{first} PriorityTier=1",
         f"PartitionName=fast Nodes={part} MaxTime=60 DefaultTime=2 State=UP PriorityTier=5 "
-        "PreemptMode=OFF",
+        f"PreemptMode=OFF{whole}",
     )
 
 
@@ -189,7 +195,8 @@ def _request(
         return words, wide / nodes
     if gpus and kind < 0.55:
         named = next(name for one in kinds for name, _ in one.gres)
-        return ["-n", "1", f"--gres={coin.choice(('gpu', named))}:{coin.randint(1, 2)}"], 4 / cpus
+        name = coin.choice((named.partition(":")[0], named))
+        return ["-n", "1", f"--gres={name}:{coin.randint(1, 2)}"], 4 / cpus
     if kind < 0.6:
         each = coin.choice((2, 3, 4))
         tasks = coin.randint(1, 6)
@@ -202,12 +209,17 @@ def _request(
     words = ["-n", str(tasks)]
     if coin.random() < 0.2 and tasks <= most:
         words += ["-N", "1"]
+    elif tasks <= most and coin.random() < 0.1:
+        words.append(f"--mincpus={coin.choice((2, most // 2))}")
     elif tasks > 1 and coin.random() < 0.1:
         words += coin.choice((["--spread-job"], ["-N", "1-2"]))
     if coin.random() < 0.2:
         words += coin.choice((["--mem-per-cpu=1500"], ["--mem=4000"]))
     if len(kinds) > 1 and coin.random() < 0.2:
-        words += ["-C", coin.choice(("big", "small", "big|small"))]
+        features = coin.choice(("big", "small", "big|small", "[big*1&small*1]"))
+        if "*" in features:
+            return ["-N", "2", "-C", features, *coin.choice(([], ["--exclusive"]))], 2 / nodes
+        words += ["-C", features]
     elif coin.random() < 0.1:
         words += coin.choice((["-w", "n2"], ["-x", "n1,n3"]))
     return words, tasks / cpus

@@ -7,18 +7,13 @@ import random
 import re
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from shadowtime.errors import UsageError
 from shadowtime.slurmtext.sacct_rows import RECOMMENDED
-from shadowtime.testing.slurm import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from shadowtime.testing.slurm import SlurmCluster
+from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 SETTINGS = (
     "SchedulerType=sched/backfill",

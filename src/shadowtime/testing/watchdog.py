@@ -16,11 +16,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MARK = "SHADOWTIME_TEST_CLUSTER"
 PATIENCE = 20.0

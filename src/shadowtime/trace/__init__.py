@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.trace.formats import read_log, read_raw
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
     from shadowtime.trace.swf import parse_swf, read_swf, to_swf, write_swf
-    from shadowtime.workload import Workload
 
 _LATER = {
     "RECOMMENDED_COMMAND": "sacct",

@@ -7,16 +7,13 @@ import io
 import os
 import warnings
 import zlib
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import write_result
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {

@@ -6,31 +6,34 @@ field and whether its fractions are rounded come from :mod:`shadowtime.trace.swf
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.kernel.columns import whole
 from shadowtime.kernel.jit import entry, kernel
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints, Rows
 
 FIELDS = 18
 SUBMIT_FIELD, RUN_FIELD = 1, 3
 
-# Places in the array of findings.
-ROWS = 0
-COMMENTS = 1
-EXTRA_COLUMNS = 2
-BAD_LINES = 3
-BAD_LINE = 4
-BAD_FIELD = 5
-BAD_CODE = 6
-BAD_START = 7
-BAD_END = 8
-ROUNDED = 9  # and the next three: by kind of field
-EXCUSED = 13
-FINDINGS = 14
+FINDINGS = whole(
+    "rows",
+    "comments",
+    "extra_columns",
+    "bad_lines",
+    # Of the first bad line:
+    "bad_line",
+    "bad_field",
+    "bad_code",
+    "bad_start",
+    "bad_end",
+    # Fractions that were rounded, by kind of field:
+    "times",
+    "cpu_times",
+    "memory",
+    "excused",
+)
 
 # What a field's fractions are: none allowed, or rounded and counted under one of three names.
 WHOLE = 0
@@ -187,7 +190,7 @@ def scan(
     table: Ints,
     lines: Ints,
     comments: Ints,
-    found: Ints,
+    found: Rows,
 ) -> None:
     """Fill ``table[field, row]``, ``lines[row]``, ``comments`` (offsets) and ``found`` in place.
 
@@ -215,8 +218,8 @@ def scan(
                 break
             if data[i] == _SEMICOLON:
                 if field == 0:
-                    comments[found[COMMENTS]] = i
-                    found[COMMENTS] += 1
+                    comments[found["comments"][0]] = i
+                    found["comments"][0] += 1
                 while i < n and data[i] != _NEWLINE:
                     i += 1
                 break
@@ -287,25 +290,25 @@ def scan(
             code = TOO_FEW
             start = i
         if code != FINE:
-            found[BAD_LINES] += 1
-            if found[BAD_LINES] == 1:
-                found[BAD_LINE] = line
-                found[BAD_FIELD] = field
-                found[BAD_CODE] = code
-                found[BAD_START] = start
-                found[BAD_END] = end
+            found["bad_lines"][0] += 1
+            if found["bad_lines"][0] == 1:
+                found["bad_line"][0] = line
+                found["bad_field"][0] = field
+                found["bad_code"][0] = code
+                found["bad_start"][0] = start
+                found["bad_end"][0] = end
             if not drop_bad:
                 break
         elif field == FIELDS:
             lines[row] = line
             row += 1
-            found[EXCUSED] += excused
-            found[ROUNDED + TIME] += rounded_time
-            found[ROUNDED + CPU] += rounded_cpu
-            found[ROUNDED + MEMORY] += rounded_memory
+            found["excused"][0] += excused
+            found["times"][0] += rounded_time
+            found["cpu_times"][0] += rounded_cpu
+            found["memory"][0] += rounded_memory
             if fields_left_over:
-                found[EXTRA_COLUMNS] += 1
+                found["extra_columns"][0] += 1
         while i < n and data[i] != _NEWLINE:
             i += 1
         i += 1
-    found[ROWS] = row
+    found["rows"][0] = row

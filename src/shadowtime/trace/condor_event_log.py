@@ -7,8 +7,9 @@ line of three dots. Old logs leave the year out; the JSON form has an object per
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -17,14 +18,10 @@ from shadowtime.slurmtext.times import parse_stamp
 from shadowtime.trace.condor_history import HINT, resources_of, time_limit, whole
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, long_value, split_ads
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
+from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED, RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import tzinfo
-
     from shadowtime.trace.swf import BadLines
-    from shadowtime.workload.raw import RawTrace
 
 
 _HEAD = re.compile(

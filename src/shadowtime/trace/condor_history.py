@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.printable import shown
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, Expression, split_ads
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.raw import MAX_AMOUNT, STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
+from shadowtime.workload import raw as swf
+from shadowtime.workload.raw import RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.trace.swf import BadLines
-    from shadowtime.workload.raw import RawTrace
 
 REMOVED, COMPLETED = 3, 4
 RUNNING = (2, 6, 7)
@@ -145,10 +144,10 @@ def _last_run(ad: Mapping[str, Any], status: int) -> tuple[int, int]:
 
 def _status(ad: Mapping[str, Any], status: int) -> int:
     if status == REMOVED:
-        return STATUS_CANCELLED
+        return swf.STATUS_CANCELLED
     if ad.get("exitbysignal") is True:
-        return STATUS_FAILED
-    return STATUS_COMPLETED if whole(ad, "ExitCode") in (0, UNKNOWN) else STATUS_FAILED
+        return swf.STATUS_FAILED
+    return swf.STATUS_COMPLETED if whole(ad, "ExitCode") in (0, UNKNOWN) else swf.STATUS_FAILED
 
 
 def time_limit(ad: Mapping[str, Any]) -> int:
@@ -208,6 +207,6 @@ def whole(ad: Mapping[str, Any], attribute: str) -> int:
         number = int(value + 0.5) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{attribute} must be a number, not {shown(value)}") from None
-    if number > MAX_AMOUNT:
-        raise ValueError(f"{attribute} is {shown(number)}, beyond {MAX_AMOUNT}")
+    if number > swf.MAX_AMOUNT:
+        raise ValueError(f"{attribute} is {shown(number)}, beyond {swf.MAX_AMOUNT}")
     return max(number, UNKNOWN)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +27,7 @@ from shadowtime.errors import InputError, UsageError
 from shadowtime.private import write_result
 from shadowtime.trace._bytes import load
 from shadowtime.trace.swf import parse_swf
-
-if TYPE_CHECKING:
-    from shadowtime.workload.raw import RawTrace
-
+from shadowtime.workload.raw import RawTrace
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload/"
 

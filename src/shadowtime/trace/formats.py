@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,14 +19,12 @@ from shadowtime.errors import InputError, ShadowtimeError, UsageError, near
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
 from shadowtime.trace._bytes import MAX_SIZE, beginning, load, map_beside, stem
+from shadowtime.workload import Workload
 from shadowtime.workload.clean import clean
+from shadowtime.workload.raw import RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from shadowtime.trace.swf import BadLines
-    from shadowtime.workload import Workload
-    from shadowtime.workload.raw import RawTrace
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:

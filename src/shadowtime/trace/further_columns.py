@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.errors import InputError, similar
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.scale import INSTANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 ALIKE = 0.8
 """How similar a name must be to one of ours, of 1, to count as a misspelling of it."""

@@ -10,20 +10,14 @@ name. Memory needs no such column: it is field 10 of SWF.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.types import AnyArray, Ints
-
 
 _ENTRY = re.compile(r"[;\s]*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,12 @@ import numpy as np
 from shadowtime.metrics.statistics import percentile, summary
 from shadowtime.trace.header import names, start_moment
 from shadowtime.trace.quality import flurries, peak_use, remarks
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 DAY = 86400
 _RUNTIME_EDGES = (0, 60, 600, 3600, 8 * 3600, DAY)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError
 from shadowtime.trace._bytes import map_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TIMES = ("submit", "start", "end", "eligible")
 SPANS = ("run", "request", "wait")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +14,8 @@ from shadowtime.errors import ClusterError, InputError
 from shadowtime.printable import shown
 from shadowtime.slurmtext import tres
 from shadowtime.slurmtext.fields import parse_memory
-from shadowtime.trace.job_map import NUMBERS, SECONDS, SIZES, SPANS, STATES, TIMES
+from shadowtime.trace.job_map import NUMBERS, SECONDS, SIZES, SPANS, STATES, TIMES, JobMap
 from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
-
-    from shadowtime.trace.job_map import JobMap
 
 INFINITE = 2**32 - 1
 """Slurm's number for no limit."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.cluster.node_table import plain_name
 from shadowtime.errors import ClusterError, InputError
@@ -20,9 +21,6 @@ from shadowtime.printable import shown
 from shadowtime.trace._bytes import map_beside
 from shadowtime.trace.job_map import NUMBERS, SECONDS, SPANS, STATES, TIMES, JobMap
 from shadowtime.trace.job_map_cells import is_empty, mapped, span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _TIME = r"(_(time|timestamp|ts|date|datetime|at|on|epoch|unix|utc))*"
 _COUNT = r"(num|number|n|no|count|total|nb)?_?(of_)?"

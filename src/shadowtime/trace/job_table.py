@@ -7,36 +7,31 @@ other names are kept for functions of a policy, which read them as ``job.NAME``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from shadowtime.cluster.amounts import COUNTED
+from shadowtime.cluster.amounts import COUNTED, Amounts
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.sacct_columns import Table
 from shadowtime.slurmtext.sbatch import dependencies_of
 from shadowtime.trace.further_columns import refuse_misspelt, typed
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 from shadowtime.workload.scale import INSTANTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.cluster.amounts import Amounts
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 NEEDED = ("job_id", "submit", "run")
 NUMBERS = ("job_id", "submit", "start", "run", "request", "procs", "status")
 NAMED = {"user": "user", "account": "group", "qos": "queue"}
 """Columns of names, and the workload's column that numbers them."""
-COUNTS = ("nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "memory",
-          "cpus_per_gpu")  # fmt: skip
-TEXTS = ("memory_per", "aim", "gres", "features", "exclusive", "contiguous", "partition",
-         "reservation",
-         "wanted", "excluded", *(kind.entry for kind in COUNTED), "dependency",
+COUNTS = ("nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "least_cpus",
+          "memory", "cpus_per_gpu")  # fmt: skip
+FLAGS = ("exclusive", "exclusive_user", "contiguous")
+TEXTS = ("memory_per", "aim", "gres", "features", *FLAGS, "partition", "reservation", "wanted",
+         "excluded", *(kind.entry for kind in COUNTED), "dependency",
          "node_list")  # fmt: skip
 KNOWN = (*NUMBERS, *NAMED, "name", *COUNTS, *TEXTS, *Requests.COLUMNS)
 _ASKED = ("procs", "account", "qos", *COUNTS,
@@ -74,7 +69,7 @@ def table_of(workload: Workload) -> dict[str, list[Any]]:
     columns["partition"] = [",".join(one.partitions) for one in each]
     for name in ("wanted", "excluded"):
         columns[name] = [",".join(getattr(one, name)) for one in each]
-    for name in ("exclusive", "contiguous"):
+    for name in FLAGS:
         columns[name] = ["yes" if getattr(one, name) else None for one in each]
     for name in Requests.COLUMNS:
         values = getattr(asked, name)
@@ -388,7 +383,7 @@ def _request(get: _Row) -> Request:
         columns["memory_per"] = _choice(get, "memory_per", ("node", "cpu"))
     if get.text("aim"):
         columns["aim"] = _choice(get, "aim", ("most", "least", "spread"))
-    for name in ("exclusive", "contiguous"):
+    for name in FLAGS:
         if get.text(name):
             columns[name] = _choice(get, name, ("yes", "no")) == "yes"
     for name in ("wanted", "excluded"):

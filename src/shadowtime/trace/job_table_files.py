@@ -13,6 +13,7 @@ import io
 import os
 import zlib
 from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
@@ -20,21 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from shadowtime.cluster.site_folder import zone_of
-from shadowtime.errors import InputError, MissingExtra, UsageError
+from shadowtime.errors import InputError, UsageError, optional
 from shadowtime.trace._bytes import MAX_SIZE, too_large, warn_cut
 from shadowtime.trace.further_columns import further_of
-from shadowtime.trace.job_map import MAPS, map_for
+from shadowtime.trace.job_map import MAPS, JobMap, map_for
 from shadowtime.trace.job_map_cells import mapped
 from shadowtime.trace.job_map_guess import propose
 from shadowtime.trace.job_table import KNOWN, NEEDED, JobTable, table_of
+from shadowtime.workload import Workload
+from shadowtime.workload.raw import RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-
-    from shadowtime.trace.job_map import JobMap
     from shadowtime.trace.swf import BadLines
-    from shadowtime.workload import Workload
-    from shadowtime.workload.raw import RawTrace
 
 PIECE = 10_000
 """Rows that are held as text at a time."""
@@ -280,11 +278,7 @@ def _refuse(
 
 
 def _opened_parquet(data: Any, path: str) -> Opened:
-    try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet", purpose="read Parquet") from None
+    pyarrow = optional("pyarrow", "parquet", extra="parquet", purpose="read Parquet")
 
     def wrong(error: Exception) -> InputError:
         return InputError(f"cannot be read ({str(error).splitlines()[0]})", path=path)
@@ -299,7 +293,7 @@ def _opened_parquet(data: Any, path: str) -> Opened:
         return found
 
     try:
-        file = parquet.ParquetFile(data)
+        file = pyarrow.parquet.ParquetFile(data)
         names = tuple(file.schema_arrow.names)
         count = file.metadata.num_rows
     except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -328,11 +322,7 @@ def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
     elif file.suffix == ".parquet":
-        try:
-            import pyarrow
-            import pyarrow.parquet as parquet
-        except ImportError:
-            raise MissingExtra("pyarrow", extra="parquet", purpose="write Parquet") from None
-        parquet.write_table(pyarrow.table(columns), file)
+        pyarrow = optional("pyarrow", "parquet", extra="parquet", purpose="write Parquet")
+        pyarrow.parquet.write_table(pyarrow.table(columns), file)
     else:
         raise UsageError(f"{file}: a table of jobs ends in .csv or .parquet")

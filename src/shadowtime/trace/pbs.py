@@ -7,6 +7,7 @@ type E, with seconds since 1970 for its times. Only these are jobs; other types 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,18 +15,10 @@ import numpy as np
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace._bytes import MAX_SIZE, load, warn_cut
 from shadowtime.types import MAX_SPAN, UNKNOWN
-from shadowtime.workload.raw import (
-    FIELDS,
-    MAX_AMOUNT,
-    MAX_PROCS,
-    STATUS_COMPLETED,
-    STATUS_FAILED,
-    RawTrace,
-)
+from shadowtime.workload import raw as swf
+from shadowtime.workload.raw import RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from shadowtime.trace.swf import BadLines
 
 _DATE = "00/00/0000 00:00:00"
@@ -166,8 +159,8 @@ def _trace(
             procs = processors(pairs)
             asked = _clock(pairs.get("Resource_List.walltime", ""))
             size = kilobytes(pairs.get("Resource_List.mem", ""))
-            _bounded(run=(end - start, MAX_SPAN), processors=(procs, MAX_PROCS),
-                     walltime=(asked, MAX_SPAN), memory=(size, MAX_AMOUNT))  # fmt: skip
+            _bounded(run=(end - start, MAX_SPAN), processors=(procs, swf.MAX_PROCS),
+                     walltime=(asked, MAX_SPAN), memory=(size, swf.MAX_AMOUNT))  # fmt: skip
         except ValueError as error:
             _skip(error, record, counts, cut="Exit_status" not in pairs, bad_lines=bad_lines)
             continue
@@ -175,21 +168,21 @@ def _trace(
             kind: known.setdefault(pairs.get(kind, ""), len(known)) or UNKNOWN
             for kind, known in names.items()
         }
-        status = STATUS_COMPLETED if pairs.get("Exit_status", "0") == "0" else STATUS_FAILED
-        values = dict.fromkeys(FIELDS, UNKNOWN) | {
+        status = swf.STATUS_COMPLETED if pairs.get("Exit_status", "0") == "0" else swf.STATUS_FAILED
+        values = dict.fromkeys(swf.FIELDS, UNKNOWN) | {
             "submit": submit, "wait": start - submit, "run": end - start, "procs": procs,
             "requested_procs": procs, "request": asked, "status": status, **numbers,
         }  # fmt: skip
-        rows.append([values[field] for field in FIELDS])
+        rows.append([values[field] for field in swf.FIELDS])
         lines.append(record.line)
         memory.append(size)
         ids.append(job)
     if not rows:
         raise InputError("none of its jobs can be read", path=path, hint="See --bad-lines refuse.")
-    table = np.array(rows, np.int64).reshape(len(rows), len(FIELDS)).T.copy()
-    table[FIELDS.index("job_id")] = _numbered(ids)
-    origin = int(table[FIELDS.index("submit")].min())
-    table[FIELDS.index("submit")] -= origin
+    table = np.array(rows, np.int64).reshape(len(rows), len(swf.FIELDS)).T.copy()
+    table[swf.FIELDS.index("job_id")] = _numbered(ids)
+    origin = int(table[swf.FIELDS.index("submit")].min())
+    table[swf.FIELDS.index("submit")] -= origin
     known = any(size >= 0 for size in memory)
     return RawTrace(
         name=name, table=table, line=np.array(lines, np.int64), path=path,

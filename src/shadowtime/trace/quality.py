@@ -8,20 +8,18 @@ Frachtenberg & Feitelson, Pitfalls in parallel job scheduling evaluation, JSSPP 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
+from shadowtime.workload import Workload
 from shadowtime.workload.rules import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 WEEK = 7 * 86400

@@ -10,7 +10,9 @@ later, an Eligible of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -23,16 +25,11 @@ from shadowtime.slurmtext.sacct_rows import BY_HAND, RECOMMENDED, split_rows
 from shadowtime.slurmtext.sacct_texts import BadRow, Piece
 from shadowtime.trace._bytes import load, stem
 from shadowtime.trace.sacct_jobs import PLACE, SacctJobs, column_places
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, RawTrace
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
-    from collections.abc import Set as AbstractSet
-
     from shadowtime.trace.swf import BadLines
-    from shadowtime.types import Ints
 
 RECOMMENDED_COMMAND = f"""\
 SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 sacct -a -X -D -P --noconvert -S now-30days -E now \\

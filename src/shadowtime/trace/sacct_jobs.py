@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,29 +25,17 @@ from shadowtime.slurmtext.sacct_columns import (
 )
 from shadowtime.slurmtext.sacct_columns import counts as counts_of
 from shadowtime.slurmtext.sacct_ids import Ids, SacctIds, ids_at
-from shadowtime.slurmtext.sacct_texts import Taken
+from shadowtime.slurmtext.sacct_texts import Piece, Taken
 from shadowtime.trace.sacct_requests import AMOUNTS, SacctRequests
-from shadowtime.types import MAX_SPAN, UNKNOWN
-from shadowtime.workload.raw import (
-    FIELDS,
-    MAX_AMOUNT,
-    MAX_PROCS,
-    MAX_TIME,
-    STATUS_CANCELLED,
-    STATUS_COMPLETED,
-    STATUS_FAILED,
-)
+from shadowtime.types import MAX_SPAN, UNKNOWN, AnyArray, Ints
+from shadowtime.workload import raw as swf
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from zoneinfo import ZoneInfo
 
-    from shadowtime.slurmtext.sacct_texts import Piece
-    from shadowtime.types import AnyArray, Ints
-
 _STATES = tuple(fields.STATES)
-_STATUS = {"COMPLETED": STATUS_COMPLETED, "CANCELLED": STATUS_CANCELLED}
+_STATUS = {"COMPLETED": swf.STATUS_COMPLETED, "CANCELLED": swf.STATUS_CANCELLED}
 _NEEDED = {
     "JobIDRaw or JobID": ("jobidraw", "jobid"),
     "Submit": ("submit",),
@@ -57,24 +46,24 @@ _NEEDED = {
     ),
 }  # fmt: skip
 _HIGHEST = {
-    "submit": MAX_TIME,
-    "wait": MAX_TIME,
-    "eligible": MAX_TIME,
+    "submit": swf.MAX_TIME,
+    "wait": swf.MAX_TIME,
+    "eligible": swf.MAX_TIME,
     "run": MAX_SPAN,
     "request": MAX_SPAN,
-    "procs": MAX_PROCS,
-    "requested_procs": MAX_PROCS,
-    "memory": MAX_AMOUNT,
+    "procs": swf.MAX_PROCS,
+    "requested_procs": swf.MAX_PROCS,
+    "memory": swf.MAX_AMOUNT,
 }
 _BESIDE = ("eligible", "nodes", "memory", "gpus")
 """Columns beside the 18 fields of SWF."""
 _READ_TOO = ("node_list", "started_by", "pending_reason", "line", "asked")
-_STATUS_OF = np.array([_STATUS.get(name, STATUS_FAILED) for name in _STATES], np.int64)
+_STATUS_OF = np.array([_STATUS.get(name, swf.STATUS_FAILED) for name in _STATES], np.int64)
 _OPEN = np.array([name in fields.NOT_ENDED for name in _STATES])
 _REQUEUED = _STATES.index("REQUEUED")
 _EMPTY = -3
 """No time limit stands where it is looked for."""
-PLACE = {name: place for place, name in enumerate((*FIELDS, *_BESIDE, *_READ_TOO))}
+PLACE = {name: place for place, name in enumerate((*swf.FIELDS, *_BESIDE, *_READ_TOO))}
 
 
 def column_places(columns: tuple[str, ...], path: str | None) -> dict[str, int]:
@@ -186,7 +175,7 @@ class SacctJobs:
         used = self._steps(np.flatnonzero(steps), every) if steps.any() else {}
         counts["steps_dropped"] += int(steps.sum())
         left_out |= steps
-        status, open_ = np.full(n, STATUS_FAILED, np.int64), np.zeros(n, bool)
+        status, open_ = np.full(n, swf.STATUS_FAILED, np.int64), np.zeros(n, bool)
         rows = np.flatnonzero(~left_out)
         with rows_among(rows):
             state = self.state.column(every("state")[rows])
@@ -264,7 +253,7 @@ class SacctJobs:
         starts = one_by_one(rows, lambda row: self._stamp("start", row, get))
         for row, start in zip(rows, starts, strict=True):
             tasks = tasks_of(ids.blocks[row].block)
-            if status[row] != STATUS_CANCELLED or start >= 0 or not tasks:
+            if status[row] != swf.STATUS_CANCELLED or start >= 0 or not tasks:
                 counts["array_blocks_dropped"] += 1
                 left_out[row] = True
             else:
@@ -322,7 +311,7 @@ class SacctJobs:
         table = self.table.more(get.n)
         for name, place in PLACE.items():
             table[place] = values.get(name, UNKNOWN)
-        queued = (status == STATUS_CANCELLED) & (run <= 0) & (wait >= 0)
+        queued = (status == swf.STATUS_CANCELLED) & (run <= 0) & (wait >= 0)
         left = np.where(queued, submit + wait, UNKNOWN)
         asked_for = self.asked_for.more(get.n)
         self.asked.columns(asked_for, found, ids, submit=submit, left=left)

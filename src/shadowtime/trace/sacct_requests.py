@@ -15,8 +15,9 @@ named rules that count the jobs they touched:
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,17 +27,13 @@ from shadowtime.slurmtext import fields, sbatch, tres
 from shadowtime.slurmtext.sacct_columns import Known, KnownRows
 from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.slurmtext.tres import resource_of
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload.raw import MAX_AMOUNT
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Literal
-
     from shadowtime.slurmtext.sacct_ids import Ids
     from shadowtime.slurmtext.sacct_texts import Texts
-    from shadowtime.types import Ints
 
 READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes", "reqnodes",
         "reqmem", "constraints", "partition", "qos", "account", "reservation",
@@ -228,7 +225,8 @@ def _of_options(options: Mapping[str, str]) -> tuple[int, ...]:
 def _request(row: Mapping[str, str], options: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
     """The request behind a row and its submission, and the rules that were needed for it."""
     asked, got = tres.parse_tres(row["reqtres"]), tres.parse_tres(row["alloctres"])
-    cpus = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
+    # ReqCPUS is larger where MaxMemPerCPU gave a job more cpus for its memory.
+    cpus = max(asked.get("cpu", 0), fields.parse_count(row["reqcpus"], "ReqCPUS"))
     given = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
     nodes = asked.get("node") or fields.parse_count(row["reqnodes"], "ReqNodes")
     placed = got.get("node") or fields.parse_count(row["nnodes"], "NNodes")

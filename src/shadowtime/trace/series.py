@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.workload import Workload
 from shadowtime.workload.series import Series
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.workload import Workload
 
 DAY = 86_400
 _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from shadowtime.slurmtext.sacct_rows import BETWEEN, BY_HAND, RECOMMENDED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 """Times in seconds, so that no time zone is needed; array blocks in full."""

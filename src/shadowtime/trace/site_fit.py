@@ -21,6 +21,7 @@ Each is a named rule; the jobs it touched are counted in ``Requests.inferred``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,14 +29,11 @@ import numpy as np
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.cluster.site import Reservation, Site
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
     from shadowtime.workload.request import Request, Requests
 
 

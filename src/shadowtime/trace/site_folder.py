@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,15 +22,13 @@ from shadowtime.errors import InputError, UsageError
 from shadowtime.slurmtext import sbatch
 from shadowtime.slurmtext.sbatch import parse_line
 from shadowtime.trace.formats import read_log
+from shadowtime.types import AnyArray
+from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Request
 
 if TYPE_CHECKING:
-    import os
-
     from shadowtime.cluster.site import Site
     from shadowtime.trace.swf import BadLines
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 SUBMITS = "submits.psv"

@@ -9,18 +9,14 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.cluster.site_folder import zone_of
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.log import events_of, job_number
+from shadowtime.slurmtext.log import Event, events_of, job_number
 from shadowtime.trace.job_table import raw_of
-from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
-
-if TYPE_CHECKING:
-    from shadowtime.slurmtext.log import Event
-    from shadowtime.workload.raw import RawTrace
+from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED, RawTrace
 
 _LINE = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\] \S")
 _ENDS = ("done", "over", "killed", "requeued")

@@ -7,7 +7,9 @@ What is written has the whole header (spec: formats 2.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import os
+from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
@@ -15,16 +17,9 @@ from shadowtime import __version__
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace._bytes import count_lines, load, save, stem
 from shadowtime.trace.header import extra_names, extra_to_write, machine, read_extra, with_names
-from shadowtime.types import MAX_SPAN, UNKNOWN
+from shadowtime.types import MAX_SPAN, UNKNOWN, AnyArray, Ints, Rows
+from shadowtime.workload import Workload
 from shadowtime.workload.raw import FIELDS, KEPT, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
-
 
 BadLines = Literal["refuse", "drop"]
 
@@ -84,7 +79,7 @@ def parse_swf(
     table = np.empty((len(FIELDS), room), np.int64)
     where = np.empty(room, np.int64)
     comments = np.empty(min(lines, len(data) // 2 + 1), np.int64)
-    found = np.zeros(k.FINDINGS, np.int64)
+    found = np.zeros(1, k.FINDINGS)
     high = np.array([_HIGHEST.get(field, MAX_AMOUNT) for field in FIELDS], np.int64)
     kinds = {"cpu_time": k.CPU, "used_memory": k.MEMORY, "requested_memory": k.MEMORY}
     kinds.update(dict.fromkeys(_TIMES, k.TIME))
@@ -95,16 +90,16 @@ def parse_swf(
             table, where, comments, found,
         )  # fmt: skip
 
-    if found[k.BAD_LINES] and bad_lines == "refuse":
+    if found["bad_lines"][0] and bad_lines == "refuse":
         raise _complaint(data, found, path)
-    rows = int(found[k.ROWS])
+    rows = int(found["rows"][0])
     if rows == 0:
-        dropped = int(found[k.BAD_LINES])
+        dropped = int(found["bad_lines"][0])
         what = f"no job in it: {dropped} bad lines dropped" if dropped else "there is no job in it"
         raise InputError(what, path=path, hint="An SWF file has a line of 18 numbers per job.")
-    header = tuple(_text(data, int(at)) for at in comments[: found[k.COMMENTS]])
+    header = tuple(_text(data, int(at)) for at in comments[: found["comments"][0]])
     table, where = table[:, :rows], where[:rows]
-    dropped, left_over = int(found[k.BAD_LINES]), int(found[k.EXTRA_COLUMNS])
+    dropped, left_over = int(found["bad_lines"][0]), int(found["extra_columns"][0])
     extra: dict[str, AnyArray] = {}
     if names := extra_names(header, path):
         extra, good = read_extra(data, where, names, path=path, drop=bad_lines == "drop")
@@ -120,10 +115,10 @@ def parse_swf(
         counts={
             "bad_lines_dropped": dropped,
             "extra_columns_ignored": left_over,
-            "times_rounded": int(found[k.ROUNDED + k.TIME]),
-            "cpu_time_rounded": int(found[k.ROUNDED + k.CPU]),
-            "memory_rounded": int(found[k.ROUNDED + k.MEMORY]),
-            "out_of_range_cut": int(found[k.EXCUSED]),
+            "times_rounded": int(found["times"][0]),
+            "cpu_time_rounded": int(found["cpu_times"][0]),
+            "memory_rounded": int(found["memory"][0]),
+            "out_of_range_cut": int(found["excused"][0]),
         },
         machine=machine(header),
         extra=extra,
@@ -140,12 +135,12 @@ def _text(data: bytes, start: int) -> str:
         return line.decode("latin-1")
 
 
-def _complaint(data: bytes, found: Ints, path: str | None) -> InputError:
+def _complaint(data: bytes, found: Rows, path: str | None) -> InputError:
     """What is wrong with the first bad line, in words."""
     from shadowtime.trace import _swf_kernel as k
 
-    field, code = int(found[k.BAD_FIELD]), int(found[k.BAD_CODE])
-    start, end = int(found[k.BAD_START]), int(found[k.BAD_END])
+    field, code = int(found["bad_field"][0]), int(found["bad_code"][0])
+    start, end = int(found["bad_start"][0]), int(found["bad_end"][0])
     token = data[start:end][:30].decode("utf-8", "backslashreplace")
     hint = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
     label = f"field {field + 1} ({FIELDS[field].replace('_', ' ')})"
@@ -160,9 +155,9 @@ def _complaint(data: bytes, found: Ints, path: str | None) -> InputError:
         what = f"{label} must be a number, not {token!r}"
         if b"\0" in data[start : start + 4096]:
             what, hint = "this is not text", "An SWF file has a line of 18 numbers per job."
-        elif int(found[k.ROWS]) == 0 and (b"|" in data[start:end] or b"," in data[start:end]):
+        elif int(found["rows"][0]) == 0 and (b"|" in data[start:end] or b"," in data[start:end]):
             hint = "This does not look like SWF: for sacct output name the file *.psv or *.csv."
-    return InputError(what, path=path, line=int(found[k.BAD_LINE]), hint=hint)
+    return InputError(what, path=path, line=int(found["bad_line"][0]), hint=hint)
 
 
 NOTE = f"; Note: generated by shadowtime {__version__}"

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.priority.weights import Weights
+from shadowtime.types import AnyArray
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Association, Site
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 FARTHEST = 3.0
 """Half-lives from the beginning of the log to the pull beyond which what is left of the usage

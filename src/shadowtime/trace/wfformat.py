@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,18 +19,9 @@ from shadowtime import plain
 from shadowtime.errors import InputError
 from shadowtime.trace._bytes import load
 from shadowtime.types import MAX_SPAN, UNKNOWN
+from shadowtime.workload import raw as swf
 from shadowtime.workload.follows import ENDED, follow_table
-from shadowtime.workload.raw import (
-    FIELDS,
-    MAX_AMOUNT,
-    MAX_PROCS,
-    MAX_TIME,
-    STATUS_COMPLETED,
-    RawTrace,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from shadowtime.workload.raw import RawTrace
 
 ARRIVALS = "arrivals.txt"
 HINT = "Check the file against WfCommons' schema, version 1.4 or later."
@@ -81,10 +73,10 @@ def read_wfformat(paths: list[str], *, name: str, path: str, max_size: int) -> R
                 rounded += seconds != task.get("runtimeInSeconds", task.get("runtime"))
                 command = task.get("command")
                 program = command.get("program") if isinstance(command, dict) else task.get("name")
-                entry = dict.fromkeys(FIELDS, UNKNOWN) | {
+                entry = dict.fromkeys(swf.FIELDS, UNKNOWN) | {
                     "job_id": row, "submit": arrivals.get(os.path.basename(one), 0),
                     "run": seconds, "procs": procs, "requested_procs": procs, "request": seconds,
-                    "status": STATUS_COMPLETED, "user": user,
+                    "status": swf.STATUS_COMPLETED, "user": user,
                     "executable": _numbered(names["executable"], program),
                 }  # fmt: skip
                 rows.append(list(entry.values()))
@@ -97,7 +89,7 @@ def read_wfformat(paths: list[str], *, name: str, path: str, max_size: int) -> R
             cores = max(cores, _machine(workflow))
         except InputError as error:
             raise InputError(str(error).rstrip("."), path=one, hint=HINT) from None
-    table = np.array(rows, np.int64).reshape(-1, len(FIELDS)).T
+    table = np.array(rows, np.int64).reshape(-1, len(swf.FIELDS)).T
     return RawTrace(
         name=name, table=np.ascontiguousarray(table), line=np.arange(1, len(rows) + 1), path=path,
         counts={"times_rounded": int(rounded)}, machine={"procs": cores} if cores else {},
@@ -173,11 +165,11 @@ def _seconds(task: dict[str, Any]) -> int:
 
 
 def _cores(task: dict[str, Any]) -> int:
-    return max(1, math.ceil(_number(task, ("coreCount", "cores"), MAX_PROCS)))
+    return max(1, math.ceil(_number(task, ("coreCount", "cores"), swf.MAX_PROCS)))
 
 
 def _kilobytes(task: dict[str, Any]) -> int:
-    found = _number(task, ("memoryInBytes",), MAX_AMOUNT)
+    found = _number(task, ("memoryInBytes",), swf.MAX_AMOUNT)
     return UNKNOWN if found < 0 else math.ceil(found / 1024)
 
 
@@ -189,9 +181,9 @@ def _machine(workflow: dict[str, Any]) -> int:
     for one in given if isinstance(given, list) else []:
         cpu = one.get("cpu") if isinstance(one, dict) else None
         count = cpu.get("coreCount", cpu.get("count")) if isinstance(cpu, dict) else None
-        if isinstance(count, int) and 0 < count <= MAX_PROCS:
+        if isinstance(count, int) and 0 < count <= swf.MAX_PROCS:
             found += count
-    return min(found, MAX_PROCS)
+    return min(found, swf.MAX_PROCS)
 
 
 def _numbered(known: dict[str, int], text: Any) -> int:
@@ -216,7 +208,7 @@ def _arrivals(path: str, files: list[str]) -> dict[str, int]:
             or words[0] not in there
             or not words[1].isascii()
             or not words[1].isdigit()
-            or int(words[1]) > MAX_TIME
+            or int(words[1]) > swf.MAX_TIME
         ):
             raise InputError(
                 "expected a file of this folder and whole seconds", path=path, line=number,

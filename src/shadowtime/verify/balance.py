@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from shadowtime.verify.pool import shadow_and_extra
 from shadowtime.verify.world import BACKFILLED, Job, World, fits, minus, plus, replay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def used_shares(world: World, job: Job | None = None) -> list[Fraction]:

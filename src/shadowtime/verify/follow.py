@@ -9,10 +9,13 @@ Functions in slots are those of docs/guides/your-own-policy.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
+from shadowtime.policy.partition import ByClass
 from shadowtime.policy.policy import Policy
 from shadowtime.verify import balance, parts, pool, select
 from shadowtime.verify.expected import Attempt, Expected, Followed
@@ -29,16 +32,9 @@ from shadowtime.verify.parts import KEYS, Key, NotFollowedError, in_order
 from shadowtime.verify.pv_easy import pv_easy
 from shadowtime.verify.slots import Function, Functions, Predictions, Seen
 from shadowtime.verify.world import BACKFILLED, HEAD, NEVER, RESERVED, Job, Running, World, replay
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounded_amounts
 from shadowtime.workload.pool_site import pool_as_site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.policy.partition import ByClass
-    from shadowtime.workload import Workload
-
 
 NO_BOUND = 1 << 60
 

@@ -15,8 +15,8 @@ Readings chosen where the specification leaves room
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from shadowtime.verify.world import (
     BACKFILLED,
@@ -36,9 +36,6 @@ from shadowtime.verify.world import (
     steps,
     total,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 @dataclass(frozen=True)

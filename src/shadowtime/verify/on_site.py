@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shadowtime.policy import Policy
 from shadowtime.policy.backfill import Venture
 from shadowtime.policy.reserve import ALL as EVERY_JOB
 from shadowtime.verify import parts
 from shadowtime.verify.expected import Attempt, Expected, Followed
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.site import Classes, Rules, SiteWorld, simulate
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.cluster.site import Site
-    from shadowtime.policy import Policy
-    from shadowtime.workload import Workload
 
 PLACES = {"first-fit", "best-fit", "pack", "spread", "slurm"}
 

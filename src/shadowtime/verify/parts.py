@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.policy import Policy
 from shadowtime.policy import estimate as estimates
 from shadowtime.policy import order as orders
 from shadowtime.policy.backfill import (
@@ -34,7 +35,6 @@ from shadowtime.verify.slots import FORMULAS, Function, Functions, add_slowdown
 from shadowtime.verify.world import Job, World
 
 if TYPE_CHECKING:
-    from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 
 

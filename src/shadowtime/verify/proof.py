@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check.report import Proof, not_proved, proved, violated
 from shadowtime.schedule.match import match, take
 from shadowtime.schedule.places import shares
@@ -13,15 +17,8 @@ from shadowtime.verify.expected import Attempt, Expected, Followed
 from shadowtime.verify.follow import follow
 from shadowtime.verify.parts import NotFollowedError
 from shadowtime.verify.world import NEVER
+from shadowtime.workload import Workload
 from shadowtime.workload.follows import as_submitted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
 
 FOLLOWS = "follows-policy"
 COLUMNS = ("start", "end", "place", "reason", "kills", "killed", "promised", "blocked_at", "limit")

@@ -6,7 +6,7 @@ Pruning spares victims from the highest priority down.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from shadowtime.verify.world import (
     BACKFILLED,
@@ -18,9 +18,6 @@ from shadowtime.verify.world import (
     replay,
     total,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def pv_easy(

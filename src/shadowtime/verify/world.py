@@ -19,12 +19,9 @@ Readings chosen where the specification leaves room
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from operator import add, le, sub
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 HEAD, RESERVED, BACKFILLED, PREEMPTING = 1, 2, 3, 4
 NEVER = 1 << 62

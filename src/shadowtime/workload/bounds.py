@@ -6,6 +6,7 @@ running jobs, ``--series license/matlab=seats.csv`` what they hold of a licence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,11 @@ import numpy as np
 
 from shadowtime.cluster.amounts import is_amount
 from shadowtime.errors import InputError
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.cluster.site import Site
     from shadowtime.workload.series import Series
-    from shadowtime.workload.workload import Workload
 
 ROUNDS_AHEAD = 400
 """How often a series with a period is repeated after the last submission, at least."""
@@ -58,9 +57,9 @@ def bounds_of(workload: Workload, fixed: Mapping[str, int]) -> dict[str, Series]
                 f"the series {name} bounds what is in use, and has a value below 0: "
                 "correct it, or give the series another name"
             )
-        made = _repeated(series, workload) if series.period else series
-        value = np.minimum(np.floor(made.value), fixed.get(name, np.inf))
-        found[name] = replace(made, value=value)
+        value = np.minimum(np.floor(series.value), fixed.get(name, np.inf))
+        made = replace(series, value=value)
+        found[name] = _repeated(made, workload) if series.period else made
     return found
 
 
@@ -76,6 +75,8 @@ def with_bounds(site: Site, workload: Workload) -> Site:
 def _repeated(series: Series, workload: Workload) -> Series:
     """A series with a period as steps from the first submission on; after them 0."""
     time, value = series.steps()
+    moves = np.append(True, value[1:] != value[:-1])
+    time, value = time[moves], value[moves]
     first, last = int(workload.submit.min(initial=0)), int(workload.submit.max(initial=0))
     longest = int(workload.request.max(initial=0))
     end = last + max(4 * (last - first), 4 * longest, ROUNDS_AHEAD * series.period)

@@ -7,33 +7,22 @@ found nothing is listed with 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload import raw as swf
 from shadowtime.workload.fit import fit
 from shadowtime.workload.never_ran import drawn_runs
-from shadowtime.workload.raw import (
-    KEPT,
-    MAX_AMOUNT,
-    STATUS_CANCELLED,
-    STATUS_PARTIAL,
-    RawTrace,
-    chain_parts,
-    fresh_ids,
-    identical_lines,
-)
+from shadowtime.workload.raw import RawTrace, chain_parts, fresh_ids, identical_lines
 from shadowtime.workload.rules import RULES, explain
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload.raw import RawTrace
-
 
 __all__ = ["RULES", "clean", "explain", "fit"]
 
@@ -137,7 +126,7 @@ def clean(
     status, run, request = raw["status"], raw["run"], raw["request"]
     job_id, submit = raw["job_id"], raw["submit"]
 
-    part = np.isin(status, STATUS_PARTIAL)
+    part = np.isin(status, swf.STATUS_PARTIAL)
     if partial == "by-header" and not raw.in_parts:
         log.counts["partial_as_jobs"] = int(part.sum())
     elif partial == "keep":
@@ -147,7 +136,7 @@ def clean(
         log.drop("partial", part, refuse=partial == "refuse")
     log.drop("negative_submit", submit < 0, refuse=negative_submit == "refuse")
 
-    never = (status == STATUS_CANCELLED) & (run <= 0)
+    never = (status == swf.STATUS_CANCELLED) & (run <= 0)
     queued = np.zeros(len(raw), bool)
     if cancelled == "queue-until-cancel":
         queued = never & log.kept & (raw["wait"] >= 0) & (request > 0)
@@ -181,7 +170,7 @@ def clean(
     counts[f"procs_from_{other}"] = int(procs_from_other[rows].sum())
 
     extra: dict[str, AnyArray] = {
-        name: raw[name][rows] for name in KEPT if bool((raw[name] != UNKNOWN).any())
+        name: raw[name][rows] for name in swf.KEPT if bool((raw[name] != UNKNOWN).any())
     }
     extra.update((name, column[rows]) for name, column in raw.extra.items())
     if bool((job_id != raw["job_id"]).any()):
@@ -266,11 +255,11 @@ def _memory(
     counts[f"memory_from_{other}"] = int(fallback.sum())
     each = np.maximum(np.where(fallback, second, first), 0)
     counts["memory_unknown"] = int((each == 0).sum())
-    huge = each > MAX_AMOUNT // procs
+    huge = each > swf.MAX_AMOUNT // procs
     if bool(huge.any()):
         line = at[int(np.argmax(huge))]
         raise InputError(
-            f"job {int(raw['job_id'][line])} needs more than {MAX_AMOUNT} KB of memory in all",
+            f"job {int(raw['job_id'][line])} needs more than {swf.MAX_AMOUNT} KB of memory in all",
             path=raw.path,
             line=int(raw.line[line]),
             hint="SWF counts KB per processor: look for a figure in bytes.",

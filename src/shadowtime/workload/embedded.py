@@ -8,10 +8,10 @@ import numpy as np
 
 from shadowtime.workload.lublin import lublin_workload
 from shadowtime.workload.tsafrir import tsafrir_estimates
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
-    from shadowtime.workload.workload import Workload
 
 PROCS = 256
 JOBS = 3000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from shadowtime.workload.seeds import generator
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import Ints
     from shadowtime.workload.seeds import Seed
 

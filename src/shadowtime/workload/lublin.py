@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -16,8 +17,6 @@ from shadowtime.workload.seeds import generator
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from shadowtime.types import Ints
     from shadowtime.workload.seeds import Seed
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload.speedup import amdahl
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from shadowtime.schedule import Schedule
     from shadowtime.types import Floats, Ints
-    from shadowtime.workload.workload import Workload
 
 COLUMN = "serial"
 RIGID = -1.0
@@ -45,7 +45,7 @@ def seconds_at(seconds: ArrayLike, serial: ArrayLike, *, of: ArrayLike, to: Arra
     share, whole = np.asarray(serial, np.float64), np.asarray(seconds, np.int64)
     before, after = np.asarray(of, np.int64), np.asarray(to, np.int64)
     alone = np.where(share < 0, 1.0, share)
-    factor = (alone + (1 - alone) / after) / (alone + (1 - alone) / before)
+    factor = amdahl(alone, before) / amdahl(alone, after)
     made = np.maximum(np.ceil(whole * factor - 1e-9), np.minimum(whole, 1))
     kept = (after == before) | (whole >= NO_LIMIT) | (share < 0)
     found: Ints = np.where(kept, whole, np.minimum(made, NO_LIMIT)).astype(np.int64)

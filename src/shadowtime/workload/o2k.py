@@ -6,6 +6,7 @@ how much of that by requested time, where the requests peak. A month drawn here 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,16 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.workload.o2k_draw import (
+    CLASSES,
+    DAY,
+    KB_PER_GB,
+    MEMORY_GB,
+    MONTHS,
     PEAKS,
+    PROCS,
+    SHARED_GB,
+    SHARED_PROCS,
+    Month,
     bin_of,
     class_of,
     draw_arrivals,
@@ -22,26 +32,13 @@ from shadowtime.workload.o2k_draw import (
     draw_runs,
     draw_sizes,
 )
-from shadowtime.workload.o2k_tables import (
-    CLASSES,
-    DAY,
-    KB_PER_GB,
-    MEMORY_GB,
-    MONTHS,
-    PROCS,
-    SHARED_GB,
-    SHARED_PROCS,
-)
 from shadowtime.workload.scale import resubmitted
 from shadowtime.workload.seeds import generator
 from shadowtime.workload.slicing import time_window
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.types import AnyArray
-    from shadowtime.workload.o2k_tables import Month
     from shadowtime.workload.seeds import Seed
 
 

@@ -11,11 +11,11 @@ from shadowtime.cluster.site import Node, Site
 from shadowtime.workload.bounds import bounded_amounts, bounds_of
 from shadowtime.workload.request import Gres, Request
 from shadowtime.workload.site_requests import by_kind, column_of
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
     from shadowtime.workload.series import Series
-    from shadowtime.workload.workload import Workload
 
 
 def pool_as_site(workload: Workload, pool: Cluster) -> tuple[Workload, Site]:
@@ -107,12 +107,15 @@ def pool_with_bounds(workload: Workload, pool: Cluster) -> Counted | None:
     series = {name: one for name, one in workload.series.items() if name not in bounded}
     counts = workload.replace(resources=tuple(columns), demand=demand, series=series)
     host = Host(pool.hosts[0].name, tuple(whole.values()))
-    time = np.unique(np.concatenate([np.zeros(0), *(one.time for one in changing.values())]))
+    times = [one.time for one in changing.values()] or [np.zeros(0, np.int64)]
+    time = times[0] if len(times) == 1 else np.unique(np.concatenate(times))
     missing = np.zeros((len(time), len(whole)), np.int64)
+    kept = np.arange(len(time)) == 0
     for name, one in changing.items():
-        at = np.maximum(np.searchsorted(one.time, time, side="right") - 1, 0)
-        missing[:, list(whole).index(name)] = whole[name] - one.value[at]
-    kept = np.ones(len(time), bool)
-    kept[1:] = (missing[1:] != missing[:-1]).any(axis=1)
+        value = one.value
+        if one.time is not time:
+            value = value[np.maximum(np.searchsorted(one.time, time, side="right") - 1, 0)]
+        missing[:, list(whole).index(name)] = whole[name] - value
+        kept[1:] |= value[1:] != value[:-1]
     counted = pool.replace(resources=tuple(whole), hosts=(host,))
     return Counted(counts, counted, time[kept].astype(np.int64), missing[kept])

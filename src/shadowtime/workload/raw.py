@@ -8,6 +8,7 @@ Also here: job numbers that occur more than once in a log, as parts of one job, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from shadowtime.errors import InputError
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.request import Requests
 

@@ -7,6 +7,7 @@ lies in columns beside it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +16,6 @@ import numpy as np
 from shadowtime.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import AnyArray, Ints
 
 NEVER = -1
@@ -38,7 +37,8 @@ class Request:
 
     Rules
     -----
-    ``max_nodes`` None: no bound. ``tasks_per_node`` None: no bound. ``memory`` is KB per node or
+    ``max_nodes`` None: no bound. ``tasks_per_node`` None: no bound. ``least_cpus`` must be free on
+    each of its nodes; None: those of a task. ``memory`` is KB per node or
     per cpu (``memory_per``); None: not asked, 0: all of a node's. ``partitions`` in the order the
     user gave. ``features`` is the expression as written (``a&b``, ``a|b``, ``[a*2&b*1]``).
 
@@ -55,12 +55,15 @@ class Request:
     tasks: int = 1
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
+    least_cpus: int | None = None
     memory: int | None = None
     memory_per: Literal["node", "cpu"] = "node"
     gres: tuple[Gres, ...] = ()
     cpus_per_gpu: int | None = None
     features: str = ""
     exclusive: bool = False
+    exclusive_user: bool = False
+    """Its nodes run no jobs of other users meanwhile."""
     contiguous: bool = False
     partitions: tuple[str, ...] = ()
     qos: str = ""

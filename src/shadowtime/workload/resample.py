@@ -11,11 +11,11 @@ from shadowtime.errors import UsageError
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.scale import resubmitted
 from shadowtime.workload.seeds import generator
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
     from shadowtime.workload.seeds import Seed
-    from shadowtime.workload.workload import Workload
 
 
 JITTER = 60

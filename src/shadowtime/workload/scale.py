@@ -10,11 +10,11 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload.workload import Workload
 
 
 INSTANTS = ("cancel_at", "eligible", "deadline")

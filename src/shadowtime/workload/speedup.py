@@ -12,10 +12,10 @@ import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION, TABULATED
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload.workload import Workload
 
 COLUMNS = ("speedup", "parallelism", "serial", "min_procs", "max_procs")
 """A job that has one of these may have another size than its own."""
@@ -26,6 +26,18 @@ PERMITTED = {
     "max_procs": (1, np.inf), "beta": (0, 1),
 }  # fmt: skip
 """Least and greatest known value of a column; below 0 it is unknown."""
+
+
+def amdahl(serial: Floats, procs: AnyArray) -> Floats:
+    """How much faster a job is on so many processors than on one, by the share that is serial.
+
+    Examples
+    --------
+    >>> amdahl(np.array([0.0, 0.5, 1.0]), np.array([4.0, 4.0, 4.0])).tolist()
+    [4.0, 1.6, 1.0]
+    """
+    found: Floats = 1.0 / (serial + (1.0 - serial) / procs)
+    return found
 
 
 class Changing(NamedTuple):
@@ -60,13 +72,12 @@ class Changing(NamedTuple):
         """
         kind, a, b, p = self.kind[row], self.a[row], self.b[row], procs.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            amdahl = 1.0 / (a + (1.0 - a) / p)
             low = a * p / (a + b * (p - 1.0) / 2.0)
             middle = a * p / (b * (a - 0.5) + p * (1.0 - b / 2.0))
             high = p * a * (b + 1.0) / (b * (p + a - 1.0) + a)
         calm = np.where(p <= a, low, np.where(p <= 2.0 * a - 1.0, middle, a))
         varied = np.where(p <= a + a * b - b, high, a)
-        found: Floats = np.where(kind == AMDAHL, amdahl, np.where(b <= 1.0, calm, varied))
+        found: Floats = np.where(kind == AMDAHL, amdahl(a, p), np.where(b <= 1.0, calm, varied))
         for at in np.flatnonzero(kind == TABULATED).tolist():
             points = self.knot[int(a[at]) : int(a[at]) + 2 * int(b[at])].reshape(-1, 2)
             inside = np.interp(p[at], points[:, 0], points[:, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,11 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.seeds import generator
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from shadowtime.types import Floats, Ints
     from shadowtime.workload.seeds import Seed
-    from shadowtime.workload.workload import Workload
 
 
 HEAD = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,6 @@ from shadowtime.errors import InputError
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.request import Requests
     from shadowtime.workload.series import Series

@@ -15,8 +15,8 @@ from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers import published
 from shadowtime.study.papers.class_partitioning import PAPER
-from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as o
+from shadowtime.study.papers.class_partitioning import runs as p
 from shadowtime.study.papers.class_partitioning.runs import (
     QUICK_DEPTHS,
     SHARED_JOBS,

@@ -9,22 +9,17 @@ from pathlib import Path
 import pytest
 
 from shadowtime.errors import UsageError
-from shadowtime.study.papers import (
-    Cell,
+from shadowtime.study.papers import published
+from shadowtime.study.papers.picture import nice_ticks, svg
+from shadowtime.study.papers.reproduction import (
     Log,
-    Panel,
-    PaperFigure,
-    PaperTable,
     Plan,
     Reproduction,
-    Row,
-    Series,
     Task,
     carry_out,
     find_subjects,
-    published,
 )
-from shadowtime.study.papers.picture import nice_ticks, svg
+from shadowtime.study.papers.values import Cell, Panel, PaperFigure, PaperTable, Row, Series
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shadowtime.study.papers import Reproduction, carry_out
 from shadowtime.study.papers.hperf import PAPER
 from shadowtime.study.papers.hperf.runs import GRACE, POLICIES, TABLES, UNLIMITED, subjects
+from shadowtime.study.papers.reproduction import Reproduction, carry_out
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from shadowtime.engine import simulate
 from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import fan_out
-from shadowtime.study.papers import Reproduction, find_subjects, published
+from shadowtime.study.papers import published
 from shadowtime.study.papers.ibb import PAPER
 from shadowtime.study.papers.ibb.case import (
     CERIT,
@@ -25,17 +25,18 @@ from shadowtime.study.papers.ibb.case import (
     with_estimates,
     with_memory,
 )
-from shadowtime.study.papers.ibb.condor import condor_jobs
 from shadowtime.study.papers.ibb.runs import (
     METRICS,
     PAIRS,
     POLICIES,
     Findings,
+    condor_jobs,
     over,
     runs,
     shaken_loads,
 )
 from shadowtime.study.papers.ibb.tables import BEST
+from shadowtime.study.papers.reproduction import Reproduction, find_subjects
 from shadowtime.trace import write_swf
 from shadowtime.workload import Workload
 from shadowtime.workload.embedded import demo_workload

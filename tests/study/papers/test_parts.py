@@ -13,9 +13,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import Plan, Task, carry_out
 from shadowtime.study.papers.parts import kept
-from shadowtime.study.papers.subjects import Subject
+from shadowtime.study.papers.reproduction import Plan, Subject, Task, carry_out
 from shadowtime.study.sweep.store import Store
 from shadowtime.workload import Workload
 

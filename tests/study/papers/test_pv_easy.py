@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadowtime.study.papers import Reproduction, carry_out, find_subjects, published
+from shadowtime.study.papers import published
 from shadowtime.study.papers.pv_easy import PAPER
-from shadowtime.study.papers.pv_easy import policies as p
+from shadowtime.study.papers.pv_easy import runs as p
 from shadowtime.study.papers.pv_easy.runs import ERRORS, Findings, runs
+from shadowtime.study.papers.reproduction import Reproduction, carry_out, find_subjects
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shadowtime.study.papers import carry_out, find_subjects, published
+from shadowtime.study.papers import published
+from shadowtime.study.papers.reproduction import carry_out, find_subjects
 from shadowtime.study.papers.rua import LOGS, PAPER
 from shadowtime.study.papers.rua.runs import runs, window_of
 from shadowtime.study.papers.rua.tables import printed

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Request, Requests
+from shadowtime.workload.request import Gres, Request, Requests
 
 
 def with_option(folder: Path, option: str, every: int) -> Path:
@@ -65,19 +66,19 @@ def test_settings_that_are_not_modelled_are_named_by_every_command(
     partitions = (folder / "partitions.txt").read_text()
     assert "PartitionName=short" in partitions
     lines = [
-        line.replace("LLN=NO", "LLN=YES") if "PartitionName=short" in line else line
+        line.replace("RootOnly=NO", "RootOnly=YES") if "PartitionName=short" in line else line
         for line in partitions.replace("\n   ", " ").split("\n")
     ]
     (folder / "partitions.txt").write_text("\n".join(lines))
     site, jobs = read_site(folder)
     named = [one.what for one in coverage(jobs, site).found]
     assert set(named) == {
-        "partition LLN", "slurm.conf CompleteWait=30 sec", "slurm.conf WarpDrive=on (unknown)",
-        "SchedulerParameters extra_constraints",
+        "partition rootonly", "slurm.conf CompleteWait=30 sec",
+        "slurm.conf WarpDrive=on (unknown)", "SchedulerParameters extra_constraints",
     }  # fmt: skip
     after = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=1))
-    lln = next(one for one in after.not_modelled if one.what == "partition LLN")
-    assert 0 < lln.core_share < 1 and 0 < lln.jobs < len(jobs)
+    alone = next(one for one in after.not_modelled if one.what == "partition rootonly")
+    assert 0 < alone.core_share < 1 and 0 < alone.jobs < len(jobs)
     assert after.trust.expected.error > before.error + 0.1
     run(["doctor", str(folder)])
     assert "CompleteWait" in capsys.readouterr().out
@@ -87,7 +88,7 @@ def test_settings_that_are_not_modelled_are_named_by_every_command(
         one["what"] for one in json.loads(capsys.readouterr().out)["whatif"]["not_modelled"]
     }
     run(["whatif", *words[:-1]])
-    assert "not modelled: partition LLN" in " ".join(capsys.readouterr().out.split())
+    assert "not modelled: partition rootonly" in " ".join(capsys.readouterr().out.split())
 
 
 def test_kinds_of_jobs_and_flags_that_are_not_modelled(tmp_path: Path) -> None:
@@ -155,13 +156,16 @@ def test_a_site_without_submissions_is_told_what_it_lacks(
 
 
 def test_what_slurm_alone_does_not_follow_is_named() -> None:
-    """Bounds on the cpus that a partition may use of a node, and counts of nodes with features."""
+    """Counts of nodes with features, and generic resources besides GPUs that a task asks for."""
     nodes = (Node(name="a", amounts=(8,), features=("x",)),)
-    bounded = Partition(name="p", nodes=("a",), max_cpus_per_node=4)
+    bounded = Partition(name="p", nodes=("a",), max_cpus_per_node=4, least_loaded=True)
     site = Site(nodes=nodes, partitions=(bounded,))
-    asked = Requests.of_jobs([Request(features="[x*1&y*1]"), Request(features="x")])
+    shard = Gres(name="shard", count=1)
+    asked = Requests.of_jobs(
+        [Request(features="[x*1|y*1]"), Request(gres=(shard, replace(shard, per="task")))]
+    )
     jobs = Workload.build(submit=[0, 1], run=[10, 30], procs=[1, 1], requests=asked)
     assert [str(one) for one in coverage(jobs, site).found] == [
-        "--constraint with counts of nodes (1 jobs, 25.0% of the core-hours)",
-        "MaxCPUsPerNode of p is not modelled: jobs may take more",
+        "--gres=shard (1 jobs, 75.0% of the core-hours)",
+        "--constraint with counts of nodes in several ways (1 jobs, 25.0% of the core-hours)",
     ]

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common import findings, tables
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.outputs import print_json, wrote
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_simulating
 from shadowtime.cli.common.running import SMALL, prepare
 from shadowtime.cli.common.tables import group_table, numbers_table, plain_table
+from shadowtime.cluster import Cluster
+from shadowtime.report import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, count
 from shadowtime.report.policy_rows import legend
 from shadowtime.result.comparison import copies_in_words, title_of
 from shadowtime.result.write import file_names
-from shadowtime.study import compare
+from shadowtime.study import Comparison, Setting, compare
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
-    from rich.table import Table
 
     from shadowtime.api.results import Results
-    from shadowtime.cluster import Cluster
-    from shadowtime.report import ReportInput
-    from shadowtime.study import Comparison, Setting
-    from shadowtime.workload import Workload
 
 
 SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
@@ -159,10 +157,7 @@ def run_comparison(
     engine = prepare(policies, cluster, jobs=jobs, small=small, resume=kept_in)
     if options.get("known") is not None:
         inputs = loads
-    with (
-        working("simulating", steps=inputs * len(policies)) as advance,
-        compile_notice("the engine", "up to a minute"),
-    ):
+    with while_simulating(steps=inputs * len(policies)) as advance:
         return compare(
             workload,
             cluster,

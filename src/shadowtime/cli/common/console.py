@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 

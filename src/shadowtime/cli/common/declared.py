@@ -29,19 +29,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 import shadowtime
-from shadowtime.cli.common.amounts import Commas, Range, Size, Span
-from shadowtime.cli.common.shared import SHARED, policy_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from shadowtime.cli.common.shared import SHARED, Commas, Range, Size, Span, policy_names
 
 ROOT = Path(shadowtime.__file__).parent
 REQUIRED: Any = object()

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
+from shadowtime.report import ReportInput
 from shadowtime.report.choices import MAIN
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, short
 from shadowtime.report.verdict import verdict_of, winner_payers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.report import ReportInput
-    from shadowtime.study import Setting
-    from shadowtime.study.comparison import Ranking
-    from shadowtime.study.site.coverage import NotModelled
-    from shadowtime.study.trust import Trust
+from shadowtime.study import Setting
+from shadowtime.study.comparison import Ranking
+from shadowtime.study.site.coverage import NotModelled
+from shadowtime.study.trust import Trust
 
 SHADE = {"good": "green", "fair": "yellow", "poor": "red"}
 """The colour of an expected error."""

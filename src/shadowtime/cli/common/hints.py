@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 INSTEAD = {
     "--bad-lines": "trace convert",

@@ -8,13 +8,10 @@ import shutil
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from shadowtime.private import user_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 GRACE = 0.7
 """Seconds in which Python has the chance to end by itself and tidy up."""

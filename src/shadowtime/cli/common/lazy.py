@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,8 +12,6 @@ import click
 from shadowtime.cli.common.declared import Group, as_click, parameters, sections, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from click.shell_completion import CompletionItem
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,6 @@ from shadowtime.cli.common.progress import working
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from concurrent.futures import Executor
 
     from shadowtime.study.sweep.hand_out import Progress, Study

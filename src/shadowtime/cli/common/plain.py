@@ -8,10 +8,8 @@ terminal, and wherever a line would have to be wrapped, rich draws it (``__rich_
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 GAP = "  "
 WIDE = re.compile("[^\x20-\x7e\xa0-\u02ff\u2013\u202f\u2212]")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from weakref import WeakKeyDictionary
 from shadowtime.cli.common.console import errors, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rich.console import Console
     from rich.progress import Progress
 
@@ -226,3 +225,17 @@ def compile_notice(what: str, how_long: str) -> Iterator[None]:
 
     with before_first_compile(announce):
         yield
+
+
+@contextlib.contextmanager
+def while_reading(what: str) -> Iterator[None]:
+    """Show that a log or a folder is read, and that its reader is compiled, if it is."""
+    with working(f"reading {what}"), compile_notice("the log reader", "a few seconds"):
+        yield
+
+
+@contextlib.contextmanager
+def while_simulating(what: str = "simulating", *, steps: int | None = None) -> Iterator[State]:
+    """Show that something is simulated, and that the engine is compiled, if it is."""
+    with working(what, steps=steps) as advance, compile_notice("the engine", "up to a minute"):
+        yield advance

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,32 +17,29 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.load import Cleaning, must_score_some
 from shadowtime.api.load import load as load_quietly
-from shadowtime.api.run import run_policy
+from shadowtime.api.run import Run, run_policy
 from shadowtime.cli.common import tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.interrupt import folder_of
 from shadowtime.cli.common.outputs import print_json, typed_words
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading, while_simulating, working
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.kernel.sources import source_digest
+from shadowtime.metrics import Window
 from shadowtime.policy import Policy
 from shadowtime.private import user_cache
 from shadowtime.report.numbers import count
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shadowtime.api.run import Run
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
-    from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
     from shadowtime.study.sweep.spare import Spare
-    from shadowtime.workload import Workload
 
 
 __all__ = ["Cleaning", "load", "must_score_some", "print_policy_notes"]
@@ -52,7 +50,7 @@ def load(
 ) -> tuple[Workload, Cluster]:
     """Read a log and its machine, and report what has no effect."""
     notes: list[str] = []
-    with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
+    with while_reading(trace):
         found = load_quietly(trace, cluster, cleaning, demand=demand, report=notes.append)
     for one in notes:
         note(one)
@@ -189,10 +187,7 @@ def run_policies(
     """Simulate and measure each policy in turn; ``where`` selects the jobs that count."""
     engine = prepare(policies, cluster, jobs=len(workload), resume=resume)
     runs = []
-    with (
-        working("simulating", steps=len(policies)) as advance,
-        compile_notice("the engine", "up to a minute"),
-    ):
+    with while_simulating(steps=len(policies)) as advance:
         engine = advance.watched(engine)
         for policy in policies:
             run = run_policy(workload, cluster, policy, window=window, where=where, engine=engine)

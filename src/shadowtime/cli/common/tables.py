@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.common.plain import Columns
+from shadowtime.report import PolicyRun
 from shadowtime.report.machine import machine as machine
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, span, with_unit
 from shadowtime.report.policy_rows import numbers_table as numbers_table
 from shadowtime.report.policy_rows import plain_table as plain_table
 from shadowtime.report.policy_rows import policy_rows
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rich.console import Console
     from rich.table import Table
-
-    from shadowtime.report import PolicyRun
-    from shadowtime.workload import Workload
 
 STATISTICS = {"mean": "mean", "median": "median", "p95": "95 %", "p99": "99 %", "max": "longest"}
 DISTRIBUTIONS = {

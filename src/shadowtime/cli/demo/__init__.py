@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from shadowtime.types import Between, File, FileOrFolder, Folder
+from shadowtime.types import Between, File, FileOrFolder, Folder
 
 SHAKES = 10
 """Runs on shaken inputs, so that the headline does not depend on one log; only if the passes are

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,16 +19,11 @@ from shadowtime.cli.common.progress import working
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.engine import warm
 from shadowtime.policy import parse_policy
-from shadowtime.report import explain
+from shadowtime.report import ReportInput, explain
 from shadowtime.report.numbers import span
 from shadowtime.result.write import write_results
+from shadowtime.study import Comparison
 from shadowtime.workload.embedded import demo_workload
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from shadowtime.report import ReportInput
-    from shadowtime.study import Comparison
 
 POLICIES = ("easy", "easy++", "conservative", "lxfw", "pv-easy", "greedy", "fcfs")
 """The first is the baseline: what most clusters run."""

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.policy.snapshot import name_of
-from shadowtime.study.lesson import PROCS, TEN, find_policy, lesson, lesson_jobs
+from shadowtime.policy.snapshot import PythonPolicy, WaitingJob, name_of
+from shadowtime.study.lesson import (
+    PROCS,
+    TEN,
+    Job,
+    Moment,
+    Outcome,
+    find_policy,
+    lesson,
+    lesson_jobs,
+)
 from shadowtime.study.lesson_rules import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.console import RenderableType
-
-    from shadowtime.policy.snapshot import PythonPolicy, WaitingJob
-    from shadowtime.study.lesson import Job, Moment, Outcome
-
 
 COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green",
            "bright_yellow", "bright_magenta")  # fmt: skip

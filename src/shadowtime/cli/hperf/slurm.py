@@ -13,10 +13,10 @@ import click
 from shadowtime.cli.common.console import note
 from shadowtime.cli.hperf.store import DEFAULT, Place
 from shadowtime.errors import ShadowtimeError
+from shadowtime.types import File
 
 if TYPE_CHECKING:
     from shadowtime.hperf.install import Installation
-    from shadowtime.types import File
 
 
 def install(

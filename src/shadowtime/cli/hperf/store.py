@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,12 +20,10 @@ from shadowtime.cli.common import console
 from shadowtime.cli.common.outputs import print_json
 from shadowtime.errors import InputError, UsageError
 from shadowtime.report.numbers import count
+from shadowtime.types import File
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.hperf.store import Store
-    from shadowtime.types import File
 
 
 @dataclass(frozen=True, kw_only=True)

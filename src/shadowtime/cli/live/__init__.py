@@ -6,9 +6,10 @@ A command for every backend is made from its entry in the registry.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,12 +21,7 @@ from shadowtime.cli.common.declared import (
     source_of,
 )
 from shadowtime.cli.common.lazy import Entry, FunctionCommand, LazyGroup, refuse_repeats
-from shadowtime.live.backend import Wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.live.backend import Backend, Option
+from shadowtime.live.backend import Backend, Option, Wanted
 
 KINDS = {"text": "str", "span": "Seconds", "seconds": "float", "flag": "bool"}
 """The types of what a backend's options take."""

@@ -6,7 +6,6 @@ import contextlib
 import pwd
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shadowtime.cli.common.console import note
 from shadowtime.cluster.slurm import parse_slurm_conf
@@ -20,9 +19,7 @@ from shadowtime.live.slurm.release import give_back, plan_release
 from shadowtime.live.slurm.setup import slurm_folder, unit_text
 from shadowtime.live.store import StateFile
 from shadowtime.printable import printable
-
-if TYPE_CHECKING:
-    from shadowtime.types import File, Folder, Seconds
+from shadowtime.types import File, Folder, Seconds
 
 
 def setup(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
@@ -12,22 +12,18 @@ from shadowtime.cli.common.outputs import print_json
 from shadowtime.cli.common.progress import compile_notice
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import InputError, UsageError
-from shadowtime.live.backend import Wanted
+from shadowtime.live.backend import Backend, Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
-from shadowtime.live.operation import Operation, ineligible_jobs, state_path
+from shadowtime.live.operation import Operation, ineligible_jobs
 from shadowtime.live.port import trust_in
 from shadowtime.live.record import read_passes
 from shadowtime.live.reports import words
-from shadowtime.live.status import status_of
-from shadowtime.live.store import StateFile
+from shadowtime.live.status import Status, status_of
+from shadowtime.live.store import LoopState, StateFile
 from shadowtime.policy import parse_policy
+from shadowtime.private import state_path
 from shadowtime.report.numbers import span
-
-if TYPE_CHECKING:
-    from shadowtime.live.backend import Backend
-    from shadowtime.live.status import Status
-    from shadowtime.live.store import LoopState
-    from shadowtime.types import File
+from shadowtime.types import File
 
 
 def look(

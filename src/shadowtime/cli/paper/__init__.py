@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading, while_simulating
 from shadowtime.cli.common.running import compiled_engine, kept_folder
 from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
 from shadowtime.cli.paper.tables import show_paper
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import carry_out
 from shadowtime.study.papers.parts import PaperStudy
-
-if TYPE_CHECKING:
-    from shadowtime.study.papers import Reproduction
-    from shadowtime.types import File, Folder
+from shadowtime.study.papers.reproduction import Reproduction, carry_out
+from shadowtime.types import File, Folder
 
 Name = Literal["pv-easy", "ibb", "rua", "hperf", "class-partitioning"]
 NAMES: tuple[str, ...] = get_args(Name)
@@ -77,7 +74,7 @@ def paper(
 def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     """Read, compile and run, with progress for each."""
     paper = study.paper
-    with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
+    with while_reading("the logs"):
         subjects, missing = study.subjects()
     if subjects[0].generated and not paper.subjects:
         note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
@@ -89,8 +86,5 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     plan = study.plan(subjects)
     if study.folder:
         placing.run_parts(study.absolute(), plan.missing(), study.folder)
-    with (
-        working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
-        compile_notice("the engine", "up to a minute"),
-    ):
+    with while_simulating(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance:
         return carry_out(plan, progress=advance)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +33,10 @@ from shadowtime.report.numbers import DASH, number
 from shadowtime.result.write import as_object as result_object
 from shadowtime.result.write import to_json, versions, write_folder
 from shadowtime.study.papers.picture import svg
+from shadowtime.study.papers.reproduction import Reproduction, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from shadowtime.study.papers import Claim, PaperTable, Reproduction, Subject
+    from shadowtime.study.papers.values import Claim, PaperTable
 
 
 HOLDS = {"holds": True, "does not hold": False, "not judged": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -12,13 +13,12 @@ from rich.text import Text
 
 from shadowtime.cli.common.console import show
 from shadowtime.report.numbers import DASH, number
+from shadowtime.study.papers.reproduction import Reproduction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import RenderableType
 
-    from shadowtime.study.papers import Claim, Panel, PaperFigure, PaperTable, Reproduction, Row
+    from shadowtime.study.papers.values import Claim, Panel, PaperFigure, PaperTable, Row
 
 MARKS = {
     "holds": ("✓", "green"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,13 +17,10 @@ from shadowtime.report.numbers import count, number, span
 from shadowtime.study.replicas import Load
 from shadowtime.trace import read, read_raw, write_swf
 from shadowtime.trace.quality import flurry_mask
-from shadowtime.workload import job_range, merge, time_window
+from shadowtime.types import Between, File, FileOrFolder
+from shadowtime.workload import Workload, job_range, merge, time_window
 from shadowtime.workload.demand import Demands
 from shadowtime.workload.scale import offered_load
-
-if TYPE_CHECKING:
-    from shadowtime.types import Between, File, FileOrFolder
-    from shadowtime.workload import Workload
 
 DAY = 86400
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -16,20 +17,15 @@ from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
 from shadowtime.study.replicas import Load
 from shadowtime.trace import write_swf
-from shadowtime.workload import demo_workload, lublin_workload, tsafrir_estimates
+from shadowtime.types import File, Seconds
+from shadowtime.workload import Workload, demo_workload, lublin_workload, tsafrir_estimates
 from shadowtime.workload.hperf_jobs import hperf_workload
-from shadowtime.workload.o2k import o2k_workload
-from shadowtime.workload.o2k_tables import CLASSES
-from shadowtime.workload.o2k_tables import MONTHS as TABLES
+from shadowtime.workload.o2k import O2kCheck, o2k_workload
+from shadowtime.workload.o2k_draw import CLASSES
+from shadowtime.workload.o2k_draw import MONTHS as TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import RenderableType
-
-    from shadowtime.types import File, Seconds
-    from shadowtime.workload import Workload
-    from shadowtime.workload.o2k import O2kCheck
 
 COMMANDS = {"Commands": ("lublin", "demo", "o2k", "hperf")}
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
 from shadowtime.cli.common.console import output, show
 from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import compile_notice, working
+from shadowtime.cli.common.progress import while_reading
 from shadowtime.cli.common.tables import numbers_table, within
 from shadowtime.cli.site import parts as site_parts
 from shadowtime.cluster.site import Site
@@ -22,14 +24,8 @@ from shadowtime.report.terminal import sparkline
 from shadowtime.trace import read
 from shadowtime.trace.info import describe
 from shadowtime.trace.site_folder import is_site_folder
+from shadowtime.types import FileOrFolder
 from shadowtime.workload.clean import explain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.console import RenderableType
-
-    from shadowtime.types import FileOrFolder
 
 BAR = 24
 """Characters of the longest bar."""
@@ -47,7 +43,7 @@ def info(
     shadowtime trace info log.swf.gz
     shadowtime trace info jobs.psv --cluster nodes.txt --tz Europe/Zurich
     """
-    with working(f"reading {log}"), compile_notice("the log reader", "a few seconds"):
+    with while_reading(log):
         workload = read(log, **reading.reader())
         known = (
             cluster is not None or workload.machine.get("procs") or workload.machine.get("nodes")

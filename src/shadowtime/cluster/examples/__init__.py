@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shadowtime.cluster.cluster import Cluster
 from shadowtime.cluster.toml import parse_cluster_toml
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.cluster import Cluster
 
 NAMES = ("o2k",)
 

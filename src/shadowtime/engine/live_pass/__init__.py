@@ -5,6 +5,7 @@ from shadowtime.engine.live_pass.memory import History, Memory
 from shadowtime.engine.live_pass.notes import Note
 from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.policy.snapshot import (
+    Continue,
     Decision,
     Ended,
     Held,
@@ -15,11 +16,13 @@ from shadowtime.policy.snapshot import (
     Snapshot,
     Start,
     Stop,
+    Suspend,
     WaitingJob,
     natural,
 )
 
 __all__ = [
+    "Continue",
     "Decided",
     "Decision",
     "Ended",
@@ -34,6 +37,7 @@ __all__ = [
     "Snapshot",
     "Start",
     "Stop",
+    "Suspend",
     "WaitingJob",
     "decide",
     "natural",

@@ -7,35 +7,42 @@ size, and so does what is left of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.changing import asking, build, failure
 from shadowtime.engine.events import BROKEN
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.notes import BLOCKED_AT, DUE, KILLS, PROMISED, SINCE, Note, Notes
 from shadowtime.engine.live_pass.outcome import Decided
-from shadowtime.engine.live_pass.table import rows_of, workload_of
+from shadowtime.engine.live_pass.table import Rows, rows_of, workload_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import registers as reg
-from shadowtime.kernel.choice import HOW, ONCE
-from shadowtime.policy.snapshot import Resize, RunningJob, Start, Stop, WaitingJob
-from shadowtime.types import MILLION, Reason
+from shadowtime.kernel.choice import HOW, ONCE, Choice
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import (
+    Continue,
+    Decision,
+    Resize,
+    RunningJob,
+    Sizes,
+    Snapshot,
+    Start,
+    Stop,
+    Suspend,
+    WaitingJob,
+)
+from shadowtime.types import MILLION, Ints, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.speedup import changing_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.table import Rows
-    from shadowtime.kernel.choice import Choice
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Decision, Sizes, Snapshot
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
-
+HALTED = 1
+"""The level of speed 0, where a policy declares none (policy/changing.py)."""
 SAME_AT_ANY_SIZE = "1:1"
 """The table of speed-ups under which a time limit holds at any size."""
 
@@ -49,7 +56,8 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     nodes. A waiting job has the bounds that its user gave, and the larger one as its own size. A
     running one has what it holds as its own and largest size, so that it cannot grow, and the
     user's smaller bound. Jobs that the loop may not change are not shown: their nodes are missing
-    in ``free`` until they are expected to end. Size 0 stops a running job, which waits again.
+    in ``free`` until they are expected to end. Size 0 stops a running job, which waits again. Speed
+    0 suspends one; it continues where it was, whatever size the function gives it.
 
     Examples
     --------
@@ -76,9 +84,10 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     workload = jobs_of(rows, len(state.cluster.hosts))
     changing = changing_of(workload, len(state.cluster.hosts))
     levels = free_levels(state)
-    tables = build(workload, changing, levels[0][1], policy)
+    tables = build(workload, changing, Cluster.pool(max(1, levels[0][1])), policy)
+    tables.there[0] = levels[0][1]
     tables = tables._replace(later=np.array(levels[1:], np.int64).reshape(-1, 2).T.copy())
-    chooser, profile, choice, fact, pointer = asking(policy, workload, changing, len(levels))
+    chooser, profile, choice, fact, pointer = asking(policy, workload, changing, 1, len(levels))
     write_state(tables, choice, rows, state.now)
     choice.mark[HOW] = ONCE
     if run(tables, profile, choice, fact, pointer) == BROKEN:
@@ -168,7 +177,7 @@ def free_levels(state: Snapshot) -> list[tuple[int, int]]:
     here = {host.name for host in state.cluster.hosts}
     until: dict[str, int] = {}
     for run in state.running:
-        if not may_change(run):
+        if not may_change(run) and not run.suspended:
             end = max(state.now + 1, run.start + run.request)
             for host in here & {name for name, _ in run.place}:
                 until[host] = max(end, until.get(host, 0))
@@ -186,6 +195,9 @@ def write_state(tables: g.Tables, choice: Choice, rows: Rows, now: int) -> None:
     for at in runs:
         job[at, [g.START, g.SINCE]] = rows.jobs[at].start
         job[at, g.SIZE], job[at, g.RATE] = rows.jobs[at].procs, MILLION
+        if rows.jobs[at].suspended:
+            job[at, g.LEVEL] = HALTED
+            job[at, g.LEFT] -= MILLION * (now - rows.jobs[at].start)
     tables.here[:n] = np.arange(n)
     tables.reg[[reg.ARRIVED, reg.RUNNING, reg.WAITING]] = n, len(runs), n - len(runs)
     tables.reg[reg.WAKE] = now
@@ -197,8 +209,14 @@ def decisions_of(tables: g.Tables, rows: Rows, per_node: int) -> list[Decision]:
     starts: list[Decision] = []
     for job, row in zip(rows.jobs, tables.job, strict=True):
         size, held = int(row[g.SIZE]), job.procs if isinstance(job, RunningJob) else 0
+        was, halts = isinstance(job, RunningJob) and job.suspended, row[g.LEVEL] == HALTED
         if held and not size:
             frees.append(Stop(job.id))
+        elif was or halts:
+            if halts and not was:
+                frees.append(Suspend(job.id))
+            elif was and not halts:
+                starts.append(Continue(job.id))
         elif size < held:
             frees.append(Resize(job.id, size * per_node))
         elif size and not held:

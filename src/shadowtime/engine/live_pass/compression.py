@@ -6,18 +6,15 @@ come free since the pass before is the difference between what held the nodes th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shadowtime import plain
+from shadowtime.cluster.site import Site
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
 from shadowtime.engine.site.decision import Freed, everything
 from shadowtime.types import NO_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.cluster.site import Site
 
 
 class Hold(NamedTuple):

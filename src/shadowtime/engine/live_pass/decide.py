@@ -34,11 +34,10 @@ from shadowtime.kernel.record import Job
 from shadowtime.policy.changing import FULL
 from shadowtime.policy.functions import fields_read, takes_series, where
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import name_of
+from shadowtime.policy.snapshot import Snapshot, name_of
 
 if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
-    from shadowtime.policy.snapshot import Snapshot
 
 DONE = 0
 
@@ -177,7 +176,7 @@ def refuse(policy: Policy | Any, *, resizes: bool = False) -> None:
     if policy.preempt.changes_runs:
         why = "the loop cannot see what a job has saved, and plans with its whole request"
         if policy.preempt.save_every == 1:
-            why = "a suspended job keeps its nodes and its memory"
+            why = "a suspended job keeps its memory and continues only on its own nodes"
         raise PolicyError(
             f"{policy.name}: preempt={policy.preempt} is for simulations: live, {why}; use "
             "mode=kill with overhead=0"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine import steps
 from shadowtime.engine.events import ROOM_NEEDED
@@ -12,7 +13,7 @@ from shadowtime.engine.live_pass import python_policy
 from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.memory import Memory
-from shadowtime.engine.live_pass.outcome import pooled, recall_promises
+from shadowtime.engine.live_pass.outcome import Shape, pooled, recall_promises
 from shadowtime.engine.live_pass.own import own_functions
 from shadowtime.engine.live_pass.table import assume, table_of
 from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
@@ -20,12 +21,7 @@ from shadowtime.engine.run_tables import with_more_room
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.policy.snapshot import Snapshot
+from shadowtime.policy.snapshot import Snapshot
 
 
 def forward(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shadowtime import plain
 from shadowtime.engine.live_pass.compression import Compression
@@ -14,9 +15,6 @@ from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.errors import InputError
 from shadowtime.policy.snapshot import Promise
 from shadowtime.types import MAX_SPAN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class History(NamedTuple):

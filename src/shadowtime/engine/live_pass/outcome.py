@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -12,16 +13,13 @@ from shadowtime.engine.live_pass.memory import History, Memory
 from shadowtime.engine.live_pass.notes import DUE, SINCE, Notes
 from shadowtime.engine.live_pass.table import FOREIGN, Table
 from shadowtime.kernel import fields as f
+from shadowtime.kernel.choice import Choice
 from shadowtime.kernel.registers import BIG, HEAD, KILLED, NEVER, SHADOW
 from shadowtime.policy.snapshot import Decision, Snapshot, Start, Stop
-from shadowtime.types import Reason
+from shadowtime.types import AnyArray, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.kernel.availability import Availability
-    from shadowtime.kernel.choice import Choice
-    from shadowtime.types import AnyArray
 
 Shape = Literal["pool", "hosts", "nodes", "site"]
 NOTHING = 0

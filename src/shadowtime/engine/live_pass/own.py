@@ -6,28 +6,26 @@ the last pass, each thing at its own instant, so it is reported before the pass.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine.failures import failure_of
+from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.table import Table
 from shadowtime.engine.steps import call_own, change_estimate
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import slots
 from shadowtime.kernel.registers import CLAMPED
-from shadowtime.policy.snapshot import natural
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import Snapshot, natural
 from shadowtime.policy.written import Written
+from shadowtime.types import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.table import Table
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Snapshot
-    from shadowtime.types import Floats
 
 
 def refuse_begins(policy: Policy) -> None:

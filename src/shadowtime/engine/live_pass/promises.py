@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,7 @@ from shadowtime.engine.live_pass.notes import ByJob
 from shadowtime.engine.site.plans import Plans, Run
 from shadowtime.errors import InputError
 from shadowtime.policy.snapshot import Promise
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 WRITTEN = ("start", "partition", "width", "node", "tasks")
 """Columns of the plans in a state file; where nodes begin follows from their number."""

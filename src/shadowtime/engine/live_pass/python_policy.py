@@ -7,38 +7,33 @@ same code as in a simulation (engine/python_policy.py).
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import steps
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.live_pass.compiled import fill
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import (
     NOTHING,
     Decided,
+    Shape,
     decisions_of,
     pooled,
     promises_of,
     remember,
     unfit_of,
 )
-from shadowtime.engine.live_pass.table import assume, table_of
+from shadowtime.engine.live_pass.table import Table, assume, table_of
 from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
 from shadowtime.engine.run_tables import with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import CHANGED, DECISIONS, NEVER, VOLATILE, WAKE
-from shadowtime.policy.snapshot import Stop, WaitingJob, ask_policy, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.engine.live_pass.table import Table
-    from shadowtime.kernel.state import State
-    from shadowtime.policy.snapshot import RunningJob, Snapshot
+from shadowtime.kernel.state import State
+from shadowtime.policy.snapshot import RunningJob, Snapshot, Stop, WaitingJob, ask_policy, name_of
 
 
 def refuse_on_nodes(policy: Any) -> None:

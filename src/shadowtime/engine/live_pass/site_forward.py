@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.live_pass.site_rows import live_workload, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
@@ -15,15 +17,18 @@ from shadowtime.engine.python_policy import policy_parts
 from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.policy.estimate import Requested
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import Promise, Start, Stop, Wait, Wake
+from shadowtime.policy.snapshot import (
+    Promise,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Wait,
+    WaitingJob,
+    Wake,
+)
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.request import Requests
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob
 
 
 def forward(

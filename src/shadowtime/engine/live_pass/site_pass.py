@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.cluster.shape import Shapes
+from shadowtime.cluster.site import Site
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.engine.live_pass.own import refuse_begins
-from shadowtime.engine.live_pass.site_rows import rows_of, site_now, with_ends
+from shadowtime.engine.live_pass.site_rows import Rows, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import estimate_of, policy_parts
+from shadowtime.engine.site.decision import Verdict
+from shadowtime.engine.site.plans import Run
 from shadowtime.errors import PolicyError
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import Start, Stop, name_of
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.site_rows import Rows
-    from shadowtime.engine.site.decision import Verdict
-    from shadowtime.engine.site.plans import Run
-    from shadowtime.policy.snapshot import Decision, Held, Snapshot
-    from shadowtime.workload.request import Request
+from shadowtime.policy.snapshot import Decision, Held, Snapshot, Start, Stop, name_of
+from shadowtime.workload.request import Request
 
 
 def refuse_on_site(policy: Policy | Any) -> None:

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.cluster.site import Outage, Partition, in_one_order
+from shadowtime.cluster.site import Outage, Partition, Site, in_one_order
 from shadowtime.engine.live_pass.memory import History, Memory
 from shadowtime.engine.live_pass.notes import SINCE
 from shadowtime.engine.live_pass.table import natural_columns
-from shadowtime.policy.snapshot import natural
-from shadowtime.types import NO_LIMIT
+from shadowtime.policy.snapshot import Ended, RunningJob, Snapshot, WaitingJob, natural
+from shadowtime.types import NO_LIMIT, AnyArray, Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Gres, Request
+from shadowtime.workload.request import Gres, Request, Requests
 from shadowtime.workload.workload import unknown_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.policy.snapshot import (
-        Ended,
-        RunningJob,
-        Snapshot,
-        WaitingJob,
-    )
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload.request import Requests
 
 ELSEWHERE = "(elsewhere)"
 """A partition of all nodes for jobs that run where their own one has no nodes any more."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.live_pass.compression import Compression, Hold, came_free
-from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.memory import History, Memory
 from shadowtime.engine.live_pass.notes import (
     BLOCKED_AT,
     DUE,
@@ -31,25 +33,16 @@ from shadowtime.engine.live_pass.site_rows import (
 )
 from shadowtime.engine.python_policy import Observer, carry_out
 from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict
-from shadowtime.engine.site.live_pass import decide_site
+from shadowtime.engine.site.live_pass import Decider, decide_site
 from shadowtime.engine.site.plans import Run, RunsByRow
 from shadowtime.errors import UsageError
-from shadowtime.policy.snapshot import ask_policy, name_of
-from shadowtime.types import MAX_SPAN
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.state import State, World
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.snapshot import Snapshot, ask_policy, name_of
+from shadowtime.types import MAX_SPAN, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.request import Requests
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.live_pass.memory import History
-    from shadowtime.engine.site.live_pass import Decider
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State, World
-    from shadowtime.policy.policy import Policy
-    from shadowtime.policy.snapshot import Snapshot
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""

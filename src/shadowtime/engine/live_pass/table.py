@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.notes import (
     BLOCKED_AT,
     DUE,
@@ -25,20 +28,11 @@ from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
 from shadowtime.kernel.registers import ARRIVED, BITS, ENDS, NEVER
 from shadowtime.kernel.state import World, build
-from shadowtime.policy.snapshot import natural
-from shadowtime.types import MAX_SPAN
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import Snapshot, natural
+from shadowtime.types import MAX_SPAN, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.workload import unknown_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.kernel.state import World
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Snapshot
-    from shadowtime.types import Ints
 
 FOREIGN = -1
 """Submission of jobs that no policy may stop: they outrank every other job."""

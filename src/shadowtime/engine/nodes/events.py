@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.events import (
     DONE,
     PASS_DUE,
@@ -14,20 +12,23 @@ from shadowtime.engine.events import (
     next_instant,
     to_be_saved,
 )
-from shadowtime.engine.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
-from shadowtime.engine.nodes.rates import conclude, find_end, find_ends, refresh, set_out, will_end
-from shadowtime.engine.nodes.running_table import vacate
+from shadowtime.engine.nodes.rates import (
+    Rates,
+    conclude,
+    find_end,
+    find_ends,
+    refresh,
+    set_out,
+    will_end,
+)
+from shadowtime.engine.nodes.running_table import Table, vacate
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
 from shadowtime.kernel.fields import START as BEGAN
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rates import Rates
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 
 @routine
@@ -57,7 +58,7 @@ def carry_out_ends(state: State, world: World, table: Table, rates: Rates, now: 
     """End what ends now, by job id; the jobs that stay speed up."""
     reg = state.reg
     mask = (1 << reg[r.BITS]) - 1
-    cores = table.par[CORES]
+    cores = table.par["cores"][0]
     while reg[r.ENDS] > 0 and world.ends[0] >> reg[r.BITS] == now:
         job = world.of_rank[world.ends[0] & mask]
         reg[r.ENDS] = pop(world.ends, reg[r.ENDS])
@@ -68,24 +69,24 @@ def carry_out_ends(state: State, world: World, table: Table, rates: Rates, now: 
         reg[r.ENDED] += 1
         conclude(table, rates, job, now)
         vacate(table, job)
-        p = table.job[job, FIRST]
+        p = table.job["first"][job]
         while p >= 0:
             refresh(table, rates, p // cores, now)
-            p = table.proc[p, NEXT]
+            p = table.proc["next"][p]
         find_ends(table, rates, now)
         queue_ends(state, world, table, rates)
         if reg[r.LEARNER] != FIXED:
-            state.job[job, BEGAN] = table.job[job, START]
+            state.job[job, BEGAN] = table.job["start"][job]
             learn_end(state, job)
         reg[r.EVENTS] += 1
-        table.par[STALE] = 1
+        table.par["stale"][0] = 1
 
 
 @routine
 def queue_ends(state: State, world: World, table: Table, rates: Rates) -> None:
     """Put the ends that moved into the heap; the old ones go stale."""
     reg = state.reg
-    for i in range(rates.par[MOVED]):
+    for i in range(rates.par["moved"][0]):
         job = rates.moved[i]
         end = will_end(table, rates, job)
         if end != world.truth[job, ENDS_AT]:
@@ -93,7 +94,7 @@ def queue_ends(state: State, world: World, table: Table, rates: Rates) -> None:
             if reg[r.ENDS] == world.ends.shape[0]:
                 compact(state, world)
             reg[r.ENDS] = push(world.ends, reg[r.ENDS], end << reg[r.BITS] | world.truth[job, RANK])
-    rates.par[MOVED] = 0
+    rates.par["moved"][0] = 0
 
 
 @routine
@@ -101,19 +102,19 @@ def carry_out_starts(state: State, world: World, table: Table, rates: Rates) -> 
     """Let the jobs run that the pass started: all their parts first, then the rates."""
     now = state.reg[r.NOW]
     count = state.reg[r.DECISIONS]
-    cores = table.par[CORES]
+    cores = table.par["cores"][0]
     for i in range(count):
         set_out(table, rates, state.did[WHICH, i], now)
     for i in range(count):
         job = state.did[WHICH, i]
-        p = table.job[job, FIRST]
+        p = table.job["first"][job]
         while p >= 0:
             refresh(table, rates, p // cores, now)
-            p = table.proc[p, NEXT]
+            p = table.proc["next"][p]
         queue_ends(state, world, table, rates)
     for i in range(count):
         job = state.did[WHICH, i]
         find_end(table, rates, job, now)
         rates.moved[0] = job
-        rates.par[MOVED] = 1
+        rates.par["moved"][0] = 1
         queue_ends(state, world, table, rates)

@@ -5,30 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.contention import contention_of
-from shadowtime.engine.nodes import fields as nf
-from shadowtime.engine.nodes.demands import believed
-from shadowtime.engine.nodes.rates import make_rates
-from shadowtime.engine.nodes.running_table import make_table
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.contention import Contention, contention_of
+from shadowtime.engine.nodes.rates import Rates, make_rates
+from shadowtime.engine.nodes.running_table import Table, make_table
 from shadowtime.errors import ClusterError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import EVENTS, PASSES
+from shadowtime.kernel.state import State
+from shadowtime.policy.estimate import Estimate, NoisyDemand
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.places import NodePlaces
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.draws import demand_of, work_unit
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.nodes.rates import Rates
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State
-    from shadowtime.policy.estimate import Estimate
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 LARGEST = 1 << 62
 """Costs and work must stay below this to be counted exactly."""
@@ -133,9 +126,9 @@ def table_for(
         hinges=law.hinges,
         thresholds=thresholds,
     )
-    table.job[:, nf.PROCS] = workload.procs
-    table.job[:, nf.LENGTH] = request
-    table.job[:, nf.LIMIT] = limit
+    table.job["procs"] = workload.procs
+    table.job["length"] = request
+    table.job["limit"] = limit
     return table
 
 
@@ -162,28 +155,44 @@ def as_schedule(
     """The rows of a finished run."""
     job, truth = state.job, rates.job
     column = lambda at: np.ascontiguousarray(job[:, at])  # noqa: E731
-    exact = np.stack(
-        [truth[:, nf.WHOLE] * truth[:, nf.PARTS] + truth[:, nf.REST], truth[:, nf.PARTS]], axis=1
-    )
+    exact = np.stack([truth["whole"] * truth["parts"] + truth["rest"], truth["parts"]], axis=1)
     return Schedule(
         job_id=workload.job_id,
         submit=workload.submit,
-        start=np.ascontiguousarray(table.job[:, nf.START]),
-        end=np.ascontiguousarray(truth[:, nf.ENDED_AT]),
+        start=np.ascontiguousarray(table.job["start"]),
+        end=np.ascontiguousarray(truth["ended_at"]),
         procs=workload.procs,
         reason=job[:, f.REASON].astype(np.int8),
         kills=column(f.KILLS),
-        killed=truth[:, nf.CUT].astype(np.int8),
+        killed=truth["cut"].astype(np.int8),
         promised=column(f.PROMISED),
         blocked_at=column(f.BLOCKED_AT),
-        limit=np.ascontiguousarray(table.job[:, nf.LIMIT]),
+        limit=np.ascontiguousarray(table.job["limit"]),
         place=NodePlaces(
             names=tuple(host.name for host in cluster.hosts),
-            first=np.ascontiguousarray(truth[:, nf.LOGGED]),
-            entries=rates.places[: rates.par[nf.PLACES]],
+            first=np.ascontiguousarray(truth["logged"]),
+            entries=rates.places[: rates.par["places"][0]],
             procs=workload.procs,
         ),
         penalised=-(-exact[:, 0] // exact[:, 1]),
         penalised_exact=exact,
         counters={"passes": int(state.reg[PASSES]), "events": int(state.reg[EVENTS])},
     )
+
+
+def believed(draws: Ints, contention: Contention, part: Estimate) -> Ints:
+    """The demands that a policy assumes: the true ones, unless its estimates are wrong.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import Contention
+    >>> from shadowtime.policy.estimate import NoisyDemand
+    >>> true = np.array([[1000], [1000], [6000]])
+    >>> believed(true, Contention(capacity={"bandwidth": 6000}), NoisyDemand(x=0.5)).tolist()
+    [[1012], [1450], [3865]]
+    """
+    if not isinstance(part, NoisyDemand):
+        return draws
+    rng = np.random.default_rng(part.seed)
+    guess = np.rint(draws * (1.0 + rng.uniform(-part.x, part.x, draws.shape)))
+    return np.clip(guess, 0, list(contention.capacity.values())).astype(np.int64)

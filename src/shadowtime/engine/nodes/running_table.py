@@ -8,27 +8,33 @@ before each of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.nodes import fields as f
+from shadowtime.kernel.columns import as_rows, filled
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints, Rows
 
 
 class Table(NamedTuple):
-    """What the scheduler knows of the nodes; columns and rows are named in fields.py."""
+    """What the scheduler knows of the nodes; columns are named in fields.py."""
 
-    par: Any  # int64[LAW + 2 H + 2 T]
-    proc: Any  # int64[P, 4]
-    node: Any  # int64[N, ENDS + (3 + H) C]
-    job: Any  # int64[n, DEMAND + H]
-    list: Any  # int64[LISTS, max(n, 2 P) + 2]
+    par: Rows  # REGISTERS[1]
+    hinge: Rows  # HINGES[H]: terms of the law of slowdown
+    theta: Rows  # THRESHOLDS[T]
+    proc: Rows  # PROCESSORS[P]
+    node: Rows  # NODES[N]
+    line: Rows  # LINES[N, C]: the processes on a node by their end in the table
+    load: Ints  # int64[N, H, C]: their demand from that place of the line on
+    job: Rows  # JOBS[n]
+    demand: Ints  # int64[n, H]: per process, as the scheduler believes
+    running: Ints  # int64[P + 2]: running jobs as (end in the table, job), ascending
+    roomy: Rows  # COUNTS[2, n + 1]: by kind, without and with the reservation
+    slot: Rows  # SLOTS[MOST_SLOTS]: whose numbers ``clears`` holds
+    clears: Ints  # int64[MOST_SLOTS, P + 2]: by number of ends: processes that cost nothing then
 
 
 def make_table(
@@ -36,32 +42,32 @@ def make_table(
 ) -> Table:
     """An empty table; ``demand`` has a row per job and a column per hinge."""
     n = demand.shape[0]
-    par = np.zeros(f.LAW + 2 * len(hinges) + 2 * len(thresholds), np.int64)
-    par[f.LAW :] = np.concatenate([np.ravel(hinges), np.ravel(thresholds)])
-    for register, value in (
-        (f.NODES, nodes),
-        (f.CORES, cores),
-        (f.HINGES, len(hinges)),
-        (f.BASE, base),
-        (f.THETAS, len(thresholds)),
-        (f.THETA_TO, len(thresholds)),
-        (f.VERSION, 1),
-        (f.BITS, max(1, n.bit_length())),
-        (f.FREE, nodes * cores),
-        (f.HEAD, -1),
-    ):
-        par[register] = value
-    proc = np.zeros((nodes * cores, 4), np.int64)
-    proc[:, f.OWNER] = proc[:, f.NEXT] = -1
-    job = np.full((n, f.DEMAND + len(hinges)), -1, np.int64)
-    job[:, f.DEMAND :] = demand
-    job[:, f.KIND] = numbered(n, demand.T)
+    procs = nodes * cores
+    par = np.zeros(1, f.REGISTERS)
+    par["nodes"], par["cores"], par["base"] = nodes, cores, base
+    par["theta_to"] = len(thresholds)
+    par["version"] = 1
+    par["bits"] = max(1, n.bit_length())
+    par["free"] = procs
+    par["head"] = -1
+    proc = np.zeros(procs, f.PROCESSORS)
+    proc["owner"] = proc["next"] = -1
+    job = filled(n, f.JOBS, -1)
+    job["kind"] = numbered(n, demand.T)
     return Table(
         par=par,
+        hinge=as_rows(hinges, f.HINGES),
+        theta=as_rows(thresholds, f.THRESHOLDS),
         proc=proc,
-        node=np.zeros((nodes, f.ENDS + (3 + len(hinges)) * cores), np.int64),
+        node=np.zeros(nodes, f.NODES),
+        line=np.zeros((nodes, cores), f.LINES),
+        load=np.zeros((nodes, len(hinges), cores), np.int64),
         job=job,
-        list=np.zeros((f.LISTS, max(n, 2 * nodes * cores) + 2), np.int64),
+        demand=np.ascontiguousarray(demand, np.int64),
+        running=np.zeros(procs + 2, np.int64),
+        roomy=np.zeros((2, n + 1), f.COUNTS),
+        slot=np.zeros(f.MOST_SLOTS, f.SLOTS),
+        clears=np.zeros((f.MOST_SLOTS, procs + 2), np.int64),
     )
 
 
@@ -85,22 +91,22 @@ def numbered(n: int, columns: Iterable[AnyArray]) -> Any:
 @kernel
 def end_at(table: Table, at: int) -> int:
     """End in the table of the running job at a place in the list."""
-    return table.list[f.KEYS, at] >> table.par[f.BITS]
+    return table.running[at] >> table.par["bits"][0]
 
 
 @kernel
 def job_at(table: Table, at: int) -> int:
     """The running job at a place in the list."""
-    return table.list[f.KEYS, at] & ((1 << table.par[f.BITS]) - 1)
+    return table.running[at] & ((1 << table.par["bits"][0]) - 1)
 
 
 @kernel
 def free_at(table: Table, when: int) -> int:
     """Processors that the running jobs leave free at an instant."""
-    free = table.par[f.FREE]
+    free = table.par["free"][0]
     at = 0
-    while at < table.par[f.RUNNING] and end_at(table, at) <= when:
-        free += table.job[job_at(table, at), f.PROCS]
+    while at < table.par["running"][0] and end_at(table, at) <= when:
+        free += table.job["procs"][job_at(table, at)]
         at += 1
     return free
 
@@ -108,95 +114,90 @@ def free_at(table: Table, when: int) -> int:
 @kernel
 def enlist(table: Table, job: int, until: int) -> None:
     """Add a job to the running list, by its end in the table."""
-    keys = table.list
-    key = until << table.par[f.BITS] | job
-    at = table.par[f.RUNNING]
-    while at > 0 and keys[f.KEYS, at - 1] > key:
-        keys[f.KEYS, at] = keys[f.KEYS, at - 1]
+    keys = table.running
+    key = until << table.par["bits"][0] | job
+    at = table.par["running"][0]
+    while at > 0 and keys[at - 1] > key:
+        keys[at] = keys[at - 1]
         at -= 1
-    keys[f.KEYS, at] = key
-    table.par[f.RUNNING] += 1
-    table.par[f.VERSION] += 1
+    keys[at] = key
+    table.par["running"][0] += 1
+    table.par["version"][0] += 1
 
 
 @kernel
 def delist(table: Table, job: int) -> None:
     """Take a job off the running list."""
-    keys = table.list
-    key = table.proc[table.job[job, f.FIRST], f.UNTIL] << table.par[f.BITS] | job
+    keys = table.running
+    key = table.proc["until"][table.job["first"][job]] << table.par["bits"][0] | job
     low = 0
-    high = table.par[f.RUNNING]
+    high = table.par["running"][0]
     while low < high:
         middle = (low + high) >> 1
-        if keys[f.KEYS, middle] < key:
+        if keys[middle] < key:
             low = middle + 1
         else:
             high = middle
-    last = table.par[f.RUNNING] - 1
+    last = table.par["running"][0] - 1
     for i in range(low, last):
-        keys[f.KEYS, i] = keys[f.KEYS, i + 1]
-    table.par[f.RUNNING] = last
-    table.par[f.VERSION] += 1
+        keys[i] = keys[i + 1]
+    table.par["running"][0] = last
+    table.par["version"][0] += 1
 
 
 # ------------------------------------------------------------------------ the lines of nodes
 @kernel
 def join_line(table: Table, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
-    line = table.node
-    cores = table.par[f.CORES]
-    hinges = table.par[f.HINGES]
-    busy = line[node, f.BUSY]
-    who = f.ENDS + (1 + hinges) * cores
+    line = table.line
+    load = table.load
+    busy = table.node["busy"][node]
     at = busy
-    while at > 0 and line[node, f.ENDS + at - 1] > until:
+    while at > 0 and line["end"][node, at - 1] > until:
         at -= 1
-        line[node, f.ENDS + at + count] = line[node, f.ENDS + at]
-        line[node, who + at + count] = line[node, who + at]
+        line["end"][node, at + count] = line["end"][node, at]
+        line["job"][node, at + count] = line["job"][node, at]
     for i in range(at, at + count):
-        line[node, f.ENDS + i] = until
-        line[node, who + i] = job
-    for h in range(hinges):
-        each = table.job[job, f.DEMAND + h]
-        load = f.ENDS + (1 + h) * cores
-        for i in range(load + busy - 1, load + at - 1, -1):
-            line[node, i + count] = line[node, i]
-        behind = line[node, load + at + count] if at < busy else 0
+        line["end"][node, i] = until
+        line["job"][node, i] = job
+    for h in range(len(table.hinge)):
+        each = table.demand[job, h]
+        for i in range(busy - 1, at - 1, -1):
+            load[node, h, i + count] = load[node, h, i]
+        behind = load[node, h, at + count] if at < busy else 0
         for i in range(count):
-            line[node, load + at + i] = behind + (count - i) * each
-        for i in range(load, load + at):
-            line[node, i] += count * each
-    line[node, f.BUSY] = busy + count
-    table.list[f.SOONEST, node] = line[node, f.ENDS] if busy + count == cores else 0
+            load[node, h, at + i] = behind + (count - i) * each
+        for i in range(at):
+            load[node, h, i] += count * each
+    table.node["busy"][node] = busy + count
+    full = busy + count == table.par["cores"][0]
+    table.node["soonest"][node] = line["end"][node, 0] if full else 0
 
 
 @kernel
 def leave_line(table: Table, node: int, job: int, count: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
-    line = table.node
-    cores = table.par[f.CORES]
-    hinges = table.par[f.HINGES]
-    busy = line[node, f.BUSY]
-    line[node, f.BUSY] = busy - count
-    table.list[f.SOONEST, node] = 0
-    table.par[f.LOWEST] = min(table.par[f.LOWEST], node)
+    line = table.line
+    load = table.load
+    busy = table.node["busy"][node]
+    table.node["busy"][node] = busy - count
+    table.node["soonest"][node] = 0
+    table.par["lowest"][0] = min(table.par["lowest"][0], node)
     if busy == count:
         return
-    who = f.ENDS + (1 + hinges) * cores
     at = 0
-    while line[node, who + at] != job:
+    while line["job"][node, at] != job:
         at += 1
     beyond = at + count
     for i in range(beyond, busy):
-        line[node, f.ENDS + i - count] = line[node, f.ENDS + i]
-        line[node, who + i - count] = line[node, who + i]
-    for h in range(hinges):
-        gone = count * table.job[job, f.DEMAND + h]
-        load = f.ENDS + (1 + h) * cores
-        for i in range(load, load + at):
-            line[node, i] -= gone
-        for i in range(load + beyond, load + busy):
-            line[node, i - count] = line[node, i]
+        line["end"][node, i - count] = line["end"][node, i]
+        line["job"][node, i - count] = line["job"][node, i]
+    for h in range(len(table.hinge)):
+        gone = count * table.demand[job, h]
+        for i in range(at):
+            load[node, h, i] -= gone
+        for i in range(beyond, busy):
+            load[node, h, i - count] = load[node, h, i]
 
 
 # ------------------------------------------------------------------------ processors
@@ -205,34 +206,34 @@ def claim(table: Table, job: int, node: int, count: int, until: int, without: in
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
     proc = table.proc
     join_line(table, node, job, count, until)
-    pins = table.node[node, f.RESERVED]
+    pins = table.node["reserved"][node]
     pinned = 0
     first = -1
     left = count
-    p = node * table.par[f.CORES]
+    p = node * table.par["cores"][0]
     while left > 0:
-        pin = pins > 0 and proc[p, f.UNTIL] <= table.par[f.HOLD_FROM]
+        pin = pins > 0 and proc["until"][p] <= table.par["hold_from"][0]
         if pin:
             pins -= 1
-        if proc[p, f.OWNER] < 0 and not (pin and without != 0):
-            proc[p, f.OWNER] = job
-            proc[p, f.UNTIL] = until
+        if proc["owner"][p] < 0 and not (pin and without != 0):
+            proc["owner"][p] = job
+            proc["until"][p] = until
             if pin:
                 pinned += 1
             if first < 0:
                 first = p
             left -= 1
         p += 1
-    proc[first, f.PROCESSES] = count
-    proc[first, f.NEXT] = -1
-    if table.job[job, f.FIRST] < 0:
-        table.job[job, f.FIRST] = first
+    proc["processes"][first] = count
+    proc["next"][first] = -1
+    if table.job["first"][job] < 0:
+        table.job["first"][job] = first
     else:
-        proc[table.job[job, f.LAST], f.NEXT] = first
-    table.job[job, f.LAST] = first
-    table.par[f.FREE] -= count
-    if table.par[f.HOLD] == 1 and table.par[f.COUNTED] == 0:
-        table.par[f.SPARE] -= count - pinned
+        proc["next"][table.job["last"][job]] = first
+    table.job["last"][job] = first
+    table.par["free"][0] -= count
+    if table.par["hold"][0] == 1 and table.par["counted"][0] == 0:
+        table.par["spare"][0] -= count - pinned
 
 
 @kernel
@@ -240,21 +241,21 @@ def vacate(table: Table, job: int) -> None:
     """A job is gone: free its processors. The chain of its parts can still be walked."""
     delist(table, job)
     proc = table.proc
-    cores = table.par[f.CORES]
-    p = table.job[job, f.FIRST]
+    cores = table.par["cores"][0]
+    p = table.job["first"][job]
     while p >= 0:
-        left = proc[p, f.PROCESSES]
+        left = proc["processes"][p]
         leave_line(table, p // cores, job, left)
-        proc[p, f.PROCESSES] = 0
+        proc["processes"][p] = 0
         at = p
         while left > 0:
-            if proc[at, f.OWNER] == job:
-                proc[at, f.OWNER] = -1
-                proc[at, f.UNTIL] = 0
+            if proc["owner"][at] == job:
+                proc["owner"][at] = -1
+                proc["until"][at] = 0
                 left -= 1
             at += 1
-        p = proc[p, f.NEXT]
-    table.par[f.FREE] += table.job[job, f.PROCS]
+        p = proc["next"][p]
+    table.par["free"][0] += table.job["procs"][job]
 
 
 @kernel
@@ -262,19 +263,19 @@ def postpone(table: Table, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
     delist(table, job)
     proc = table.proc
-    cores = table.par[f.CORES]
-    p = table.job[job, f.FIRST]
+    cores = table.par["cores"][0]
+    p = table.job["first"][job]
     while p >= 0:
-        count = proc[p, f.PROCESSES]
+        count = proc["processes"][p]
         node = p // cores
         leave_line(table, node, job, count)
         join_line(table, node, job, count, until)
         at = p
         left = count
         while left > 0:
-            if proc[at, f.OWNER] == job:
-                proc[at, f.UNTIL] = until
+            if proc["owner"][at] == job:
+                proc["until"][at] = until
                 left -= 1
             at += 1
-        p = proc[p, f.NEXT]
+        p = proc["next"][p]
     enlist(table, job, until)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes import fields as nf
@@ -22,19 +21,16 @@ from shadowtime.engine.nodes.run_tables import (
 )
 from shadowtime.engine.nodes.running_table import Table, numbered
 from shadowtime.engine.saved import reading
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.registers import NEVER, SLIPPED, VOLATILE
 from shadowtime.kernel.state import build
+from shadowtime.policy import place
 from shadowtime.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import place
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
+from shadowtime.schedule import Schedule
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 
 
 def simulate_nodes(
@@ -75,10 +71,10 @@ def simulate_nodes(
     )
     for register, value in chosen.items():
         table.par[register] = value
-    table.job[:, nf.SPAN] = np.minimum(known.estimate, request)
-    table.job[:, nf.REACH] = reach_of(policy.place, request)
-    if table.par[nf.BACKFILL] == nf.LEAST_PENALTY:
-        table.job[:, nf.LIKE] = alike(table, learned=known.learner != FIXED)
+    table.job["span"] = np.minimum(known.estimate, request)
+    table.job["reach"] = reach_of(policy.place, request)
+    if table.par["backfill"][0] == nf.LEAST_PENALTY:
+        table.job["like"] = alike(table, learned=known.learner != FIXED)
     rates = rates_for(workload, law, shape=(nodes, cores))
     from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes.rua.timeline import with_more_room
@@ -107,8 +103,8 @@ def alike(table: Table, *, learned: bool) -> Ints:
     """By job: those with the same number differ in nothing that a plan depends on."""
     if learned:  # how long a job is expected to run is known at its submission only
         return np.arange(len(table.job))
-    columns = (nf.LENGTH, nf.SPAN, nf.REACH, nf.PROCS, nf.KIND)
-    number: Ints = numbered(len(table.job), (table.job[:, column] for column in columns))
+    columns = ("length", "span", "reach", "procs", "kind")
+    number: Ints = numbered(len(table.job), (table.job[column] for column in columns))
     return number
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.events import BROKEN, DONE, ROOM_NEEDED, to_be_saved
+from shadowtime.engine.events import BROKEN, DONE, PASS_DUE, ROOM_NEEDED, to_be_saved
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
-from shadowtime.kernel.changing import rate_at
-from shadowtime.kernel.choice import HOW, ONCE, SELECT_BROKE, WHERE
+from shadowtime.kernel.changing import Tables, rate_at
+from shadowtime.kernel.choice import HOW, ONCE, PENDING, SELECT_BROKE, STEPPING, WHERE, Choice
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -30,19 +30,19 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.slots import SLOT_SHIFT
-from shadowtime.types import MILLION
+from shadowtime.types import MILLION, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.changing import Tables
-    from shadowtime.kernel.choice import Choice, Chooser
+    from shadowtime.kernel.choice import Chooser
     from shadowtime.kernel.profile import Profile
-    from shadowtime.types import Ints
 
 
 @entry
 def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
     """The event loop; ``f`` is the profile that functions plan in, ``choose`` the function."""
     reg = t.reg
+    if c.mark[PENDING] > 0 and not settled(t, c, c.mark[PENDING]):  # by the caller of a session
+        return BROKEN
     while reg[ATTEMPTS] + 2 * (reg[WAITING] + reg[RUNNING]) <= t.piece.shape[1]:
         if to_be_saved(reg):
             break
@@ -62,18 +62,30 @@ def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
             continue
         reg[PASSES] += 1
         describe(t, f, c, fact, count)
+        if c.mark[HOW] == STEPPING:
+            c.mark[PENDING] = count
+            return PASS_DUE
         if choose(now, count, c.mark[WHERE]) != 0:
             describe(t, f, c, fact, count)  # as it was, to find out why (engine/selecting.py)
             reg[FAILED] = SELECT_BROKE << SLOT_SHIFT | count
-        elif permitted(t, c, count):
-            carry_out(t, c, count)
-            if reg[WAITING] == 0:
-                overtook_none(t)
-        if reg[FAILED] >= 0:
+            return BROKEN
+        if not settled(t, c, count):
             return BROKEN
         if c.mark[HOW] == ONCE:
             return DONE
     return ROOM_NEEDED
+
+
+@routine
+def settled(t: Tables, c: Choice, count: int) -> bool:
+    """Carry out what was answered; False if it is not permitted."""
+    c.mark[PENDING] = 0
+    if not permitted(t, c, count):
+        return False
+    carry_out(t, c, count)
+    if t.reg[WAITING] == 0:
+        overtook_none(t)
+    return True
 
 
 @kernel
@@ -112,7 +124,8 @@ def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
     """Fill the columns; the whole machine is free, as running jobs are to be planned too."""
     now = t.reg[NOW]
     f.time[0, 0] = now
-    f.level[0, 0, 0] = t.there[0]
+    for k in range(t.there.shape[0]):
+        f.level[0, 0, k] = t.there[k]
     for k in range(t.later.shape[1]):
         f.time[0, k + 1] = t.later[0, k]
         f.level[0, k + 1, 0] = t.later[1, k]
@@ -139,13 +152,16 @@ def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
         column[q.DUE, i] = c.due[at]
         column[q.START, i] = job[g.START]
         size = job[g.SIZE]
-        column[seen + g.HELD, i] = size
+        halted = suspended(t, at)
+        column[seen + g.HELD, i] = 0 if halted else size
+        column[seen + g.SUSPENDED_, i] = size if halted else 0
         column[seen + g.SIZE_, i] = size
         column[seen + g.SPEED_, i] = t.speed[job[g.LEVEL]]
         column[seen + g.LEAST_, i] = job[g.LEAST]
         column[seen + g.MOST_, i] = job[g.MOST]
         column[seen + g.LEFT_, i] = expected_left(t, at, now)
-        column[seen + g.PAUSE_, i] = max(0, job[g.RESUME] - now) if size > 0 else 0
+        since = job[g.SINCE] if halted else now
+        column[seen + g.PAUSE_, i] = max(0, job[g.RESUME] - since) if size > 0 else 0
         column[seen + g.COST_, i] = job[g.COST]
         column[seen + g.STOPS_, i] = job[g.STOPS]
         column[seen + g.KIND_, i] = job[g.KIND]
@@ -153,14 +169,21 @@ def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
             column[seen + g.A_ + k, i] = t.curve[at, k]
         for k in range(column.shape[0] - own):
             column[own + k, i] = fact[at, r.FACTS + k]
-        c.need[i, 0] = job[g.OWN]
+        for k in range(t.there.shape[0]):
+            c.need[i, k] = t.need[at, k]
+
+
+@kernel
+def suspended(t: Tables, at: int) -> bool:
+    """True if a job stands still at speed 0 and has given its processors back."""
+    return bool(t.job[at, g.SIZE] > 0 and t.speed[t.job[at, g.LEVEL]] == 0)
 
 
 @kernel
 def done_at(t: Tables, at: int, now: int) -> int:
     """The work of the present piece so far."""
     job = t.job[at]
-    if job[g.SIZE] == 0:
+    if job[g.SIZE] == 0 or suspended(t, at):
         return 0
     lasted = max(0, now - max(job[g.SINCE], job[g.RESUME]))
     return int(min(job[g.LEFT], lasted * job[g.RATE]))
@@ -196,7 +219,8 @@ def close(t: Tables, at: int, now: int, stopped: bool) -> None:
     t.piece[g.P_STOPPED, k] = stopped
     t.piece[g.P_SIZE, k] = job[g.SIZE]
     t.piece[g.P_LEVEL, k] = job[g.LEVEL]
-    t.piece[g.P_COST, k] = max(0, min(now, job[g.RESUME]) - job[g.SINCE])
+    cost = 0 if suspended(t, at) else max(0, min(now, job[g.RESUME]) - job[g.SINCE])
+    t.piece[g.P_COST, k] = cost
     t.piece[g.P_WORK, k] = work
 
 
@@ -207,18 +231,27 @@ def permitted(t: Tables, c: Choice, count: int) -> bool:
     sizes, speeds = q.COLUMNS + g.SIZE_, q.COLUMNS + g.SPEED_
     for i in range(count):
         at = t.here[i]
-        size = c.column[sizes, i]
-        total += size
+        size, speed = c.column[sizes, i], c.column[speeds, i]
+        total += size if speed != 0 else 0
         wrong = 0
         if size != 0 and not t.job[at, g.LEAST] <= size <= t.job[at, g.MOST]:
             wrong = g.RESIZE_SIZE
         elif total > t.there[0]:
             wrong = g.RESIZE_FULL
-        elif level_of(t, c.column[speeds, i]) < 0:
+        elif level_of(t, speed) < 0:
             wrong = g.RESIZE_SPEED
+        elif speed == 0 < size and t.job[at, g.SIZE] == 0:
+            wrong = g.RESIZE_WAITS
         if wrong > 0:
             t.reg[FAILED] = wrong << SLOT_SHIFT | at
             return False
+    for k in range(1, t.there.shape[0]):  # suspended jobs keep these
+        held = 0
+        for i in range(count):
+            held += t.need[t.here[i], k] if c.column[sizes, i] > 0 else 0
+            if held > t.there[k]:
+                t.reg[FAILED] = g.RESIZE_KEEPS << SLOT_SHIFT | t.here[i]
+                return False
     return True
 
 
@@ -252,8 +285,9 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
             head = at
             if job[g.BLOCKED_AT] < 0:
                 job[g.BLOCKED_AT] = now
-        held = job[g.SIZE]
-        if size == held and (size == 0 or level == job[g.LEVEL]):
+        held, halted = job[g.SIZE], suspended(t, at)
+        halts = size > 0 and t.speed[level] == 0
+        if (size == held and (size == 0 or level == job[g.LEVEL])) or (halts and halted):
             continue
         if held > 0:
             close(t, at, now, size == 0)
@@ -266,6 +300,11 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
             reg[KILLS] += 1
             reg[RUNNING] -= 1
             reg[WAITING] += 1
+            continue
+        if halts:
+            job[g.LEVEL] = level
+            job[g.SINCE] = now
+            job[g.ENDS_AT] = NEVER
             continue
         if held == 0:
             job[g.START] = now
@@ -280,6 +319,8 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
                 job[g.REASON] = RESERVED if job[g.BLOCKED_AT] >= 0 else HEAD
         elif size != held:
             job[g.RESUME] = now + job[g.COST]
+        elif halted:
+            job[g.RESUME] += now - job[g.SINCE]
         job[g.SIZE] = size
         job[g.LEVEL] = level
         job[g.SINCE] = now

@@ -9,8 +9,6 @@ free since they were last asked, and those for which there may be a hole (kernel
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.events import (
     DONE,
     PASS_DUE,
@@ -21,15 +19,12 @@ from shadowtime.engine.events import (
 )
 from shadowtime.kernel import availability as av
 from shadowtime.kernel import fields as f
+from shadowtime.kernel import line
 from shadowtime.kernel import registers as r
-from shadowtime.kernel.availability import make_availability
+from shadowtime.kernel.availability import Availability, make_availability
 from shadowtime.kernel.holes import bound_is_stale, divide_time, find_holes, may_jump
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.line import (
-    JUMP,
-    KIND,
-    SLIDE,
-    WIDTH,
     close_gaps,
     leave_line,
     mark_jumps,
@@ -48,10 +43,7 @@ from shadowtime.kernel.running import (
     forget_overdue,
     job_at,
 )
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.availability import Availability
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 
 @entry
@@ -148,16 +140,16 @@ def compress(state: State, b: Availability) -> None:
 def move_earlier(b: Availability, job: int, place: int, now: int, few: bool) -> None:
     """Move a promise to its earliest start, if that is one of those its line gives reason for."""
     ask = b.ask[place]
-    b.ask[place] = ask & WIDTH
+    b.ask[place] = ask & line.WIDTH
     length = b.job[job, av.LENGTH_OF]
     latest = b.job[job, av.DUE] - length
     if few:
         jumps = latest > now
     else:
-        jumps = ask & JUMP != 0 and may_jump(b, ask >> KIND, latest, length)
+        jumps = ask & line.JUMP != 0 and may_jump(b, ask >> line.KIND, latest, length)
     need = b.job[job, av.NEEDS :]
     to = b.job[job, av.BEGINS_AT]
-    if ask & SLIDE != 0:
+    if ask & line.SLIDE != 0:
         to = slide(b, job, need)
     if jumps:
         found = jump(b, job, need, to)
@@ -294,7 +286,7 @@ def rebuild(state: State, b: Availability) -> None:
             need = b.job[job, av.NEEDS :]
             promise(b, job, need, av.find_start(b, need, b.job[job, av.LENGTH_OF]))
             note_latest(b, job)
-        b.ask[place] |= SLIDE
+        b.ask[place] |= line.SLIDE
     state.reg[r.SLIPPED] += slipped
 
 

@@ -11,8 +11,6 @@ for its shortest job of each width (kernel/shortest.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.events import (
     DONE,
     PASS_DUE,
@@ -29,13 +27,10 @@ from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, end_at, forget_overdue, job_at
-from shadowtime.kernel.shortest import let_in, shortest_within
+from shadowtime.kernel.shortest import Shortest, let_in, shortest_within
+from shadowtime.kernel.state import State, World
 from shadowtime.kernel.vector import any_fits
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.shortest import Shortest
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 SHORTEST_FIRST = 0
 KEEP_EXTRA = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from shadowtime.kernel.order import FCFS
 from shadowtime.kernel.profile import make_profile
 from shadowtime.kernel.record import FACTS
 from shadowtime.kernel.slots import TIME_WORDS, TIMERS
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 ORDER_KIND = 0
 DEPTH = 1

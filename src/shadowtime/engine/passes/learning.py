@@ -11,32 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.kernel import registers as r
+from shadowtime.kernel import slots
 from shadowtime.kernel.fields import ESTIMATE, INITIAL, KIND, PROCS, REQUEST, WHICH
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import reestimate
 from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
-from shadowtime.kernel.slots import (
-    IN_USE,
-    LEARN_END,
-    LEARN_START,
-    LEARN_SUBMIT,
-    LEARN_TIMER,
-    ask_one,
-    asks,
-    tick,
-)
+from shadowtime.kernel.slots import ask_one, asks, tick
+from shadowtime.kernel.state import State
 
 if TYPE_CHECKING:
     from shadowtime.engine.site.general_parts import General as SiteGeneral
     from shadowtime.kernel.general import General
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State
 
 
 @kernel
 def learns(f: General | SiteGeneral) -> bool:
     """True if a function predicts or learns: those slots have the highest numbers."""
-    return bool(f.par[IN_USE] >> ESTIMATE_SLOT != 0)
+    return bool(f.par[slots.IN_USE] >> ESTIMATE_SLOT != 0)
 
 
 @routine
@@ -45,17 +37,17 @@ def learn(state: State, f: General | SiteGeneral, custom: OwnPointer) -> None:
 
     Timers that were due before come first, those that are due now come last.
     """
-    ticks = f.par[IN_USE] >> LEARN_TIMER != 0
+    ticks = f.par[slots.IN_USE] >> slots.LEARN_TIMER != 0
     if ticks:
         tick(state, f, custom, state.reg[r.NOW] - 1)
-    if asks(f, LEARN_END):
+    if asks(f, slots.LEARN_END):
         for i in range(state.reg[r.ENDED]):
-            ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
+            ask_one(state, f, custom, slots.LEARN_END, state.ended[i], 0.0)
     for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
         if asks(f, ESTIMATE_SLOT):
             predict(state, f, custom, job)
-        if asks(f, LEARN_SUBMIT):
-            ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
+        if asks(f, slots.LEARN_SUBMIT):
+            ask_one(state, f, custom, slots.LEARN_SUBMIT, job, 0.0)
     if ticks:
         tick(state, f, custom, state.reg[r.NOW])
 
@@ -78,4 +70,4 @@ def learn_starts(state: State, f: General | SiteGeneral, custom: OwnPointer) -> 
     """Report what the pass started."""
     for i in range(state.reg[r.DECISIONS]):
         if state.did[KIND, i] == r.STARTED:
-            ask_one(state, f, custom, LEARN_START, state.did[WHICH, i], 0.0)
+            ask_one(state, f, custom, slots.LEARN_START, state.did[WHICH, i], 0.0)

@@ -20,12 +20,12 @@ from shadowtime.kernel.profile import occupy
 from shadowtime.kernel.registers import FAILED, NOW, SHADOW
 from shadowtime.kernel.running import BACKFILLED, begin
 from shadowtime.kernel.slots import BACKFILL_KEY, BACKFILL_TEST, ask, asks
+from shadowtime.kernel.state import State
 
 if TYPE_CHECKING:
     from shadowtime.engine.site.general_parts import General as SiteGeneral
     from shadowtime.kernel.general import General
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State
 
 AROUND = 0
 """Test: fits now and for its whole estimate around every reservation."""

@@ -11,7 +11,7 @@ by the hour, kernel/ahead.py says what fits and when.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from shadowtime.kernel import fields
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.ahead import (
     COVERED,
-    SPARE,
     Ahead,
     changes,
     earliest,
@@ -58,11 +57,9 @@ from shadowtime.kernel.running import (
     forget_overdue,
     job_at,
 )
+from shadowtime.kernel.state import State, World
 from shadowtime.kernel.vector import any_fits_both
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 NONE_OVERTAKES = 0
 """Rule: no job overtakes (FCFS)."""
@@ -188,11 +185,8 @@ def begin_in_order(state: State, f: Pool) -> None:
     if f.par[RESERVES] == 0:
         reg[r.SHADOW] = r.NEVER
     elif changes(f.ahead):
-        reg[r.SHADOW] = earliest(state, f.ahead, head)
         reserve(state, f.ahead, head, reg[r.SHADOW])
         f.par[LOST] = reg[r.SHADOW] >= r.NEVER
-        f.extra[:] = r.NEVER
-        f.extra[0] = f.ahead.mark[SPARE]  # of what bounds leave, kernel/ahead.py knows
     else:
         find_shadow(state, f, head)
     if state.job[head, fields.BLOCKED_AT] < 0:
@@ -206,8 +200,11 @@ def begin_in_order(state: State, f: Pool) -> None:
 
 @kernel
 def fits_now(state: State, f: Pool, job: int) -> bool:
-    """True if the job that is first in order may start."""
-    return fits_ahead(state, f.ahead, job) if changes(f.ahead) else fits(state, job, 0)
+    """True if the job that is first in order may start; bounds that change say when else."""
+    if not changes(f.ahead):
+        return fits(state, job, 0)
+    state.reg[r.SHADOW] = earliest(state, f.ahead, job, f.extra)
+    return bool(state.reg[r.SHADOW] <= state.reg[r.NOW])
 
 
 @kernel
@@ -245,14 +242,11 @@ def lacking(f: Pool) -> bool:
 def may_start(state: State, f: Pool, job: int, left: int) -> bool:
     """Fits now, and is gone by the shadow time or content with what is left over then."""
     short = state.wait[fields.LENGTH, job] <= left
-    if changes(f.ahead):
-        enough = short or state.wait[fields.PROCS, job] <= f.extra[0]
-        return enough and fits_ahead(state, f.ahead, job)
     for k in range(f.extra.shape[0]):
         need = state.job[job, fields.NEED + k]
         if need > state.host[fields.FREE, 0, k] or (not short and need > f.extra[k]):
             return False
-    return True
+    return not changes(f.ahead) or fits_ahead(state, f.ahead, job)
 
 
 @kernel

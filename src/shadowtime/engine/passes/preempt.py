@@ -13,12 +13,12 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import FAILED, RUNNING
 from shadowtime.kernel.running import fits, job_at, stop
 from shadowtime.kernel.slots import VICTIM, ask
+from shadowtime.kernel.state import State
+from shadowtime.types import AnyArray
 
 if TYPE_CHECKING:
     from shadowtime.kernel.general import General
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State
-    from shadowtime.types import AnyArray
 
 
 @routine

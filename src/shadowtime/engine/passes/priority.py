@@ -35,6 +35,7 @@ from shadowtime.kernel.alike import (
     SINCE,
     STEPS,
     WAITING_LINES,
+    Alike,
     begin_turn,
     first_of,
     first_place,
@@ -65,12 +66,11 @@ from shadowtime.kernel.running import (
     forget_overdue,
     need_on,
 )
+from shadowtime.kernel.state import State, World
 from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take_now
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.alike import Alike
     from shadowtime.kernel.general import General
-    from shadowtime.kernel.state import State, World
 
 DEPTH = 1
 """Place in the parameters of the general pass, which this one takes over."""

@@ -24,7 +24,8 @@ from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import fields as g
 from shadowtime.kernel import record as r
-from shadowtime.kernel.choice import HOW, ONCE, PENDING, SELECT, SELECT_BROKE, STEPPING, WHERE
+from shadowtime.kernel.choice import Choice
+from shadowtime.kernel.general import General
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.profile import build_profile
@@ -32,12 +33,11 @@ from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import FAILED, HEAD, NEVER, NOW, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, fits, forget_overdue
 from shadowtime.kernel.slots import LEARN_START, SLOT_SHIFT, asks
+from shadowtime.kernel.state import State, World
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.choice import Choice, Chooser
-    from shadowtime.kernel.general import General
+    from shadowtime.kernel.choice import Chooser
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State, World
 
 
 @entry
@@ -45,22 +45,22 @@ def run(
     state: State, world: World, f: General, c: Choice, custom: OwnPointer, choose: Chooser
 ) -> int:
     """The event loop with this pass; ``choose`` is the pointer to the function that selects."""
-    if c.mark[PENDING] > 0:
-        carry_out_choice(state, c, c.mark[PENDING])
-        c.mark[PENDING] = 0
+    if c.mark[q.PENDING] > 0:
+        carry_out_choice(state, c, c.mark[q.PENDING])
+        c.mark[q.PENDING] = 0
         carry_out_decisions(state, world)
     while not lacks_room(state):
         if advance(state, world) != PASS_DUE:
             return DONE
         decide(state, f, c, custom, choose)
-        if c.mark[PENDING] > 0:
+        if c.mark[q.PENDING] > 0:
             return PASS_DUE
         if asks(f, LEARN_START):
             learn_starts(state, f, custom)
         if state.reg[FAILED] >= 0:
             return BROKEN
         carry_out_decisions(state, world)
-        if c.mark[HOW] == ONCE:
+        if c.mark[q.HOW] == q.ONCE:
             return DONE
     return ROOM_NEEDED
 
@@ -79,12 +79,12 @@ def decide(state: State, f: General, c: Choice, custom: OwnPointer, choose: Choo
     if state.reg[FAILED] >= 0:
         return
     describe(state, f, c, count)
-    if c.mark[HOW] == STEPPING:
-        c.mark[PENDING] = count
+    if c.mark[q.HOW] == q.STEPPING:
+        c.mark[q.PENDING] = count
         return
-    if choose(state.reg[NOW], count, c.mark[WHERE]) != 0:
+    if choose(state.reg[NOW], count, c.mark[q.WHERE]) != 0:
         describe(state, f, c, count)  # as it was, to find out why (engine/selecting.py)
-        state.reg[FAILED] = SELECT_BROKE << SLOT_SHIFT | count
+        state.reg[FAILED] = q.SELECT_BROKE << SLOT_SHIFT | count
         return
     carry_out_choice(state, c, count)
 
@@ -156,7 +156,7 @@ def carry_out_choice(state: State, c: Choice, count: int) -> None:
         c.due[job] = due
         if c.column[q.START, i] != 0:
             if not fits(state, job, 0):
-                state.reg[FAILED] = SELECT << SLOT_SHIFT | job
+                state.reg[FAILED] = q.SELECT << SLOT_SHIFT | job
                 return
             if head >= 0:
                 begin(state, job, 0, BACKFILLED)

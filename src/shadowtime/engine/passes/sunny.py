@@ -5,15 +5,11 @@ spec: algorithms 2.3 step 3a.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.fields import CAPACITY, NEED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, RUNNING
 from shadowtime.kernel.running import end_at, job_at
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @kernel

@@ -9,8 +9,6 @@ nothing is left over beside the head; in the second the shadow time never comes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.events import (
     DONE,
     PASS_DUE,
@@ -34,12 +32,9 @@ from shadowtime.kernel.fields import BLOCKED_AT, FREE, KIND, NEED, PROCS, PROMIS
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.running import PREEMPTING, begin, begin_first, forget_overdue
-from shadowtime.kernel.shortest import SINCE, enter_again, follow
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.shortest import Shortest
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import Ints
+from shadowtime.kernel.shortest import SINCE, Shortest, enter_again, follow
+from shadowtime.kernel.state import State, World
+from shadowtime.types import Ints
 
 PREEMPTS, KEEP_EXTRA, SPARES, VENTURES = 0, 1, 2, 3
 """Places in the pass's parameters; the second one is EASY's."""

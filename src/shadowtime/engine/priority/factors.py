@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from shadowtime.types import AnyArray, Floats
+from shadowtime.workload.request import Request
 
+if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.priority.shares import Branch
     from shadowtime.engine.priority.weights import Weights
-    from shadowtime.types import AnyArray, Floats
-    from shadowtime.workload.request import Request
 
 HIGHEST = 4_294_967_294
 
@@ -66,10 +66,9 @@ class Factors:
     def __init__(self, site: Site, weights: Weights) -> None:
         self.weights = weights
         place = {name: at for at, name in enumerate(site.resources)}
-        by_name = {node.name: node for node in site.nodes}
 
         def section(names: Iterable[str], factor: int) -> _Section:
-            inside = [by_name[name].amounts for name in names]
+            inside = [site.nodes_by_name[name].amounts for name in names]
             memory, gpus = place.get("memory"), place.get("gpu")
             return _Section(
                 factor=factor,
@@ -80,7 +79,7 @@ class Factors:
                 widest=max((one[0] for one in inside), default=0),
             )
 
-        every = section(by_name, 1)
+        every = section(site.nodes_by_name, 1)
         self.sections = {
             one.name: section(one.nodes, one.priority_factor) for one in site.partitions
         }
@@ -158,7 +157,7 @@ def priorities_of(
         total = weights.age * np.minimum(1.0, np.maximum(0.0, age) / weights.max_age) + total
     for term in (*terms.T[:3], weights.assoc * standing, *terms.T[3:]):
         total = total + term
-    found: Floats = np.clip(np.trunc(total - nice), 1, HIGHEST)
+    found: Floats = np.minimum(np.maximum(np.trunc(total - nice), 1), HIGHEST)
     return found
 
 

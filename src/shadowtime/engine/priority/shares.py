@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from shadowtime.types import Floats, Ints
 
+if TYPE_CHECKING:
     from shadowtime.cluster.site import Association
     from shadowtime.engine.priority.weights import Weights
-    from shadowtime.types import Floats, Ints
 
 
 @dataclass(slots=True, eq=False)

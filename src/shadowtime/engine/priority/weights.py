@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.slurmtext.times import parse_limit
+from shadowtime.types import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.cluster.site import Site
-    from shadowtime.types import Floats
 
 WEEK = 7 * 86400
 Seconds = TypeVar("Seconds", float, "Floats")

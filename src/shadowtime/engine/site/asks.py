@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.cluster.amounts import amounts_taken
-from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
+from shadowtime.cluster.limits import Bucket, bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, left_out
+from shadowtime.cluster.site import Partition, Site
 from shadowtime.kernel.site.fields import RESERVES_FREELY
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from shadowtime.cluster.limits import Bucket
-    from shadowtime.cluster.site import Partition, Site
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Request, Requests
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
 
 
 @dataclass(frozen=True)

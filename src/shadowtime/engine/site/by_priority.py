@@ -8,37 +8,31 @@ rules are in docs/policies/multifactor.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from shadowtime.cluster.site import Association
+from shadowtime.cluster.site import Association, Site
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.priority.factors import Factors, billing_of, claim_of, priorities_of
-from shadowtime.engine.priority.shares import Shares
+from shadowtime.engine.priority.shares import Branch, Shares
 from shadowtime.engine.priority.weights import Weights
+from shadowtime.engine.saved import Pauses
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.asks import user_name
-from shadowtime.engine.site.run_tables import with_more_room
+from shadowtime.engine.site.plan import Prepared
+from shadowtime.engine.site.run_tables import PreparedRun, with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.fields import PROCS, WHICH
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW, QUEUE_FROM, WAITING
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.state import State
+from shadowtime.policy import Policy
+from shadowtime.types import Floats, Ints
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Requests
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.priority.shares import Branch
-    from shadowtime.engine.saved import Pauses
-    from shadowtime.engine.site.plan import Prepared
-    from shadowtime.engine.site.run_tables import PreparedRun
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State
-    from shadowtime.policy import Policy
-    from shadowtime.types import Floats, Ints
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
-
 
 CHANGING = ("shares", "branch", "running", "eligible", "next_tick", "ranked")
 """What of the priorities changes in a run; running jobs share the branches of the tree."""

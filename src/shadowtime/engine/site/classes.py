@@ -5,33 +5,20 @@ The rules are in docs/decisions/site.md, "Class partitioning".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from shadowtime.engine.partitions import (
-    CLASS_NAMES,
-    LARGE,
-    ONE,
-    SMALL_LONG,
-    SMALL_SHORT,
-    TWO,
-    classes_of,
-    widest,
-)
-from shadowtime.engine.site.asks import SiteClasses, asks_of
+from shadowtime.cluster.site import Site
+from shadowtime.engine import partitions
+from shadowtime.engine.partitions import classes_of, widest
+from shadowtime.engine.site.asks import Asks, SiteClasses, asks_of
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.site import fields as f
+from shadowtime.policy import Policy
 from shadowtime.policy.partition import ByClass
+from shadowtime.types import AnyArray
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.site.asks import Asks
-    from shadowtime.policy import Policy
-    from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 
 def site_classes(policy: Policy, site: Site, workload: Workload) -> SiteClasses | None:
@@ -58,15 +45,18 @@ def site_classes(policy: Policy, site: Site, workload: Workload) -> SiteClasses 
         )
     one = set(widest([node.amounts for node in site.nodes], part.hosts))
     order: dict[int, tuple[tuple[int, int], ...]] = {
-        SMALL_LONG: ((TWO, f.RESERVES_COUNTED),),
-        SMALL_SHORT: ((TWO, f.RESERVES_COUNTED), (ONE, f.RESERVES_NEVER)),
-        LARGE: ((ONE, f.RESERVES_BY_NODE),),
+        partitions.SMALL_LONG: ((partitions.TWO, f.RESERVES_COUNTED),),
+        partitions.SMALL_SHORT: (
+            (partitions.TWO, f.RESERVES_COUNTED),
+            (partitions.ONE, f.RESERVES_NEVER),
+        ),
+        partitions.LARGE: ((partitions.ONE, f.RESERVES_BY_NODE),),
     }
     if part.large == "anywhere":
-        order[LARGE] += ((TWO, f.RESERVES_COUNTED),)
+        order[partitions.LARGE] += ((partitions.TWO, f.RESERVES_COUNTED),)
     return SiteClasses(
         kind=classes_of(part, workload),
-        group=tuple(ONE if n in one else TWO for n in range(len(site.nodes))),
+        group=tuple(partitions.ONE if n in one else partitions.TWO for n in range(len(site.nodes))),
         order=tuple(order[kind] for kind in range(len(order))),
         reservations=part.reservations,
         times=part.times,
@@ -89,7 +79,7 @@ def reject_unplaceable(
         first = int(np.flatnonzero(lost)[0])
         raise PolicyError(
             f"partition={policy.partition} leaves {int(lost.sum())} jobs nowhere to run, the first "
-            f"is job {workload.job_id[first]} ({CLASS_NAMES[int(classes.kind[first])]}, "
+            f"is job {workload.job_id[first]} ({partitions.CLASS_NAMES[int(classes.kind[first])]}, "
             f"{workload.procs[first]} processors); give its class more or larger nodes"
         )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.order import FCFS
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+from shadowtime.types import Floats, Ints
 
 COMPRESS = 1
 """1: promises move to earlier starts. The place 0 is that of the order (general_parts.py)."""

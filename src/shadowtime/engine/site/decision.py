@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.types import NO_LIMIT
+from shadowtime.cluster.site import Site
+from shadowtime.types import NO_LIMIT, Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster.site import Site
     from shadowtime.engine.site.plans import Run
-    from shadowtime.types import Reason
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

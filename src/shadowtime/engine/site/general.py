@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.engine.passes import phases as ph
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import (
-    BALANCE,
-    FITS,
-    LEAST_USED,
-    NOT_WORSE,
-    OWN,
-    SHORTEST,
     fill_own_keys,
     keep_passing,
     keeps_balance,
     scores_better,
 )
+from shadowtime.engine.site import general_parts as parts
 from shadowtime.engine.site.candidates import in_order, make_heap, removed_first, sorted_already
 from shadowtime.engine.site.entering import hold_back
 from shadowtime.engine.site.events import (
@@ -32,34 +28,25 @@ from shadowtime.engine.site.events import (
     lacks_room,
     next_pass,
 )
-from shadowtime.engine.site.general_parts import (
-    AT_MOST,
-    DEPTH,
-    KEPT_CHANGES,
-    KEPT_HEAD,
-    KEPT_LAST,
-    KEPT_START,
-    KEY,
-    PHASES,
-    PLAN_NODES,
-    TEST,
-    General,
-    make_general,
-)
+from shadowtime.engine.site.general_parts import General, make_general
 from shadowtime.engine.site.head_plan import (
     behind_head,
+    drop_plan,
     give_plan_up,
     keep_plan,
+    make_plan,
     may_keep,
     plan_stands,
 )
+from shadowtime.engine.site.world import Events
+from shadowtime.kernel import slots
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, SHADOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.caps import count_reservation
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import (
     ASIDE,
@@ -67,27 +54,14 @@ from shadowtime.kernel.site.start import (
     ask_start,
     begin_placed,
     extend_overdue,
-    hold_plan,
-    keep_place,
     may_start,
     might_start,
 )
-from shadowtime.kernel.slots import (
-    BACKFILL_KEY,
-    BACKFILL_TEST,
-    BEGIN,
-    LEARN_START,
-    PLAN,
-    RESERVE,
-    ask_one,
-    asks,
-)
+from shadowtime.kernel.slots import ask_one, asks
+from shadowtime.kernel.state import State, World
 
 if TYPE_CHECKING:
-    from shadowtime.engine.site.world import Events
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State, World
 
 
 @entry
@@ -96,15 +70,15 @@ def run(
 ) -> int:
     """The event loop with this pass."""
     while True:
-        code = next_pass(state, world, ground, e, f.par[PLAN_NODES])
+        code = next_pass(state, world, ground, e, f.par[parts.PLAN_NODES])
         if code != PASS_DUE:
             return int(code)
         if learns(f):
             learn(state, f, custom)
-            if asks(f, BEGIN):
+            if asks(f, slots.BEGIN):
                 hold_back(state, ground, e, f, custom)
         decide(state, ground, f, custom)
-        if asks(f, LEARN_START):
+        if asks(f, slots.LEARN_START):
             learn_starts(state, f, custom)
         if state.reg[FAILED] >= 0:
             return DONE
@@ -114,7 +88,7 @@ def run(
 @entry
 def decide_once(state: State, ground: Ground, f: General, custom: OwnPointer) -> int:
     """One pass, for a live scheduler."""
-    if lacks_room(state, ground, f.par[PLAN_NODES]):
+    if lacks_room(state, ground, f.par[parts.PLAN_NODES]):
         return ROOM_NEEDED
     decide(state, ground, f, custom)
     return DONE
@@ -130,10 +104,10 @@ def decide(state: State, ground: Ground, f: General, custom: OwnPointer) -> None
     first_entry = ground.mark[sf.ENTRIES]
     size = in_order(state, ground, f, custom)
     keeps = may_keep(state, ground, f)
-    f.kept[KEPT_LAST] = -1
-    if keeps and f.kept[KEPT_HEAD] >= 0:
+    f.kept[parts.KEPT_LAST] = -1
+    if keeps and f.kept[parts.KEPT_HEAD] >= 0:
         if plan_stands(state, ground, f, size):
-            state.reg[SHADOW] = f.kept[KEPT_START]
+            state.reg[SHADOW] = f.kept[parts.KEPT_START]
             size = behind_head(state, ground, f, size)
             if size > 0:
                 fill(state, ground, f, size, custom)
@@ -146,7 +120,7 @@ def decide(state: State, ground: Ground, f: General, custom: OwnPointer) -> None
         keep_plan(state, ground, f)
         return
     if size > 0:
-        if f.par[TEST] == FITS:
+        if f.par[parts.TEST] == ph.FITS:
             plans = drop_plans(state, ground, f, plans)
         fill(state, ground, f, size, custom)
     if plans > 0:
@@ -166,7 +140,7 @@ def start_and_plan(
     blocked = False
     simple = sorted_already(ground, f)
     at = 0
-    while at < size and (not blocked or (plans < f.par[DEPTH] and f.par[PHASES] != 0)):
+    while at < size and (not blocked or (plans < f.par[parts.DEPTH] and f.par[parts.PHASES] != 0)):
         if simple:
             job = f.jobs[f.heap[at]]
             at += 1
@@ -189,18 +163,18 @@ def start_and_plan(
         first_time = state.job[job, BLOCKED_AT] < 0
         if first_time:
             state.job[job, BLOCKED_AT] = state.reg[NOW]
-        owed = asks(f, RESERVE) and state.job[job, PROMISED] < 0
-        in_vain = f.par[PHASES] == 0 or not any_might_start(state, ground, f, at, size)
+        owed = asks(f, slots.RESERVE) and state.job[job, PROMISED] < 0
+        in_vain = f.par[parts.PHASES] == 0 or not any_might_start(state, ground, f, at, size)
         if in_vain and not first_time and not owed:
             return 0, 0
         state.reg[SHADOW] = NEVER
-        if f.par[DEPTH] > 0:
+        if f.par[parts.DEPTH] > 0:
             start = plan(state, ground, f, job, plans, custom)
             state.reg[SHADOW] = start
             if start < NEVER and (first_time or owed):
                 state.job[job, PROMISED] = start
             plans += start < NEVER
-    if f.par[PHASES] == 0:
+    if f.par[parts.PHASES] == 0:
         return plans, 0
     for i in range(at, size):
         f.heap[i - at] = f.heap[i]
@@ -210,8 +184,8 @@ def start_and_plan(
 @kernel
 def passes(state: State, f: General, job: int, custom: OwnPointer) -> bool:
     """True unless a test of the user's own forbids the job to overtake."""
-    return not asks(f, BACKFILL_TEST) or bool(
-        ask_one(state, f, custom, BACKFILL_TEST, job, float(state.reg[SHADOW])) != 0.0
+    return not asks(f, slots.BACKFILL_TEST) or bool(
+        ask_one(state, f, custom, slots.BACKFILL_TEST, job, float(state.reg[SHADOW])) != 0.0
     )
 
 
@@ -231,25 +205,22 @@ def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom:
     A function of the user's own may deny it the plan, or put that off: the plan then is the
     earliest start from that instant on. The earliest start is returned all the same.
     """
-    if asks(f, RESERVE) and ask_one(state, f, custom, RESERVE, job, 0.0) == 0.0:
+    if asks(f, slots.RESERVE) and ask_one(state, f, custom, slots.RESERVE, job, 0.0) == 0.0:
         return NEVER
     before = number(NEVER)
-    if f.kept[KEPT_LAST] == job and state.reg[DECISIONS] == 0:
-        before = f.kept[KEPT_START] + 1  # it was the earliest, and no job has taken its nodes
+    if f.kept[parts.KEPT_LAST] == job and state.reg[DECISIONS] == 0:
+        before = f.kept[parts.KEPT_START] + 1  # it was the earliest, and no job has taken its nodes
     start, alt = ask_earliest(state, ground, job, state.reg[NOW], before, number(1))
     if alt < 0:
         return NEVER
     at = start
-    if asks(f, PLAN):
+    if asks(f, slots.PLAN):
         at, alt = put_off(state, ground, f, job, start, custom)
-    keep_place(ground, job, alt)
-    ground.job[job, sf.DUE] = at
-    now = state.reg[NOW]
-    hold_plan(ground, job, now, at, at + state.job[job, ESTIMATE], number(-1))
+    make_plan(state, ground, job, alt, at)
     f.planned[plans] = job
-    if ground.mark[sf.TIMES] != 0:
-        count_reservation(ground, job, alt, ground.job[job, sf.SHAPE], number(1))
-    f.kept[KEPT_CHANGES] = ground.mark[sf.CHANGES]  # later starts in this pass move the choice
+    f.kept[parts.KEPT_CHANGES] = ground.mark[
+        sf.CHANGES
+    ]  # later starts in this pass move the choice
     return start
 
 
@@ -263,7 +234,7 @@ def put_off(
     """
     now = state.reg[NOW]
     latest = float(NEVER - 1 - state.job[job, ESTIMATE])
-    wanted = ask_one(state, f, custom, PLAN, job, float(start))
+    wanted = ask_one(state, f, custom, slots.PLAN, job, float(start))
     if state.reg[FAILED] < 0 and wanted > start:
         at = int(min(wanted, latest))
         later, alt = ask_earliest(state, ground, job, max(at, start), number(NEVER), number(1))
@@ -275,16 +246,8 @@ def put_off(
 @routine
 def drop_plans(state: State, ground: Ground, f: General, plans: int) -> int:
     """Forget the plans of this pass."""
-    now = state.reg[NOW]
     for i in range(plans):
-        job = f.planned[i]
-        start = ground.job[job, sf.DUE]
-        hold_plan(ground, job, now, start, start + state.job[job, ESTIMATE], number(1))
-        ground.job[job, sf.DUE] = NEVER
-        if ground.mark[sf.TIMES] != 0:
-            count_reservation(
-                ground, job, ground.job[job, sf.ALT], ground.job[job, sf.SHAPE], number(-1)
-            )
+        drop_plan(state, ground, f.planned[i])
     if plans > 0:
         ground.mark[sf.RELEASED] += 1
     return 0
@@ -310,22 +273,22 @@ __all__ = ["General", "decide", "decide_once", "make_general", "run"]
 @routine
 def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer) -> None:
     """Backfilling: which of the rest may start, in what order."""
-    thinned = asks(f, BACKFILL_TEST) or asks(f, BACKFILL_KEY)
+    thinned = asks(f, slots.BACKFILL_TEST) or asks(f, slots.BACKFILL_KEY)
     if thinned:
         size = keep_able(state, ground, f, size)
-        if asks(f, BACKFILL_TEST):
+        if asks(f, slots.BACKFILL_TEST):
             size = keep_passing(state, f, size, custom)
-        if asks(f, BACKFILL_KEY):
+        if asks(f, slots.BACKFILL_KEY):
             fill_own_keys(state, f, size, custom)
         if state.reg[FAILED] >= 0:
             return
     f.frozen[0] = fullest_with(state, f.scale, -1)
     f.frozen[1] = sum_with(state, f.scale, -1)
-    if f.par[KEY] == BALANCE or f.par[KEY] == LEAST_USED:
+    if f.par[parts.KEY] == ph.BALANCE or f.par[parts.KEY] == ph.LEAST_USED:
         fill_by_score(state, ground, f, size)
         return
-    shortest = int(f.par[KEY] == SHORTEST)
-    simple = sorted_already(ground, f) and shortest == 0 and f.par[KEY] != OWN
+    shortest = int(f.par[parts.KEY] == ph.SHORTEST)
+    simple = sorted_already(ground, f) and shortest == 0 and f.par[parts.KEY] != ph.OWN
     if shortest != 0 or (thinned and not simple):
         make_heap(state, ground, f, size, shortest)
     at = 0
@@ -338,7 +301,9 @@ def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer
             size = removed_first(state, ground, f, size, shortest)
         if not may_start(state, ground, job):
             continue
-        if f.par[TEST] >= NOT_WORSE and not keeps_balance(state, f, job, f.par[TEST]):
+        if f.par[parts.TEST] >= ph.NOT_WORSE and not keeps_balance(
+            state, f, job, f.par[parts.TEST]
+        ):
             continue
         alt = ask_start(state, ground, job)
         if alt >= 0:
@@ -359,7 +324,7 @@ def keep_able(state: State, ground: Ground, f: General, size: int) -> int:
 @routine
 def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
-    left = f.par[AT_MOST]
+    left = f.par[parts.AT_MOST]
     while True:
         kept = 0
         for i in range(size):
@@ -374,7 +339,7 @@ def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
         resource = least_used(state, f.scale)
         for i in range(1, size):
             if scores_better(
-                state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[KEY], resource
+                state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[parts.KEY], resource
             ):
                 best = i
         job = f.jobs[f.heap[best]]

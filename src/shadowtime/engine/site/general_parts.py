@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.slots import TIME_WORDS, TIMERS, TIMES_FROM
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+from shadowtime.types import Floats, Ints
 
 ORDER_KIND = 0
 DEPTH = 1

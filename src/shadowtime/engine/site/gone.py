@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
 
 
 @entry

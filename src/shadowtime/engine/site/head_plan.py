@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.passes.phases import FITS
+from shadowtime.engine.site import general_parts as parts
 from shadowtime.engine.site.candidates import sorted_already
-from shadowtime.engine.site.general_parts import (
-    DEPTH,
-    KEPT_AT,
-    KEPT_CHANGES,
-    KEPT_HEAD,
-    KEPT_LAST,
-    KEPT_START,
-    PHASES,
-    TEST,
-)
+from shadowtime.engine.site.general_parts import General
 from shadowtime.kernel.fields import ESTIMATE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, VOLATILE
 from shadowtime.kernel.site import fields as sf
+from shadowtime.kernel.site.caps import count_reservation
 from shadowtime.kernel.site.choose import choose
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_plan, keep_place
 from shadowtime.kernel.slots import PLAN, RESERVE, asks
-
-if TYPE_CHECKING:
-    from shadowtime.engine.site.general_parts import General
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @kernel
@@ -40,9 +28,9 @@ def may_keep(state: State, ground: Ground, f: General) -> bool:
     What starts leaves the plan its nodes: its start stays the earliest.
     """
     return bool(
-        f.par[DEPTH] == 1
-        and f.par[PHASES] != 0
-        and f.par[TEST] != FITS
+        f.par[parts.DEPTH] == 1
+        and f.par[parts.PHASES] != 0
+        and f.par[parts.TEST] != FITS
         and sorted_already(ground, f)
         and state.reg[VOLATILE] == 0
         and ground.mark[sf.HAS_LIMITS] == 0
@@ -58,34 +46,56 @@ def may_keep(state: State, ground: Ground, f: General) -> bool:
 def keep_plan(state: State, ground: Ground, f: General) -> None:
     """Remember the plan of this pass."""
     job = f.planned[0]
-    f.kept[KEPT_HEAD] = job
-    f.kept[KEPT_START] = ground.job[job, sf.DUE]
-    f.kept[KEPT_AT] = ground.mark[sf.RELEASED]
+    f.kept[parts.KEPT_HEAD] = job
+    f.kept[parts.KEPT_START] = ground.job[job, sf.DUE]
+    f.kept[parts.KEPT_AT] = ground.mark[sf.RELEASED]
+
+
+@routine
+def make_plan(state: State, ground: Ground, job: int, alt: int, at: int) -> None:
+    """Hold the nodes found last for a job from an instant on."""
+    keep_place(ground, job, alt)
+    ground.job[job, sf.DUE] = at
+    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], number(-1))
+    if ground.mark[sf.TIMES] != 0:
+        count_reservation(ground, job, alt, ground.job[job, sf.SHAPE], number(1))
+
+
+@routine
+def drop_plan(state: State, ground: Ground, job: int) -> None:
+    """Give these nodes back."""
+    at = ground.job[job, sf.DUE]
+    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], number(1))
+    ground.job[job, sf.DUE] = NEVER
+    if ground.mark[sf.TIMES] != 0:
+        count_reservation(
+            ground, job, ground.job[job, sf.ALT], ground.job[job, sf.SHAPE], number(-1)
+        )
 
 
 @routine
 def give_plan_up(state: State, ground: Ground, f: General) -> None:
     """Drop the plan that was kept; its start remains known."""
-    job = f.kept[KEPT_HEAD]
+    job = f.kept[parts.KEPT_HEAD]
     start = ground.job[job, sf.DUE]
     if start < NEVER:
         end = start + state.job[job, ESTIMATE]
         hold_plan(ground, job, state.reg[NOW], start, end, number(1))
         ground.job[job, sf.DUE] = NEVER
         ground.mark[sf.RELEASED] += 1
-    f.kept[KEPT_HEAD] = -1
-    f.kept[KEPT_LAST] = job
+    f.kept[parts.KEPT_HEAD] = -1
+    f.kept[parts.KEPT_LAST] = job
 
 
 @kernel
 def plan_stands(state: State, ground: Ground, f: General, size: int) -> bool:
     """True if nothing was released since the plan was made and the head is the same."""
-    if f.kept[KEPT_AT] != ground.mark[sf.RELEASED]:
+    if f.kept[parts.KEPT_AT] != ground.mark[sf.RELEASED]:
         return False
     at = 0
     while at < size and not fits_somewhere(ground, f.jobs[at]):
         at += 1
-    return bool(at < size and f.jobs[at] == f.kept[KEPT_HEAD])
+    return bool(at < size and f.jobs[at] == f.kept[parts.KEPT_HEAD])
 
 
 @kernel
@@ -101,14 +111,14 @@ def fits_somewhere(ground: Ground, job: int) -> bool:
 @routine
 def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
     """The candidates behind the head whose plan stands; its nodes are chosen again after starts."""
-    head = f.kept[KEPT_HEAD]
+    head = f.kept[parts.KEPT_HEAD]
     if (
-        f.kept[KEPT_CHANGES] != ground.mark[sf.CHANGES]
+        f.kept[parts.KEPT_CHANGES] != ground.mark[sf.CHANGES]
         and ground.mark[sf.PLACE_RULE] != sf.FIRST_FIT
     ):
         now = state.reg[NOW]
         length = state.job[head, ESTIMATE]
-        start = f.kept[KEPT_START]
+        start = f.kept[parts.KEPT_START]
         hold_plan(ground, head, now, start, start + length, number(1))
         choose(state, ground, head, ground.job[head, sf.SHAPE], start, length)
         if moved(ground, head):
@@ -122,9 +132,9 @@ def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
                     )
                 ground.job[head, sf.PLACE_COUNT] = ground.mark[sf.PLACED]
             ground.mark[sf.RELEASED] += 1
-            f.kept[KEPT_AT] = ground.mark[sf.RELEASED]
+            f.kept[parts.KEPT_AT] = ground.mark[sf.RELEASED]
         hold_plan(ground, head, now, start, start + length, number(-1))
-        f.kept[KEPT_CHANGES] = ground.mark[sf.CHANGES]
+        f.kept[parts.KEPT_CHANGES] = ground.mark[sf.CHANGES]
     count = 0
     for i in range(size):
         if f.jobs[i] > head:

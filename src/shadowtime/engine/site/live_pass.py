@@ -5,13 +5,14 @@ The live loop's entry to the same passes that simulate uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
@@ -27,17 +28,11 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
-from shadowtime.types import Reason
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.state import State, World
+from shadowtime.policy import Policy
+from shadowtime.types import Ints, Reason
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State, World
-    from shadowtime.policy import Policy
-    from shadowtime.types import Ints
 
 Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
 """Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.plan import order_of, phases_of, refuse_loose_easy
+from shadowtime.engine.site.asks import SiteClasses
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.policy import Policy
 from shadowtime.policy.order import Fcfs
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.site.asks import SiteClasses
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.policy import Policy
-    from shadowtime.workload import Workload
 
 
 class Prepared(NamedTuple):

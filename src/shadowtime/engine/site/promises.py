@@ -9,6 +9,7 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, SLIPPED
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import amounts_from
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import closed
 from shadowtime.kernel.site.start import (
@@ -20,11 +21,10 @@ from shadowtime.kernel.site.start import (
 )
 from shadowtime.kernel.site.steps import amount, current
 from shadowtime.kernel.site.under_limits import place_at
+from shadowtime.kernel.state import State
 
 if TYPE_CHECKING:
     from shadowtime.engine.site.conservative_parts import ConservativeState
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State
 
 
 @routine

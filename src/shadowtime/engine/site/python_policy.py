@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
@@ -14,18 +16,13 @@ from shadowtime.engine.saved import reading
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.plan import own_on, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
+from shadowtime.engine.watch import Watch
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.state import State, World
 from shadowtime.policy.snapshot import ask_policy, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watch
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State, World
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
+from shadowtime.schedule import Schedule
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ def fits_of(state: State, ground: Ground) -> Callable[[Ints], list[int]]:
     def fits(rows: Ints) -> list[int]:
         found = np.zeros(len(rows), np.int8)
         steps.fits_now(state, ground, rows, found)
-        able: list[int] = found.tolist()
+        able: list[int] = (found > 0).tolist()
         return able
 
     return fits

@@ -7,30 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.run_tables import as_schedule, attempts_of
-from shadowtime.engine.site.asks import Asks, asks_of
+from shadowtime.engine.site.asks import Asks, SiteClasses, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.tables import build_ground
 from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.slots import BEGIN
 from shadowtime.kernel.state import State, World, build
+from shadowtime.policy.estimate import Estimate
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.places import SitePlaces
-from shadowtime.types import Reason
+from shadowtime.types import Ints, Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.site.asks import SiteClasses
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.policy.estimate import Estimate
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 class PreparedRun(NamedTuple):

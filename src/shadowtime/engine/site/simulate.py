@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.cluster.site import Site
+from shadowtime.engine.claims import site_claims
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.saved import reading
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
+from shadowtime.engine.watch import Watch
 from shadowtime.kernel.registers import COARSE
+from shadowtime.policy import Policy
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import with_bounds
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
 
 
 def simulate_site(
@@ -49,8 +48,6 @@ def simulate_site(
         from shadowtime.engine.site.python_policy import simulate_object
 
         return simulate_object(workload, site, policy, watch=watch)
-    from shadowtime.engine.site.claims import site_claims
-
     if policy.reserve.sunny:
         from shadowtime.engine.site.venture import run_venture
 

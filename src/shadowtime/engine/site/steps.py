@@ -8,20 +8,20 @@ import numpy as np
 
 from shadowtime.engine.passes import learning
 from shadowtime.engine.site import entering, events
+from shadowtime.engine.site.general_parts import General
+from shadowtime.engine.site.head_plan import drop_plan, make_plan
+from shadowtime.engine.site.world import Events
 from shadowtime.kernel.fields import ENDS_AT, EXPECTED
 from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.registers import KILLS, NEVER, NOW
 from shadowtime.kernel.site import start
-from shadowtime.kernel.site.fields import RELEASED
+from shadowtime.kernel.site.fields import RELEASED, Ground
 from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.state import State, World
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.engine.site.general_parts import General
-    from shadowtime.engine.site.world import Events
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.slots import OwnPointer
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import AnyArray, Ints
 
 STARTED = 0
 
@@ -32,19 +32,32 @@ def go_to_pass(state: State, world: World, ground: Ground, e: Events) -> int:
     return int(events.next_pass(state, world, ground, e, number(0)))
 
 
-FITS_NOW, BEGIN, FITS_WITHOUT, EARLIEST_WITHOUT = range(4)
+FITS_NOW, BEGIN, FITS_WITHOUT, EARLIEST_WITHOUT, PLAN, DROP = range(6)
 NO_JOBS = np.zeros(0, np.int64)
 NO_ANSWERS = np.zeros(0, np.int8)
 
 
 def fits_now(state: State, ground: Ground, jobs: Ints, fits: AnyArray) -> None:
-    """Which of the waiting jobs could start now, each by itself: 1 or 0."""
+    """Which of the waiting jobs could start now, each by itself: 1 or 0.
+
+    -1: a limit or a closed node keeps it, so that it gets no plan and others need not wait for it.
+    """
     place(state, ground, FITS_NOW, -1, 0, jobs, fits)
 
 
 def begin_job(state: State, ground: Ground, job: int, reason: int) -> int:
     """Start a waiting job where the place rule puts it: STARTED; else start.BLOCKED or ASIDE."""
     return int(place(state, ground, BEGIN, job, reason, NO_JOBS, NO_ANSWERS))
+
+
+def plan_job(state: State, ground: Ground, job: int) -> int:
+    """Hold nodes for a waiting job from its earliest start on; NEVER if there is none."""
+    return int(place(state, ground, PLAN, job, 0, NO_JOBS, NO_ANSWERS))
+
+
+def drop_planned(state: State, ground: Ground, job: int) -> None:
+    """Give back what a plan holds."""
+    place(state, ground, DROP, job, 0, NO_JOBS, NO_ANSWERS)
 
 
 def fits_without(state: State, ground: Ground, job: int, others: Ints) -> bool:
@@ -61,10 +74,11 @@ def earliest_without(state: State, ground: Ground, job: int, others: Ints) -> in
 def place(
     state: State, ground: Ground, question: int, job: int, reason: int, jobs: Ints, fits: AnyArray
 ) -> int:
-    """The four questions above in one entry: all of them compile the rules of places, once so."""
+    """The questions above in one entry: all of them compile the rules of places, once so."""
     if question == FITS_NOW:
         for i in range(jobs.shape[0]):
-            fits[i] = start.ask_start(state, ground, jobs[i]) >= 0
+            alt = start.ask_start(state, ground, jobs[i])
+            fits[i] = -1 if alt == start.ASIDE else alt >= 0
         return 0
     if question == BEGIN:
         alt = start.ask_start(state, ground, job)
@@ -72,6 +86,15 @@ def place(
             return int(alt)
         start.begin_placed(state, ground, job, alt, reason)
         return STARTED
+    if question == PLAN:
+        when, alt = start.ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
+        if alt >= 0:
+            make_plan(state, ground, job, alt, when)
+        return int(when)
+    if question == DROP:
+        drop_plan(state, ground, job)
+        ground.mark[RELEASED] += 1
+        return 0
     lift(state, ground, jobs, number(1))
     if question == FITS_WITHOUT:
         answer = int(start.ask_start(state, ground, job) >= 0)

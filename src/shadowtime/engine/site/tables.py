@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster.limits import NODES
-from shadowtime.cluster.shape import hold_counted
+from shadowtime.cluster.shape import Shape, hold_counted
+from shadowtime.cluster.site import Site
+from shadowtime.engine.site.asks import Alternative, Asks, SiteClasses
 from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
@@ -15,16 +17,13 @@ from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.shape import Shape
-    from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.site.asks import Alternative, Asks, SiteClasses
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
     from shadowtime.workload.series import Series
 
 

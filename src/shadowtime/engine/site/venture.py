@@ -11,31 +11,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-from shadowtime.engine.saved import reading
+from shadowtime.engine.run_tables import keep_work
+from shadowtime.engine.saved import Pauses, reading
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.general_parts import make_general
-from shadowtime.engine.site.run_tables import prepared_run, with_more_room
+from shadowtime.engine.site.run_tables import PreparedRun, prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
-from shadowtime.engine.work import keep_work
+from shadowtime.engine.watch import Watch
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.start import ASIDE
 from shadowtime.kernel.slots import ESTIMATE, LEARN_START, SLOT_SHIFT, VICTIM
-from shadowtime.types import Reason
+from shadowtime.kernel.state import State, World
+from shadowtime.policy import Policy
+from shadowtime.types import AnyArray, Ints, Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.saved import Pauses
-    from shadowtime.engine.site.run_tables import PreparedRun
-    from shadowtime.engine.watch import Watch
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State, World
-    from shadowtime.policy import Policy
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -247,5 +244,5 @@ class Pass:
         jobs = np.array(rows, np.int64)
         fits = np.zeros(len(jobs), np.int8)
         steps.fits_now(self.state, self.ground, jobs, fits)
-        for row in jobs[fits != 0].tolist():
+        for row in jobs[fits > 0].tolist():
             steps.begin_job(self.state, self.ground, row, int(Reason.BACKFILLED))

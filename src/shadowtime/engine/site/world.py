@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.site.entering import (
-    AFTER,
-    AFTER_ANY,
-    AFTER_NOT_OK,
-    AFTER_OK,
-    BEGIN_LATER,
-    CANCEL_LATER,
-    FOLLOW_WORDS,
-    LEFT,
-    UNMET,
-)
+from shadowtime.cluster.site import Site
+from shadowtime.engine.site import entering
 from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f
-from shadowtime.types import NO_LIMIT
+from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.state import State
+from shadowtime.types import NO_LIMIT, Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of
 from shadowtime.workload.follows import CHILD, COMES_AT, PARENT, SECONDS, SINCE, relations_of
-
-if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.kernel.state import State
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
+from shadowtime.workload.request import Requests
 
 
 def on_clock(workload: Workload, when: int) -> int:
@@ -46,12 +33,12 @@ def on_clock(workload: Workload, when: int) -> int:
 
 
 KINDS = {
-    "after": AFTER,
-    "afterany": AFTER_ANY,
-    "afterok": AFTER_OK,
-    "afternotok": AFTER_NOT_OK,
-    "aftercorr": AFTER_OK,
-    "singleton": AFTER_ANY,
+    "after": entering.AFTER,
+    "afterany": entering.AFTER_ANY,
+    "afterok": entering.AFTER_OK,
+    "afternotok": entering.AFTER_NOT_OK,
+    "aftercorr": entering.AFTER_OK,
+    "singleton": entering.AFTER_ANY,
 }
 
 FAILED, CANCELLED = 0, 5
@@ -117,7 +104,7 @@ def build_events(
     status = workload.status
     well = (workload.run <= workload.limit) & (status != FAILED) & (status != CANCELLED)
     count = np.zeros(2, np.int64)
-    count[LEFT] = n
+    count[entering.LEFT] = n
     return Events(
         begins=np.append(coming, np.zeros(begins + len(follow) + 1)).astype(np.int64),
         cancels=np.append(keys, np.zeros(len(follow) + 1)).astype(np.int64),
@@ -144,12 +131,12 @@ def followers(workload: Workload, job: Ints) -> tuple[Ints, Ints, Ints]:
     n, relation = len(workload), relations_of(workload)
     relation = relation[np.argsort(relation[:, PARENT], kind="stable")]
     first = np.searchsorted(relation[:, PARENT], np.arange(n + 1)).astype(np.int64)
-    follow = np.full((n if COMES_AT in workload.extra else 0, FOLLOW_WORDS), -1, np.int64)
+    follow = np.full((n if COMES_AT in workload.extra else 0, entering.FOLLOW_WORDS), -1, np.int64)
     if len(follow):
-        follow[:, UNMET] = np.bincount(relation[:, CHILD], minlength=n)
-        follow[:, BEGIN_LATER] = job[:, f.BEGIN_AT] - workload.submit
+        follow[:, entering.UNMET] = np.bincount(relation[:, CHILD], minlength=n)
+        follow[:, entering.BEGIN_LATER] = job[:, f.BEGIN_AT] - workload.submit
         cancel = job[:, f.CANCEL]
-        follow[:, CANCEL_LATER] = np.where(cancel < 0, -1, cancel - workload.submit)
+        follow[:, entering.CANCEL_LATER] = np.where(cancel < 0, -1, cancel - workload.submit)
         job[:, f.CANCEL] = -1
     return first, np.ascontiguousarray(relation[:, [CHILD, SECONDS, SINCE]]), follow
 

@@ -6,15 +6,13 @@ group. A reading at the job's start and one at its end give its bandwidth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError
 from shadowtime.hperf.record import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MOUNT = Path("/sys/fs/resctrl")
 WRAP = 1 << 62

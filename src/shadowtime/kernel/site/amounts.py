@@ -6,15 +6,10 @@ until its expected end, what is planned from its start on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
-from shadowtime.kernel.site.fields import ALT_AMOUNTS, AMOUNTS, LEVEL, NEXT, TIME
+from shadowtime.kernel.site.fields import ALT_AMOUNTS, AMOUNTS, LEVEL, NEXT, TIME, Ground
 from shadowtime.kernel.site.steps import change_amount, current
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
 
 
 @routine

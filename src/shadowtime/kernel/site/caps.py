@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.steps import amount
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
 
 
 @kernel

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NOW
 from shadowtime.kernel.site import fields as sf
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import take_row, take_sets
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
@@ -14,7 +15,6 @@ from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
 # Features with counts: ``count[row, s]`` is how many nodes a set ``s`` of the counts asks for

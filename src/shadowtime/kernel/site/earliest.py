@@ -6,20 +6,15 @@ that begins there. A heap knows which node changes next, so time goes from chang
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.kernel.heap import pop, push
+from shadowtime.kernel.heap import pop, push, settle_down
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import look
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.types import Ints
 
 PLACES = 24
 """Bits of a place of the mask in the heap's keys."""
@@ -124,22 +119,6 @@ def earliest_on_several(
         if missing == 0 and count >= least and total >= tasks and suffices(ground, shape, bounded):
             return start
     return NEVER
-
-
-@kernel
-def settle_down(heap: Ints, size: int, at: int) -> None:
-    """Let the key at a place sink to where it belongs."""
-    key = heap[at]
-    child = 2 * at + 1
-    while child < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if key <= heap[child]:
-            break
-        heap[at] = heap[child]
-        at = child
-        child = 2 * at + 1
-    heap[at] = key
 
 
 @routine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shadowtime.types import AnyArray, Ints
+
 if TYPE_CHECKING:
     from shadowtime.kernel.site.score import Scoring
-    from shadowtime.types import AnyArray, Ints
 
 # Scalars of a run, in ``mark``.
 PLACE_RULE = 0

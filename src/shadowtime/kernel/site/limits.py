@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from shadowtime.kernel.fields import REQUEST, START
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
 ASKED_FOR, IN_PLACE = 0, 1

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.site.fields import Ground
 
 
 @kernel
@@ -64,14 +60,21 @@ def has_row(ground: Ground, shape: int) -> bool:
 def take_row(ground: Ground, shape: int) -> bool:
     """Take the first node from which as few neighbours as possible hold all tasks."""
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
-        nodes = row_from(ground, shape, place)
-        if nodes > 0:
-            left = ground.shape[shape, sf.TASKS]
-            for count in range(nodes):
-                left = give(ground, shape, place + count, count, left)
-            ground.mark[sf.PLACED] = nodes
+        if take_row_at(ground, shape, place):
             return True
     return False
+
+
+@routine
+def take_row_at(ground: Ground, shape: int, place: int) -> bool:
+    """Take as few neighbours as possible from a place on; False if they do not hold all tasks."""
+    nodes = row_from(ground, shape, place)
+    left = ground.shape[shape, sf.TASKS]
+    for count in range(nodes):
+        left = give(ground, shape, place + count, count, left)
+    if nodes > 0:
+        ground.mark[sf.PLACED] = nodes
+    return bool(nodes > 0)
 
 
 @kernel

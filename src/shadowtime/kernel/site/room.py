@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import room_in_cap
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.steps import current
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel

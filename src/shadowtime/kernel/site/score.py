@@ -8,10 +8,10 @@ from shadowtime.kernel.jit import routine
 from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.site import fields as sf
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.slots import PLACE, SLOT_SHIFT
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
 

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
-from shadowtime.kernel.fields import (
-    AHEAD,
-    ESTIMATE,
-    EXPECTED,
-    REASON,
-    REQUEST,
-    START,
-)
-from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.running import (
@@ -30,6 +22,7 @@ from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import settle
 from shadowtime.kernel.site.earliest import earliest
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
@@ -37,7 +30,6 @@ from shadowtime.kernel.site.steps import amount, change
 from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
 COMPRESSED = 1
@@ -65,7 +57,7 @@ def open_for(ground: Ground, now: int, shape: int, length: int) -> bool:
 def ask_start(state: State, ground: Ground, job: int) -> int:
     """The alternative by which a job may start now, placed in scratch; else BLOCKED or ASIDE."""
     now = state.reg[r.NOW]
-    length = state.job[job, ESTIMATE]
+    length = state.job[job, f.ESTIMATE]
     ask = ground.job[job, sf.ASK]
     verdict = ASIDE
     doubtful = False
@@ -140,7 +132,7 @@ def might_start(state: State, ground: Ground, job: int) -> bool:
 def may_start(state: State, ground: Ground, job: int) -> bool:
     """A quick test that fails only if the job cannot start now around the plans."""
     ask = ground.job[job, sf.ASK]
-    length = state.job[job, ESTIMATE]
+    length = state.job[job, f.ESTIMATE]
     released = ground.mark[sf.RELEASED]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         shape = ground.alt[alt, sf.ALT_SHAPE]
@@ -164,7 +156,7 @@ def ask_earliest(
     in use. (NEVER, -1) if there is none.
     """
     now = state.reg[r.NOW]
-    length = state.job[job, ESTIMATE]
+    length = state.job[job, f.ESTIMATE]
     ask = ground.job[job, sf.ASK]
     best = before
     chosen = -1
@@ -203,7 +195,7 @@ def earliest_of_all(
 ) -> int:
     """The first start in [since, before) with nodes that the limits allow and counted amounts."""
     now = state.reg[r.NOW]
-    length = state.job[job, ESTIMATE]
+    length = state.job[job, f.ESTIMATE]
     shape = ground.alt[alt, sf.ALT_SHAPE]
     start = since
     if not ever_allowed(state, ground, job, alt, bare):
@@ -279,7 +271,7 @@ def occupy(state: State, ground: Ground, job: int, sign: int) -> None:
             ground.ring[row, 1 + k] = ground.node[node, sf.FREE + k]
             taken = sign * amount(ground, shape, node, tasks, k)
             ground.node[node, sf.FREE + k] += taken
-            state.host[TOTAL_FREE, 0, k] += taken
+            state.host[f.FREE, 0, k] += taken
             ground.ring[row, 1 + resources + k] = ground.node[node, sf.FREE + k]
         ground.mark[sf.CHANGES] += 1
     ground.mark[sf.HELD] -= sign * ground.job[job, sf.PLACE_COUNT]
@@ -293,9 +285,9 @@ def begin_here(state: State, ground: Ground, job: int, reason: int) -> None:
     ground.mark[sf.WIDE] -= ground.job[job, sf.WIDTH]
     ground.job[job, sf.PHASE] = sf.RUNS
     occupy(state, ground, job, number(-1))
-    state.job[job, START] = now
-    state.job[job, REASON] = reason
-    insert(state, job, now + state.job[job, ESTIMATE])
+    state.job[job, f.START] = now
+    state.job[job, f.REASON] = reason
+    insert(state, job, now + state.job[job, f.ESTIMATE])
     log(state, r.STARTED, job)
     if ground.mark[sf.HAS_LIMITS] != 0:
         account_start(state, ground, job)
@@ -306,14 +298,14 @@ def begin_placed(state: State, ground: Ground, job: int, alt: int, reason: int) 
     """Start a waiting job now in the placement found last."""
     now = state.reg[r.NOW]
     keep_place(ground, job, alt)
-    hold_place(ground, job, now, now, now + state.job[job, ESTIMATE], number(-1))
+    hold_place(ground, job, now, now, now + state.job[job, f.ESTIMATE], number(-1))
     begin_here(state, ground, job, reason)
 
 
 @kernel
 def latest_end(state: State, job: int) -> int:
     """When the run of a job is over by its request, what it has behind it counted in."""
-    return int(state.job[job, START] + state.job[job, REQUEST] - state.job[job, AHEAD])
+    return int(state.job[job, f.START] + state.job[job, f.REQUEST] - state.job[job, f.AHEAD])
 
 
 @routine
@@ -322,7 +314,7 @@ def give_up(state: State, ground: Ground, job: int) -> None:
     now = state.reg[r.NOW]
     remove(state, find(state, job))
     occupy(state, ground, job, number(1))
-    expected = state.job[job, EXPECTED]
+    expected = state.job[job, f.EXPECTED]
     if expected > now:
         hold_place(ground, job, now, now, expected, number(1))
         note_gain(ground, job, now, expected)

@@ -7,13 +7,9 @@ plans while they live.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.site import fields as sf
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.site.fields import Ground
 
 
 @kernel

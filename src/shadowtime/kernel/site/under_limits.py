@@ -23,14 +23,14 @@ from shadowtime.kernel.site.choose import (
     use,
     use_none,
 )
+from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import find_headroom
-from shadowtime.kernel.site.neighbours import give, row_from
+from shadowtime.kernel.site.neighbours import take_row_at
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 from shadowtime.kernel.site.steps import amount, current
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.state import State
 
 TRIALS = 100_000
@@ -180,14 +180,8 @@ def narrow(ground: Ground, shape: int) -> bool:
 def take_row_allowed(ground: Ground, shape: int) -> bool:
     """Take the first row of neighbours that the limits allow."""
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
-        nodes = row_from(ground, shape, place)
-        if nodes > 0:
-            left = ground.shape[shape, sf.TASKS]
-            for count in range(nodes):
-                left = give(ground, shape, place + count, count, left)
-            ground.mark[sf.PLACED] = nodes
-            if allowed(ground, shape):
-                return True
+        if take_row_at(ground, shape, place) and allowed(ground, shape):
+            return True
     return False
 
 

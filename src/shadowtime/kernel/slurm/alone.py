@@ -5,16 +5,12 @@ Which of them it gets depends on nothing else, so that limits can be checked wit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.limits import UNKNOWN, broken_by
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 
 @kernel

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.slurm.words import words_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 # Scalars, in ``mark``. First what the site sets:
 WINDOW, STEP, BOUND, MAP_RECORDS, LINEAR, KEEPS_RUNNING, KILL_WAIT, BUSY_NODES = range(8)
@@ -65,11 +63,14 @@ ANSWERS, MOVES, BOUND_DEPTH, DEPTH, PART_DEPTH, FAILURES = range(69, 75)
 """Records are answered without a try where that is certain; tests leave weights behind; how many
 records are looked at (-1: all), so far, and of each partition (0: all); partitions that failed."""
 CHECKS_LIMITS, PLANS_WANTED, LEFTS, ONE_THREAD, NOTES, PREEMPTS = range(75, 81)
-ALL_LEFT, MOVED = range(81, 83)
+ALL_LEFT, MOVED, BEGINS = range(81, 84)
 """Limits are checked here, not by Python; all plans of a pass are wanted; how often LEFT changed in
 all passes; every core has one thread; how often a job got another reason to wait; some jobs may
-preempt others; LEFTS while all nodes that are up are left; weights may have moved."""
-MARKS = 83
+preempt others; LEFTS while all nodes that are up are left; weights may have moved; it begins."""
+OWNERS_END, OWNED_NODES, OWNED_UNTIL = range(84, 87)
+"""Nodes of other users are left out until they are free; rows of ``owner`` that count; when the
+next node that was left out is free."""
+MARKS = 87
 
 # ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
 NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
@@ -77,9 +78,10 @@ NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)
 REFUSED, LISTED, BESIDE, KEPT = range(4)
 
 # Columns of ``queue``.
-ROW, SLOT, NOW_ONLY, GONE, TASKS = range(5)
-"""``SLOT``: the place of its job in ``met``."""
-QUEUES = 5
+ROW, SLOT, NOW_ONLY, GONE, TASKS, USER = range(6)
+"""``SLOT``: the place of its job in ``met``. ``USER``: its number, where nodes may belong to
+users."""
+QUEUES = 6
 # Columns of ``record``.
 ASK, SECTION, LIMIT, WATCHED, KIND, RANK, LICENCES, RESERVATION, WHO, PLAIN = range(10)
 """``WATCHED``: an array or a job with licences. ``KIND``: its number of (partition, limit).
@@ -136,6 +138,8 @@ IDLE, USABLE, COMPLETING = range(3)
 """Nodes without jobs; neither down nor completing; completing."""
 BASE, ROOM, FOUND, CHOSEN, SEARCHED, ALL_FREE, BARRED, KEEP, SPARED, LEFT, OFFERED = range(3, 14)
 """The nodes that are searched, those that a try found, those that are tested, ..."""
+UP, TAKEN = 14, 15
+"""``TAKEN``: the nodes of the counts of features that have some."""
 # Columns of ``span`` and of ``window``.
 BEGIN, END, FREE_NODES, IDLE_NODES = range(4)
 """``FREE_NODES``: how many, in version MEASURED of the map; ``IDLE_NODES``: that stay free from now
@@ -201,6 +205,8 @@ class Board(NamedTuple):
     window: Ints
     window_nodes: AnyArray
     """Reservations."""
+    owner: Ints
+    """Nodes with jobs, where nodes may belong to users (owners.py)."""
     plan: Ints
     planned: AnyArray
     mask: AnyArray
@@ -211,11 +217,12 @@ class Board(NamedTuple):
 
 
 def empty_board(
-    nodes: int, *, sections: int = 1, spans: int = 4, sockets: int = 1, cores: int = 0
+    nodes: int, *, sections: int = 1, spans: int = 4, parts: int = 1, cores: int = 0
 ) -> Board:
     """A board for an empty machine of ``nodes`` nodes; the caller makes room as needed.
 
-    ``cores`` of the largest node, where jobs may lie above others.
+    ``parts``: sockets and pools of a node. ``cores`` of the largest node, where jobs may lie above
+    others.
 
     Examples
     --------
@@ -249,14 +256,14 @@ def empty_board(
         who=ints(1, 4),
         check=ints(1, 4),
         sums=ints(1, 6),
-        now=ints(size, 4 + sockets),
-        table=ints(size, 4 + sockets),
+        now=ints(size, 4 + parts),
+        table=ints(size, 4 + parts),
         weight=ints(size),
         fresh_weight=ints(size),
         node=ints(size, 5),
         held=masks(1),
         job=ints(2, JOBS),
-        share=ints(1, 4 + sockets),
+        share=ints(1, 4 + parts),
         core=masks(1, width),
         holder=ints(1, 4),
         holders=ints(nodes + 2),
@@ -265,8 +272,9 @@ def empty_board(
         free=masks(spans),
         window=ints(1, 3),
         window_nodes=masks(1),
+        owner=ints(size, 5),
         plan=ints(1, 3),
         planned=masks(1),
-        mask=masks(14),
+        mask=masks(16),
         cores=masks(4 * size if width else 1, width),
     )

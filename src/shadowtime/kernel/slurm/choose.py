@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.neighbours import by_sets
 from shadowtime.kernel.slurm.offers import (
     could_do,
@@ -26,10 +25,7 @@ from shadowtime.kernel.slurm.other_fills import (
     least_loaded,
 )
 from shadowtime.kernel.slurm.words import NONE, ONE, has, put
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @routine
@@ -42,7 +38,7 @@ def fill(desk: Desk, state: Ints, weight: Ints, ask: int, count: int, first: boo
         return by_weight(desk, state, weight, ask, first, FROM_THE_FIRST)
     if desk.need[d.BUSY_FIRST] != 0 and asks[ask, d.IN_A_ROW] == 0:
         return by_weight(desk, state, weight, ask, first, BUSY_ONES)
-    if rule[d.LEAST_LOADED] != 0:
+    if asks[ask, d.LEAST_LOADED] != 0:
         return least_loaded(desk, state, weight, ask, first)
     if rule[d.PACK_SERIAL] != 0 and asks[ask, d.MIN_CPUS] == 1 and asks[ask, d.WANTED] == 1:
         return by_weight(desk, state, weight, ask, first, FROM_THE_LAST)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from shadowtime.kernel.slurm.words import words_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 # ``rule``: what changed between releases (slurm/rules.py) and what the site sets, 1 where it holds.
 WHOLE_TASKS, CPUS_BESIDE_GPUS, WHOLE_GPU_TASKS, TASK_A_NODE_ONCE, ONE_GPU_TEST = range(5)
 LEFT_OUT_SINGLY, LEFT_OUT_BY_PRODUCT, CPUS_OF_GPU_TASKS, FIRST_SINGLE, LEAF_NEEDS_CPUS = range(
     5, 10
 )
-COUNTS_CPUS, LEAST_LOADED, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES, LAST_COUNTS = range(10, 17)
+COUNTS_CPUS, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES, LAST_COUNTS = range(10, 16)
 """``MOST_CPUS``: of the largest node. ``LEAVES``: how many leaf switches there are.
 ``LAST_COUNTS``: the least loaded node is counted with the cpus of the one looked at last."""
-RULES = 17
+RULES = 16
 # ``node``: what a node has.
 MEMORY, THREADS, CORES, SOCKETS, GPUS, BOUND, CPUS, IN_LEAF = range(8)
 """``BOUND``: its GPUs belong to sockets."""
 NODES = 8
-# A state, by node: what is free, then the free cores of each socket.
+# A state, by node: what is free, then the free cores of each socket, and of each pool what is left.
 FREE, USED, FREE_GPUS, IDLE, FIRST_SOCKET = range(5)
 """Cpus, MB in use, GPUs as a mask, 1 where no job is on the node."""
 # ``ask``: a request in the numbers that Slurm schedules by (slurm/ask.py).
@@ -34,13 +32,17 @@ UNBOUNDED, FLOOR_CPUS, FLOOR_MEMORY, FLOOR_GPUS, JOB_GPUS, SINGLE, FEWEST, MOST_
     16, 24
 )
 WHOLE, FLOOR, ALONE, FIRST_EITHER, EITHERS, IN_A_ROW, SPREAD, SHARED, IDLE_NODES = range(24, 33)
+LEAST_LOADED, CPU_POOL, OWN_USER, PARTS, REST = range(33, 38)
 """``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use, and
 ``FLOOR`` its number; ``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``:
 interchangeable whole nodes; ``ALONE``: the row of the same job on nodes of its own (-1: none);
 ``EITHERS`` rows of ``either`` are the nodes of its alternatives; ``IN_A_ROW``: --contiguous;
 ``SPREAD``: --spread-job; ``SHARED``: the row that will-run tests take, of one that gets no whole
-nodes (-1: its own); ``IDLE_NODES``: it takes idle nodes all the same."""
-ASKS = 33
+nodes (-1: its own); ``IDLE_NODES``: it takes idle nodes all the same; ``LEAST_LOADED``: nodes with
+the largest share of free cpus come first; ``CPU_POOL``: the pool that bounds its cpus, or -1;
+``OWN_USER``: its nodes run jobs of its user alone; ``PARTS`` rows of ``either`` from FIRST_EITHER
+on are the nodes of its counts of features, and ``REST`` is the row of what they leave."""
+ASKS = 38
 PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
 """``GPUS_PER``."""
 # ``spot``: scratch, by node.
@@ -77,6 +79,8 @@ class Desk(NamedTuple):
     full: Ints
     """The state of an empty machine."""
     ask: Ints
+    pool: Ints
+    """By request: what it takes of each pool on each node."""
     suits: AnyArray
     """Nodes that could ever serve a request."""
     required: AnyArray
@@ -84,6 +88,8 @@ class Desk(NamedTuple):
     without_type: AnyArray
     """Nodes that have no GPUs of the type asked for."""
     either: AnyArray
+    part: Ints
+    """By row of ``either``: the request for a count of features."""
     spot: Ints
     tried: Ints
     """The nodes TRIED, lowest first."""
@@ -93,7 +99,7 @@ class Desk(NamedTuple):
     mask: AnyArray
 
 
-def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
+def empty_desk(nodes: int, *, sockets: int = 1, pools: int = 0, leaves: int = 0) -> Desk:
     """A desk for ``nodes`` nodes; the caller fills in what they have.
 
     Examples
@@ -115,13 +121,15 @@ def empty_desk(nodes: int, *, sockets: int = 1, leaves: int = 0) -> Desk:
         node=ints(size, NODES),
         near=ints(size, sockets),
         leaf=masks(max(1, leaves)),
-        full=ints(size, FIRST_SOCKET + sockets),
+        full=ints(size, FIRST_SOCKET + sockets + pools),
         ask=ints(8, ASKS),
+        pool=ints(8, pools),
         suits=masks(8),
         required=masks(8),
         excluded=masks(8),
         without_type=masks(8),
         either=masks(8),
+        part=ints(8),
         spot=ints(size, SPOTS),
         tried=ints(size),
         need=ints(NEEDS),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.ends import note_able
 from shadowtime.kernel.slurm.limits import (
     WITHIN,
@@ -18,10 +18,6 @@ from shadowtime.kernel.slurm.limits import (
 from shadowtime.kernel.slurm.offers import could_do
 from shadowtime.kernel.slurm.spans import count_idle, free_until, idle_until
 from shadowtime.kernel.slurm.words import NONE, bits_in
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 
 @routine

@@ -8,17 +8,13 @@ which slurm/limit_table.py writes to ``check``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.words import has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 WITHIN, UNKNOWN = -1, -2
 """No bound is in the way; that is not certain."""

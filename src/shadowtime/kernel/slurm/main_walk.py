@@ -6,14 +6,14 @@ that finds no room, it is given here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.alone import is_alone, known_reason, note_offer, offer
+from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.choose import choose, once
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.ends import note_able
 from shadowtime.kernel.slurm.last import has_prey
 from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, note, too_many, too_much, too_much_there
@@ -26,10 +26,6 @@ from shadowtime.kernel.slurm.refusal import (
     weights_moved,
 )
 from shadowtime.kernel.slurm.words import NONE, bits_in
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 OVER, TRY, FITS = range(3)
 """What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT, or starts it
@@ -187,9 +183,24 @@ def answer(board: Board, desk: Desk, at: int, row: int) -> int:
 
 
 @routine
+def begin(board: Board) -> None:
+    """Before the first record: all nodes that are up are left, and no partition has failed."""
+    mark = board.mark
+    mark[b.BEGINS] = mark[b.AT] = mark[b.DEPTH] = mark[b.FAILURES] = 0
+    for section in range(board.part.shape[0]):
+        board.part[section, b.FAILED] = board.part[section, b.LOOKED_AT] = 0
+    for word in range(board.mask.shape[1]):
+        board.mask[b.LEFT, word] = board.mask[b.UP, word]
+    mark[b.LEFTS] += 1
+    mark[b.ALL_LEFT] = mark[b.LEFTS]
+
+
+@routine
 def go_on(board: Board, desk: Desk) -> int:
     """Go on from the record AT."""
     mark, queue, part = board.mark, board.queue, board.part
+    if mark[b.BEGINS] != 0:
+        begin(board)
     mark[b.MOVED] = 1 if mark[b.MOVES] != 0 and weights_moved(board) else 0
     while mark[b.AT] < mark[b.RECORDS]:
         at = mark[b.AT]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.gpu_offer import gpu_offer
 from shadowtime.kernel.slurm.words import has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.need import (
     FAILS,
     SUFFICES,
@@ -18,10 +17,7 @@ from shadowtime.kernel.slurm.need import (
     take_required,
 )
 from shadowtime.kernel.slurm.words import has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.alone import is_alone, known_reason, note_offer, offer
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.last import has_prey
 from shadowtime.kernel.slurm.limits import UNKNOWN, WITHIN, about, is_checked, note, too_much
 from shadowtime.kernel.slurm.refusal import REFUSED, UNSURE, overfills, try_to_start
 from shadowtime.kernel.slurm.spans import search
 from shadowtime.kernel.slurm.words import NONE, bits_in
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 VAIN = 3
 """Beside the answers of :func:`try_to_start`: it does not start, and its plan is of no account."""

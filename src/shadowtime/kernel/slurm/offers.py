@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.words import NONE, bits_in, has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 
 @kernel
@@ -33,6 +29,13 @@ def cores_in(desk: Desk, state: Ints, at: int, socket: int) -> int:
 def cpus_in(desk: Desk, state: Ints, at: int) -> int:
     """Free cpus of a node, in the same way."""
     return desk.node[at, d.CPUS] if desk.need[d.ALL_FREE] != 0 else state[at, d.FREE]
+
+
+@kernel
+def left_of(desk: Desk, state: Ints, at: int, pool: int) -> int:
+    """What a node has left of a pool; all of it where this test takes all cores for free."""
+    column = state.shape[1] - desk.pool.shape[1] + pool
+    return desk.full[at, column] if desk.need[d.ALL_FREE] != 0 else state[at, column]
 
 
 @kernel
@@ -107,6 +110,9 @@ def cpus_offered(desk: Desk, state: Ints, ask: int, at: int) -> int:
     Memory per cpu takes them away in steps: of a core, or of a cpu where cpus are counted.
     """
     asks = desk.ask
+    for pool in range(desk.pool.shape[1]):
+        if state[at, state.shape[1] - desk.pool.shape[1] + pool] < desk.pool[ask, pool]:
+            return 0
     cpus = cpus_in(desk, state, at)
     each = asks[ask, d.TASK_CPUS]
     node_tasks = asks[ask, d.NODE_TASKS]
@@ -121,6 +127,13 @@ def cpus_offered(desk: Desk, state: Ints, ask: int, at: int) -> int:
         fewest = asks[ask, d.FEWEST]
     if cpus < asks[ask, d.LEAST_CPUS] or cpus < fewest * each:
         return 0
+    if asks[ask, d.CPU_POOL] >= 0:
+        left = left_of(desk, state, at, asks[ask, d.CPU_POOL])
+        if left <= 0 or (left == 1 and each > 1) or (exclusive and cpus_in(desk, state, at) > left):
+            return 0
+        cpus = min(cpus, left)
+        if cpus < fewest * each:
+            return 0
     memory = asks[ask, d.ASK_MEMORY]
     if memory >= 0 and asks[ask, d.PER_CPU] != 0:
         left = desk.node[at, d.MEMORY] - state[at, d.USED]

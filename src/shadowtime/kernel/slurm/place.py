@@ -5,11 +5,11 @@ Where Python has tried to start it, or judged its plan, this goes on from there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.ends import first_end, note_candidates
 from shadowtime.kernel.slurm.limits import (
     UNKNOWN,
@@ -21,6 +21,7 @@ from shadowtime.kernel.slurm.limits import (
     note,
     too_much,
 )
+from shadowtime.kernel.slurm.owners import leave_out_others
 from shadowtime.kernel.slurm.spans import (
     bar,
     conflicts,
@@ -32,10 +33,6 @@ from shadowtime.kernel.slurm.spans import (
 )
 from shadowtime.kernel.slurm.will_run import NEVER, soonest
 from shadowtime.kernel.slurm.words import NONE, bits_in
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 GIVEN_UP, PLANNED, STARTS, JUDGES = range(4)
 """The answers of :func:`place`; JUDGES: Python must judge the plan."""
@@ -69,6 +66,16 @@ def find_room(board: Board, row: int, begin: int, end: int) -> int:
     return later
 
 
+@kernel
+def all_nodes(board: Board, desk: Desk, row: int) -> None:
+    """Leave in BASE the nodes of a record's partition that its tries look at."""
+    ask, section = board.record[row, b.ASK], board.record[row, b.SECTION]
+    for word in range(board.mask.shape[1]):
+        board.mask[b.BASE, word] = board.section[section, word]
+        if board.mark[b.GOES_ON] != 0:
+            board.mask[b.BASE, word] &= ~desk.excluded[ask, word]
+
+
 @routine
 def place(board: Board, desk: Desk, at: int) -> int:
     """TRY until the record starts, gets a plan, or is given up (spec: slurm 3.3 to 3.10).
@@ -83,10 +90,7 @@ def place(board: Board, desk: Desk, at: int) -> int:
     now = mark[b.NOW]
     words = mask.shape[1]
     least = desk.ask[ask, d.MIN_NODES]
-    for word in range(words):
-        mask[b.BASE, word] = board.section[section, word]
-        if mark[b.GOES_ON] != 0:
-            mask[b.BASE, word] &= ~desk.excluded[ask, word]
+    all_nodes(board, desk, row)
     rank = board.record[row, b.RANK]
     candidates = False
     if rank >= 0 or mark[b.CANDIDATES] != 0:
@@ -95,17 +99,13 @@ def place(board: Board, desk: Desk, at: int) -> int:
     counts_only = False
     if mark[b.PLANS_WANTED] == 0 and is_checked(board, row):
         counts_only = is_still_over(board, desk, at, row)
-    if (
-        mark[b.SHORTCUTS] != 0
-        and not candidates
-        and not counts_only
-        and not leaves_weights(board, desk, ask)
-    ):
+    if mark[b.SHORTCUTS] != 0 and not candidates and not counts_only:
         first = first_end(board, desk, ask, section)
-        if first > mark[b.ENDS]:
+        moves = leaves_weights(board, desk, ask)  # then each of its tries has effects
+        if not moves and first > mark[b.ENDS]:
             if mark[b.MAY_RUN_OUT] == 0:
                 return GIVEN_UP
-        elif first > 0:
+        elif not moves and first > 0:
             earliest = board.job[first - 1, b.JOB_END]
     quick = mark[b.WINDOWS] == 0 and mark[b.SHORTCUTS] != 0
     later = mark[b.LATER]
@@ -128,7 +128,16 @@ def place(board: Board, desk: Desk, at: int) -> int:
                 if later > 0 and not now_only:
                     continue
                 return GIVEN_UP
+            if mark[b.OWNED_NODES] > 0:
+                all_nodes(board, desk, row)
+                if not leave_out_others(board, desk, at, ask, try_at):
+                    if now_only:
+                        return GIVEN_UP
+                    later = mark[b.OWNED_UNTIL]
+                    continue
             later = find_room(board, row, try_at, end)
+            if later == 0 and mark[b.OWNED_NODES] > 0:
+                later = mark[b.OWNED_UNTIL]
             count = 0
             lacks = False
             for word in range(words):

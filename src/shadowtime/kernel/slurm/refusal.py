@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.choose import choose
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.limits import (
     UNKNOWN,
     WITHIN,
@@ -18,10 +18,6 @@ from shadowtime.kernel.slurm.limits import (
     too_much_there,
 )
 from shadowtime.kernel.slurm.words import has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 REFUSED, UNSURE, FITS = range(3)
 

@@ -14,19 +14,15 @@ missed. Memory and GPUs of suspended jobs stay in use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.choose import choose
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.words import NONE, bits_in, has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 ALL_ROWS, ABOVE, SAME, OWN, DOWN_TO = range(5)
 """Which rows a view is without."""
@@ -36,7 +32,7 @@ OFFERED, LEFT_ABOVE, BEST, FULL = range(4)
 
 @routine
 def in_use(board: Board, desk: Desk, ends: int) -> None:
-    """Leave in ``table`` memory and GPUs as they are after this many ends."""
+    """Leave in ``table`` memory, GPUs and pools as they are after this many ends."""
     table, full, share = board.table, desk.full, board.share
     for at in range(table.shape[0]):
         for column in range(table.shape[1]):
@@ -48,6 +44,8 @@ def in_use(board: Board, desk: Desk, ends: int) -> None:
             at = share[one, b.SHARE_NODE]
             table[at, d.USED] += share[one, d.USED]
             table[at, d.FREE_GPUS] &= ~share[one, d.FREE_GPUS]
+            for column in range(table.shape[1] - desk.pool.shape[1], table.shape[1]):
+                table[at, column] -= share[one, column]
 
 
 @kernel

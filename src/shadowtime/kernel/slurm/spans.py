@@ -5,14 +5,10 @@ spec: slurm 3.1, 3.4, 3.10, 3.11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.words import NONE, bits_in
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
 
 
 @kernel

@@ -5,12 +5,12 @@ Python starts jobs, knows limits and the tasks of arrays, and is asked where the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.ends import note_ends
 from shadowtime.kernel.slurm.last import has_prey, last_to_start
 from shadowtime.kernel.slurm.limits import about, is_checked, is_over_a_limit
@@ -18,10 +18,6 @@ from shadowtime.kernel.slurm.now import VAIN, starts_now
 from shadowtime.kernel.slurm.place import GIVEN_UP, JUDGES, PLANNED, STARTS, place
 from shadowtime.kernel.slurm.refusal import FITS, REFUSED, UNSURE, try_to_start
 from shadowtime.kernel.slurm.spans import has_room, plan_away, widest
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 DONE, START, CLEAR, JUDGE, LAST_ONE, ENDS_WANTED = range(6)
 """What :func:`walk` stopped for: the pass is over; the record at AT may start now; Python must

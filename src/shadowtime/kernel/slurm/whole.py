@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.need import enough
 from shadowtime.kernel.slurm.words import ALL, NONE, ONE, zeros_below
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.desk import Desk
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 
 @routine

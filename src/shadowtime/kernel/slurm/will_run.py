@@ -5,12 +5,12 @@ spec: slurm 3.6, 3.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.choose import choose
+from shadowtime.kernel.slurm.desk import Desk
 from shadowtime.kernel.slurm.ends import able_after, end_of, state_after, touches
 from shadowtime.kernel.slurm.limits import leaves_weights
 from shadowtime.kernel.slurm.offers import could_do, lacks_required
@@ -18,10 +18,6 @@ from shadowtime.kernel.slurm.rows import fits_in_rows
 from shadowtime.kernel.slurm.spans import valid_to
 from shadowtime.kernel.slurm.whole import choose_whole
 from shadowtime.kernel.slurm.words import NONE, bits_in, has
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.slurm.board import Board
-    from shadowtime.kernel.slurm.desk import Desk
 
 FIRST_WIDTH = 30
 """Seconds: the width of the first group."""
@@ -90,7 +86,8 @@ def will_run(
     """When the job could start on FOUND, by the ends of running jobs; NEVER: it could not.
 
     It is known not to fit before ``first`` ends. The try is at ``start``, the next one at
-    ``until`` (0: none).
+    ``until`` (0: none). Where tests leave weights behind, one that fails is made all the same if no
+    later one is: each sets those of all nodes that the tests before it could, as more is free.
     """
     mark = board.mark
     now, count = mark[b.NOW], mark[b.COUNT]
@@ -112,6 +109,8 @@ def will_run(
         if before >= first and fits_after(board, desk, ask, section, before, False, False):
             return now
     if now_only:
+        if first > before and leaves_weights(board, desk, ask):
+            fits_after(board, desk, ask, section, before, False, False)
         return NEVER
     return after_groups(board, desk, row, ask, first, before, until)
 
@@ -155,7 +154,9 @@ def after_groups(
     # A start after the next try is not looked for: that try would take its place.
     pruned = mark[b.BOUNDED] == 0 and until > 0 and mark[b.SHORTCUTS] != 0 and not moves
     by = until if bounded or pruned else NO_BOUND
-    if mark[b.SHORTCUTS] != 0 and not some_end(board, max(first - 1, before), by, licences):
+    since = before if moves else max(first - 1, before)
+    skipped = before if moves and first > before else -1
+    if mark[b.SHORTCUTS] != 0 and skipped < 0 and not some_end(board, since, by, licences):
         return NEVER
     width = FIRST_WIDTH
     group_end = 0
@@ -208,8 +209,10 @@ def after_groups(
         if pruned and end_of(board, last) > until:
             return NEVER
         if last + 1 < first:
+            skipped = last + 1
             continue
         desk.need[d.BUSY_FIRST] = mark[b.BUSY_NODES]
+        skipped = -1
         found = fits_after(board, desk, ask, board.record[row, b.SECTION], last + 1, False, False)
         desk.need[d.BUSY_FIRST] = 0
         if found:
@@ -218,6 +221,8 @@ def after_groups(
                 return start
             valid_to(board, now)  # such a start moves with the clock
             return max(start + mark[b.KILL_WAIT], now + 1)
+    if moves and skipped >= 0:
+        fits_after(board, desk, ask, board.record[row, b.SECTION], skipped, False, False)
     return NEVER
 
 
@@ -269,12 +274,71 @@ def keep_choice(board: Board, desk: Desk, ask: int) -> None:
 
 
 @routine
+def part_runs(
+    board: Board, desk: Desk, row: int, ask: int, now_only: bool, start: int, until: int
+) -> int:
+    """As :func:`will_run` for a part of a job, whose nodes are TAKEN then."""
+    nodes = 0
+    for word in range(board.mask.shape[1]):
+        nodes += bits_in(board.mask[b.FOUND, word])
+    if nodes < desk.ask[ask, d.MIN_NODES]:
+        return NEVER
+    found = will_run(board, desk, row, ask, 0, now_only, start, until)
+    if found != NEVER:
+        keep_choice(board, desk, ask)
+        for word in range(board.mask.shape[1]):
+            board.mask[b.TAKEN, word] |= desk.mask[d.CHOSEN, word]
+    return found
+
+
+@routine
+def in_parts(
+    board: Board, desk: Desk, row: int, ask: int, now_only: bool, start: int, until: int
+) -> int:
+    """When a job with counts of features could start: the last of its parts decides.
+
+    Each part is tested by itself, on nodes that no earlier one has (spec: slurm 12.7).
+    """
+    mask, asks = board.mask, desk.ask
+    if board.mark[b.BOUNDED] == 0:
+        until = 0  # whether a part finds nodes at all decides what the others are asked
+    for word in range(mask.shape[1]):
+        mask[b.ROOM, word] = mask[b.FOUND, word]
+        mask[b.TAKEN, word] = NONE
+    first = asks[ask, d.FIRST_EITHER]
+    last = found = 0
+    for one in range(first, first + asks[ask, d.PARTS]):
+        for word in range(mask.shape[1]):
+            left = mask[b.ROOM, word] & ~mask[b.TAKEN, word]
+            mask[b.FOUND, word] = left & desk.either[one, word]
+        found = part_runs(board, desk, row, desk.part[one], now_only, start, until)
+        if found == NEVER:
+            break
+        last = max(last, found)
+    taken = 0
+    for word in range(mask.shape[1]):
+        mask[b.FOUND, word] = mask[b.ROOM, word] & ~mask[b.TAKEN, word]
+        taken += bits_in(mask[b.TAKEN, word])
+    if 0 < taken < asks[ask, d.WANTED]:  # whether all parts have some or not
+        rest = asks[ask, d.REST]
+        for column in (d.MIN_NODES, d.MAX_NODES, d.WANTED):
+            asks[rest, column] = max(1, asks[ask, column] - taken)
+        found = part_runs(board, desk, row, rest, now_only, start, until)
+    for word in range(mask.shape[1]):
+        mask[b.FOUND, word] = mask[b.ROOM, word]
+        mask[b.CHOSEN, word] = mask[b.TAKEN, word]
+    return NEVER if found == NEVER else last
+
+
+@routine
 def soonest(
     board: Board, desk: Desk, row: int, first: int, now_only: bool, start: int, until: int
 ) -> int:
     """When the job could start on FOUND, in the best of its alternatives, and where: in CHOSEN."""
     mask = board.mask
     ask = tested_as(desk, board.record[row, b.ASK])
+    if desk.ask[ask, d.PARTS] != 0:
+        return in_parts(board, desk, row, ask, now_only, start, until)
     count = desk.ask[ask, d.EITHERS]
     if count == 0:
         found = will_run_somehow(board, desk, row, first, now_only, start, until)

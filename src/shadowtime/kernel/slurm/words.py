@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
+from shadowtime.types import AnyArray
 
 NONE = np.uint64(0)
 ONE = np.uint64(1)
@@ -53,6 +51,12 @@ def has(mask: AnyArray, row: int, node: int) -> bool:
 def put(mask: AnyArray, row: int, node: int) -> None:
     """Add a node to ``mask[row]``."""
     mask[row, node // 64] |= ONE << np.uint64(node % 64)
+
+
+@kernel
+def drop(mask: AnyArray, row: int, node: int) -> None:
+    """Take a node out of ``mask[row]``."""
+    mask[row, node // 64] &= ~(ONE << np.uint64(node % 64))
 
 
 def words_of(nodes: int) -> int:

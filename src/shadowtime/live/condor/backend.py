@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
 from shadowtime.live.condor.gate import TRANSFORM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from shadowtime.live.condor.client import Client
     from shadowtime.live.condor.port import CondorPort
 

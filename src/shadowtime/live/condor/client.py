@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from shadowtime.errors import UsageError
 from shadowtime.live.condor.conditions import configured_limit
 from shadowtime.live.condor.gate import ORIGINAL, these
 from shadowtime.live.port import PortError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Ad = dict[str, Any]
 """Attributes by their names in lower case; undefined ones are omitted, expressions are text."""

@@ -8,13 +8,12 @@ counted here once more for the last check before a start.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.live.ineligible import Case, Ineligible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from shadowtime.live.condor.client import Ad
 
 DEFAULT = "CONCURRENCY_LIMIT_DEFAULT"

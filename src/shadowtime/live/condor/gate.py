@@ -8,10 +8,7 @@ schedd itself checks whose hold it is as part of the release.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 MANAGED = "ShadowtimeManaged"
 """Attribute of the jobs that the loop may start and stop."""

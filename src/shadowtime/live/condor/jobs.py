@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.condor.conditions import disk_of
 from shadowtime.live.condor.gate import MANAGED, ORIGINAL, PLACE, REASON, SUBMITTED_ON_HOLD, parent
-from shadowtime.live.condor.slots import DISK
+from shadowtime.live.condor.slots import DISK, Slots
 from shadowtime.live.port import RunningJob, WaitingJob
 from shadowtime.trace.condor_history import TIME_LIMITS
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from shadowtime.live.condor.client import Ad
-    from shadowtime.live.condor.slots import Slots
 
 IDLE, RUNNING, REMOVED, COMPLETED, HELD, SENDING, SUSPENDED = range(1, 8)
 VANILLA, PARALLEL = 5, 11

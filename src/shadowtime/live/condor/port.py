@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.live.condor import gate
 from shadowtime.live.condor import jobs as read
 from shadowtime.live.condor.conditions import Conditions, disk_of, limits_of
-from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
+from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, Slots, resource_names, slots_of
 from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.placing import room
 from shadowtime.live.port import (
+    Decision,
     Ended,
     Outcome,
     PortError,
@@ -26,12 +28,8 @@ from shadowtime.policy.snapshot import natural
 from shadowtime.trace.condor_history import TIME_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from shadowtime.live.clock import Clock
     from shadowtime.live.condor.client import Ad, Client
-    from shadowtime.live.condor.slots import Slots
-    from shadowtime.live.port import Decision
 
 ENDED = 200
 """Number of finished jobs that are kept for estimates that learn."""

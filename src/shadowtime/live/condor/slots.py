@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.live.condor.gate import parent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from shadowtime.live.condor.client import Ad
 
 SLOT_ATTRIBUTES = (

@@ -5,13 +5,16 @@ Asked rarely, as slurmdbd serves the whole site; without it estimates know less 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.site import Site
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.eta.arrivals import DAYS
-from shadowtime.eta.present import LogAt
+from shadowtime.eta.present import Arrived, LogAt
+from shadowtime.eta.shares import Observed
 from shadowtime.live.port import PortError
 from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter, rewritten
 from shadowtime.slurmtext.version import parse_version
@@ -21,11 +24,6 @@ from shadowtime.trace.site_fit import fit_to_site
 from shadowtime.workload.clean import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.eta.present import Arrived
-    from shadowtime.eta.shares import Observed
     from shadowtime.live.slurm.answers import Answers
 
 RUNS = "how long jobs ran in the past weeks"
@@ -79,17 +77,17 @@ class Accounting:
             try:
                 self.sacct = rewritten(answer, path="sacct")
             except InputError as error:
-                self.missing[RUNS] = f"{RUNS} is not known: {error}"
+                self.missing[RUNS] = f"accounting does not tell {RUNS}: {error}"
 
     def _ask(self, answers: Answers, argv: Sequence[str], mark: str, what: str) -> str | None:
         """An answer that begins as it should, or None; the last good one stands meanwhile."""
         try:
             found = answers.text(argv)
         except PortError as error:
-            self.missing[what] = f"{what} is not known: {error}"
+            self.missing[what] = f"accounting does not tell {what}: {error}"
             return None
         if mark not in found:
-            self.missing[what] = f"{what} is not known: {argv[0]} did not print {mark}"
+            self.missing[what] = f"accounting does not tell {what}: {argv[0]} did not print {mark}"
             return None
         self.missing.pop(what, None)
         return found
@@ -104,5 +102,5 @@ class Accounting:
                 present = at.present(now - at.epoch)
                 self._learned = self.sacct, Learned(ended=present.ended, past=present.past)
             except ShadowtimeError as error:
-                self.missing[RUNS] = f"{RUNS} is not known: {error}"
+                self.missing[RUNS] = f"accounting does not tell {RUNS}: {error}"
         return self._learned[1]

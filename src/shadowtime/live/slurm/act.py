@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
-from shadowtime.live.port import Outcome, Resize, Start
+from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
 from shadowtime.live.slurm.gate import leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.hostlist import expand, ranges
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.squeue import NONE, QueueRow
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.types import MAX_SPAN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.live.port import Decision
-    from shadowtime.slurmtext.squeue import QueueRow
 
 
 def start_lines(
@@ -228,6 +222,10 @@ def outcome(
             return Outcome(decision, True)
         if row.state in HOLDS:
             return Outcome(decision, False, hint or f"Slurm left it on {row.nodes}")
+    elif isinstance(decision, Suspend | Continue):
+        wanted = {"SUSPENDED"} if isinstance(decision, Suspend) else HOLDS - {"SUSPENDED"}
+        if row.state in wanted:
+            return Outcome(decision, True)
     elif row.state in ("PENDING", "COMPLETING"):
         return Outcome(decision, True)
     return Outcome(decision, False, hint or f"Slurm left it {row.state.lower()} ({row.reason})")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.features import choices
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.squeue import NONE, QueueRow
 from shadowtime.slurmtext.tres import LICENCE_PREFIX, asked_gres, parse_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from shadowtime.cluster.site import Site
     from shadowtime.slurmtext.show_job import Detail
-    from shadowtime.slurmtext.squeue import QueueRow
 
 _NODES = re.compile(r"\bnode=(\d+)")
 
@@ -84,6 +82,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
         cpus_per_gpu=parse_gres(row.cpus_per_tres).get("gpu"),
         features="" if row.features in NONE else row.features,
         exclusive=exclusive,
+        exclusive_user=row.sharing == "USER",
         contiguous=bool(row.contiguous),
         partitions=tuple(row.partition.split(",")),
         qos="" if row.qos in NONE else row.qos,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import PortError, UsageError
@@ -10,8 +11,6 @@ from shadowtime.live.log import LogLine
 from shadowtime.live.slurm.gate import LEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.live.slurm.drive import Where
     from shadowtime.live.slurm.port import SlurmPort
 

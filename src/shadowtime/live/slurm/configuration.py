@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from shadowtime.errors import UsageError
-from shadowtime.live.port import PortError
-from shadowtime.live.runner import NotInstalled
-from shadowtime.live.slurm.state import Scope
+from shadowtime.errors import PortError, UsageError
+from shadowtime.live.runner import Commands, NotInstalled, Runner
+from shadowtime.private import state_path
 from shadowtime.slurmtext.conf import consumes_memory, parse_config
 from shadowtime.slurmtext.scontrol import records
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.live.runner import Runner
+from shadowtime.slurmtext.squeue import ENVIRONMENT
 
 
 class NotReady(PortError):
@@ -31,6 +28,44 @@ _NOT_CONFIGURED = re.compile(
     r"configuration (source|file)|slurm\.conf|pars(e|ing)|Unknown host", re.I
 )
 """What Slurm's commands say where waiting does not help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The part of the cluster that the loop is responsible for."""
+
+    partition: str
+    """Its name; several separated by commas."""
+    gres: tuple[str, ...] = ()
+    memory: bool = False
+    """Whether Slurm counts memory."""
+    name: str = "slurm"
+    bandwidth: str = ""
+    """The generic resource that is memory bandwidth, if the policy limits it."""
+    sized: bool = False
+    """Whether the policy chooses among the numbers of nodes that jobs permit, in whole nodes."""
+    site: bool = False
+    """Whether the policy sees the whole site, with everything that jobs can request."""
+
+    @property
+    def driven(self) -> frozenset[str]:
+        """The partitions.
+
+        Examples
+        --------
+        >>> sorted(Scope(partition="a,b").driven)
+        ['a', 'b']
+        """
+        return frozenset(self.partition.split(","))
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        return ("procs", *(("memory",) if self.memory else ()), *self.gres)
+
+
+def commands(timeout: float) -> Commands:
+    """Slurm's commands as this process finds them."""
+    return Commands(timeout=timeout, env={**os.environ, **ENVIRONMENT})
 
 
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Scope:
@@ -49,15 +84,25 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Sc
             f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
             "its configuration?"
         )
-    if not partition or "," in partition:
-        partition = chosen(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
     settings = parse_config(config.out)
     return Scope(
-        partition=partition,
+        partition=partitions(run, partition),
         gres=tuple(gres),
         memory=bool(consumes_memory(settings)),
         name=settings.get("ClusterName", "slurm"),
     )
+
+
+def partitions(run: Runner, wanted: str) -> str:
+    """The partitions that are meant; Slurm is asked for them unless a single one is named."""
+    if wanted and "," not in wanted:
+        return wanted
+    return chosen(wanted, run(("scontrol", "--oneliner", "show", "partition")).out)
+
+
+def default_state_file(partition: str) -> Path:
+    """Where the loop of a partition keeps its state unless a file is named."""
+    return state_path(f"slurm-{partition}")
 
 
 def chosen(wanted: str, shown: str) -> str:

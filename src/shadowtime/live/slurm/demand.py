@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,15 +12,13 @@ from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import StoreError
 from shadowtime.hperf.epilog import tag_of
 from shadowtime.live.slurm.details import detail_of
+from shadowtime.policy import Policy
 from shadowtime.policy.estimate import ByTag
+from shadowtime.slurmtext.show_job import Detail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Snapshot, WaitingJob
-    from shadowtime.policy import Policy
-    from shadowtime.slurmtext.show_job import Detail
 
 ASK_EVERY = 5.0
 """Seconds between two reads of the store."""

@@ -5,39 +5,41 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live import service
 from shadowtime.live.backend import Target
-from shadowtime.live.clock import Pace, SystemClock
+from shadowtime.live.clock import Clock, Pace, SystemClock
 from shadowtime.live.log import LogLine
 from shadowtime.live.log_watcher import LogWatcher
-from shadowtime.live.operation import state_path
+from shadowtime.live.loop import Loop
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands, TimedOut
-from shadowtime.live.slurm.configuration import NotReady, Unreachable, look_at, refuse_strangers
+from shadowtime.live.runner import Commands, Runner, TimedOut
+from shadowtime.live.slurm import configuration
+from shadowtime.live.slurm.configuration import (
+    NotReady,
+    Unreachable,
+    look_at,
+    refuse_strangers,
+)
+from shadowtime.live.slurm.configuration import (
+    default_state_file as default_state_file,
+)
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.gate import LEASE, refuse_lease
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
+from shadowtime.live.store import Store
+from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import name_of
-from shadowtime.slurmtext.squeue import ENVIRONMENT
 from shadowtime.slurmtext.version import parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.live.clock import Clock
-    from shadowtime.live.loop import Loop
-    from shadowtime.live.runner import Runner
-    from shadowtime.live.store import Store
-    from shadowtime.policy import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +54,8 @@ class Where:
 
 
 def commands(where: Where) -> Commands:
-    """Slurm's commands as this process finds them."""
-    return Commands(timeout=where.timeout, env={**os.environ, **ENVIRONMENT})
+    """Slurm's commands, each given that time."""
+    return configuration.commands(where.timeout)
 
 
 def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = None) -> SlurmPort:
@@ -265,8 +267,3 @@ def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
         gres = port.scope.gres or (BANDWIDTH,)
         port.scope = replace(port.scope, gres=gres, bandwidth=gres[0])
         port.demand = demand_for(policy, port.clock)
-
-
-def default_state_file(partition: str) -> Path:
-    """Where the loop of a partition keeps its state unless a file is named."""
-    return state_path(f"slurm-{partition}")

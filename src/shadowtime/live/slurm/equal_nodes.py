@@ -6,13 +6,14 @@ What the loop does not model of Slurm's jobs is handed to Slurm, with the reason
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
-from shadowtime.live.port import Ended, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.port import Ended, Place, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import least_nodes
+from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.holding import (
-    Scope,
     about_to_start,
     completing_job,
     each_node,
@@ -22,16 +23,12 @@ from shadowtime.live.slurm.holding import (
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import Detail
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.squeue import NONE, NodeRow, QueueRow, Window
 from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.live.port import Place
     from shadowtime.live.slurm.act import Range
     from shadowtime.live.slurm.touched import Touched
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 
 _FEATURE = r"[\w.:+=-]+"
@@ -130,9 +127,16 @@ class EqualNodes:
         return [(node.name, node.cpus, node.features) for node in self.usable.values()]
 
     def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
-        if self.scope.sized and row.sharing != "NO":
+        if self.scope.sized and row.sharing != "NO" and not self._fills(row, detail):
             return "it does not request whole nodes (--exclusive), which the policy counts"
         return why_beyond(row, detail, self.every, self.scope.gres)
+
+    def _fills(self, row: QueueRow, detail: Detail | None) -> bool:
+        """Whether a job requests all processors of a fixed number of nodes."""
+        size = max((node.cpus for node in self.every.values()), default=1)
+        nodes = detail.nodes if detail is not None else 0
+        fixed = detail is not None and detail.most in (0, nodes)
+        return fixed and nodes > 0 and row.cpus == nodes * size
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
         return _waiting(row, self.usable, self.scope, detail, self.windows, self.now)

@@ -8,12 +8,15 @@ itself, with or without a loop in shadow mode beside it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.site import Site
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.engine.live_pass import natural
 from shadowtime.errors import ClusterError
+from shadowtime.eta.held import even, pieces_on
 from shadowtime.eta.present import (
     LONGEST,
     NO_ARRAY,
@@ -22,15 +25,13 @@ from shadowtime.eta.present import (
     Present,
     Running,
     Waiting,
-    even,
-    pieces_on,
 )
-from shadowtime.eta.ranges import estimates_of
+from shadowtime.eta.ranges import Corrections, estimates_of
 from shadowtime.eta.shares import Observed
 from shadowtime.eta.starts import How, draw_starts
-from shadowtime.live.eta import Eta
 from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import PortError
+from shadowtime.live.predicted import Eta
 from shadowtime.live.slurm.accounting import Accounting, Learned
 from shadowtime.live.slurm.asks import licences_of, request_of
 from shadowtime.live.slurm.details import detail_of
@@ -38,19 +39,13 @@ from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.reasons import WaitReason
-from shadowtime.slurmtext.show_job import parse_details
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.show_job import Detail, parse_details
+from shadowtime.slurmtext.squeue import NONE, QueueRow
 from shadowtime.slurmtext.tres import parse_gres
 from shadowtime.workload.request import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.eta.ranges import Corrections
     from shadowtime.live.slurm.answers import Answers
-    from shadowtime.slurmtext.show_job import Detail
-    from shadowtime.slurmtext.squeue import QueueRow
 
 GPU = "gpu"
 """The one generic resource that the model of Slurm counts."""
@@ -234,7 +229,8 @@ def present_of(seen: Seen, waiting: list[QueueRow]) -> Present:
         request = request_of(row, detail)
         if over:
             share = min(1.0, run / limit_of(row))
-            ended.append((row.end, Observed(row.user, limit_of(row), request.cpus, share)))
+            used = Observed(row.user, limit_of(row), request.cpus, share, start=row.start)
+            ended.append((row.end, used))
         arrived.append(
             Arrived(user=row.user, limit=limit_of(row), request=request, submit=row.submit, run=run)
         )
@@ -284,9 +280,11 @@ def forecast(
         return Forecast(now=seen.now, etas={}, unknown=unknown)
     drawn = draw_starts(present_of(seen, waiting), how or How())
     etas = {}
-    for one in estimates_of(drawn, corrections):
+    for one in estimates_of(drawn):
         if math.isfinite(one.expected):
-            etas[one.job] = Eta.of(one, seen.now)
+            plain = Eta.of(one, seen.now)
+            shown = plain if corrections is None else Eta.of(corrections.apply(one), seen.now)
+            etas[one.job] = replace(shown, drawn=(plain.earliest, plain.latest))
         else:
             unknown[one.job] = "Slurm's scheduler does not start it on the nodes that can be used"
     return Forecast(now=seen.now, etas=etas, unknown=unknown)

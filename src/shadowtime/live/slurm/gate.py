@@ -14,12 +14,9 @@ always that of a user or of an operator.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 MARK = "-- The gate of shadowtime live slurm"
 LEASE = 900

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shadowtime.eta.present import even
-from shadowtime.live.port import RunningJob
+from shadowtime.eta.held import even
+from shadowtime.live.port import Place, RunningJob
+from shadowtime.live.slurm.configuration import Scope
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.live.port import Place
     from shadowtime.slurmtext.show_job import Detail
     from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
@@ -22,39 +21,6 @@ STANDS_STILL = {"SUSPENDED", "STOPPED"}
 LAST = 1
 """The priority of jobs that were handed to Slurm: behind all that the loop releases, so that one of
 them that lacks room does not keep Slurm from starting those."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """The part of the cluster that the loop is responsible for."""
-
-    partition: str
-    """Its name; several separated by commas."""
-    gres: tuple[str, ...] = ()
-    memory: bool = False
-    """Whether Slurm counts memory."""
-    name: str = "slurm"
-    bandwidth: str = ""
-    """The generic resource that is memory bandwidth, if the policy limits it."""
-    sized: bool = False
-    """Whether the policy chooses among the numbers of nodes that jobs permit, in whole nodes."""
-    site: bool = False
-    """Whether the policy sees the whole site, with everything that jobs can request."""
-
-    @property
-    def driven(self) -> frozenset[str]:
-        """The partitions.
-
-        Examples
-        --------
-        >>> sorted(Scope(partition="a,b").driven)
-        ['a', 'b']
-        """
-        return frozenset(self.partition.split(","))
-
-    @property
-    def resources(self) -> tuple[str, ...]:
-        return ("procs", *(("memory",) if self.memory else ()), *self.gres)
 
 
 def need_of(row: QueueRow, cpus: int, hosts: int, scope: Scope) -> tuple[int, ...]:
@@ -75,6 +41,14 @@ def each_node(row: QueueRow, detail: Detail | None, scope: Scope) -> tuple[int, 
     tres = row.amounts
     memory = -(-tres.get("mem", 0) // max(1, tres.get("node", 1)))
     return (0, memory, *(0 for _ in scope.gres)) if memory else ()
+
+
+def allotted(row: QueueRow) -> int:
+    """Seconds from the start of a running job to its end: its limit, and what it was suspended.
+
+    The limit of a suspended job stands still. Its end moves when it is resumed.
+    """
+    return max(row.limit, row.end - row.start) if row.start > 0 else row.limit
 
 
 def running_job(
@@ -105,7 +79,7 @@ def running_job(
         id=row.id,
         submit=row.submit,
         need=need,
-        request=row.limit,
+        request=allotted(row),
         start=row.start,
         place=place,
         user=row.user,

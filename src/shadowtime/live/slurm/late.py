@@ -6,7 +6,8 @@ does not start is late, and how often it has been.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from shadowtime.live.slurm.act import together
 from shadowtime.live.slurm.gate import leased
@@ -14,12 +15,7 @@ from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.requeued import DELAY, SEEN_LATE
 from shadowtime.live.slurm.state import CLEANS_UP
 from shadowtime.slurmtext.hostlist import expand
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from shadowtime.slurmtext.squeue import QueueRow
-
+from shadowtime.slurmtext.squeue import QueueRow
 
 PATIENCE = 30.0
 """Seconds after which a released job that has not started is returned to the gate."""

@@ -8,7 +8,7 @@ requeue looks the same whether the loop has asked for it or a node has failed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 from urllib.parse import parse_qsl, urlencode
 
 from shadowtime.errors import ClusterError
@@ -18,9 +18,6 @@ from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import compress, expand
 from shadowtime.slurmtext.squeue import BETWEEN
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
 PREFIX = "shadowtime?"
 NAMES = ("admin_comment", "AdminComment")
 """squeue's column, as in 22.05 and as in the manuals; squeue omits one that it does not know.
@@ -28,7 +25,7 @@ NAMES = ("admin_comment", "AdminComment")
 LONGEST = 2000
 """Characters: scontrol may not read longer lines."""
 _TEXTS = ("pin", "wanted", "sharing", "gres_per_task", "words", "partition")
-_NAMES = frozenset((*_TEXTS, "limit", "stopped"))
+_NAMES = frozenset((*_TEXTS, "limit", "stopped", "suspended"))
 
 
 def mark_words(touched: Touched | None) -> str:
@@ -47,6 +44,7 @@ def mark_words(touched: Touched | None) -> str:
     texts["pin"] = compress(touched.pin.split(","))
     values = {name: value for name, value in texts.items() if value} | {"limit": touched.limit}
     values |= {"stopped": 1} if touched.stopped else {}
+    values |= {"suspended": touched.suspended} if touched.suspended else {}
     text = f"{CLEAR}{PREFIX}{urlencode(values, safe='[]/,:')}"
     return text if len(text) <= LONGEST else ""
 
@@ -73,12 +71,13 @@ def parse_mark(text: str) -> Touched | None:
             return None
         limit = int(values.pop("limit"))
         stopped = values.pop("stopped", "0") == "1"
+        suspended = int(values.pop("suspended", "0"))
         pin = ",".join(expand(values.pop("pin")))
     except (ValueError, ClusterError):
         return None
     texts = dict.fromkeys(_TEXTS[1:], "") | values
-    made = Touched(pin=pin, limit=limit, stopped=stopped, **texts)
-    return made if pin and limit >= 0 else None
+    made = Touched(pin=pin, limit=limit, stopped=stopped, suspended=suspended, **texts)
+    return made if pin and min(limit, suspended) >= 0 else None
 
 
 MARKS = (

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.live_pass import Held
 from shadowtime.live.ineligible import Case, Ineligible
-from shadowtime.live.port import Outcome, Start, Stop, Trust
+from shadowtime.live.port import (
+    Continue,
+    Decision,
+    Outcome,
+    Place,
+    Snapshot,
+    Start,
+    Stop,
+    Trust,
+)
+from shadowtime.live.runner import Runner
 from shadowtime.live.slurm.act import (
+    Range,
     gate_lines,
     outcome,
     rows_by_id,
@@ -21,38 +34,34 @@ from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
+from shadowtime.live.slurm.kept_requests import KeptRequests
 from shadowtime.live.slurm.late import LateStarts, Leases
-from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
+from shadowtime.live.slurm.marks import MARKS, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
 from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
-from shadowtime.live.slurm.shrinking import shrink
+from shadowtime.live.slurm.shrinking import shrink, suspend_lines
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import Scope, Sorted, nodes_of, sort_jobs
-from shadowtime.live.slurm.touched import Touched, touch, touched_from
+from shadowtime.live.slurm.state import Model, Scope, Sorted, nodes_of, sort_jobs
+from shadowtime.live.slurm.touched import Touched, touch
 from shadowtime.slurmtext.squeue import (
     NONE,
+    NodeRow,
+    QueueRow,
+    Window,
     parse_reservations,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from shadowtime.engine.live_pass import Held
     from shadowtime.live.clock import Clock
-    from shadowtime.live.port import Decision, Place, Snapshot
-    from shadowtime.live.runner import Runner
-    from shadowtime.live.slurm.act import Range
-    from shadowtime.live.slurm.state import Model
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
-TRIES = 5
-"""Number of polls at which a restarted loop queries marks, until they are shown."""
 AT_ONCE = 200
 """The largest number of jobs repaired in one session, and of leases renewed."""
 RESERVATIONS_EVERY = 15.0
+STOPPABLE = ("RUNNING", "SUSPENDED")
+"""States of jobs that a requeue stops; one that has ended meanwhile would run again."""
 
 
 @dataclass(kw_only=True)
@@ -84,9 +93,7 @@ class SlurmPort:
         self._details = Details()
         self._windows: list[Window] = []
         self._windows_at = float("-inf")
-        self._touched: dict[str, Touched] = {}
-        self._ask_marks = 0
-        """How often the jobs' marks may still be queried."""
+        self._kept = KeptRequests()
         self._handed: dict[str, str] = {}
         self._late = LateStarts()
         self._leases = Leases()
@@ -98,8 +105,6 @@ class SlurmPort:
         self._look = SiteLook(self.answers.text, tell=lambda line: self.tell(line))
         self._sent: dict[str, Held] = {}
         """What released jobs on a site use on each node."""
-        self._leftover: dict[str, Touched] = {}
-        """What an earlier start has overwritten of jobs that are about to be started again."""
 
     @property
     def trust(self) -> Trust:
@@ -168,11 +173,12 @@ class SlurmPort:
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
+        self._kept.see(self._rows)
         self._leases.look(
             rows,
             now,
             driven=self.scope.driven,
-            touched=self._touched,
+            touched=self.touched,
             stopped=self._was_stopped,
         )
         self.sorted = sort_jobs(
@@ -187,7 +193,7 @@ class SlurmPort:
             stopped=self._was_stopped,
             let_go=self._leases.let_go,
             remembered=self._remembered,
-            touched=self._touched,
+            touched=self.touched,
             begins=self._leases.begins,
         )
         alone = {
@@ -206,27 +212,27 @@ class SlurmPort:
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
         """Everything in one session, stops first; then one poll for the outcomes.
 
-        Jobs are shrunk in a session before that: their nodes are free when it ends, or are not.
+        Jobs are shrunk and suspended in a session before that: their nodes are free when it ends,
+        or are not.
 
         Starts that share several nodes come last: Slurm decides how their processors are
         distributed, and it would fill the first node and leave other starts without room there.
         """
-        every, made = decisions, shrink(decisions, self._send, self.look, self.clock)
+        every = decisions
+        made = shrink(decisions, self._send, self.look, self.clock, self.touched)
         decisions = [d for d in every if d.job not in made]
         stops = [d for d in decisions if isinstance(d, Stop)]
         ended: dict[str, Outcome] = {}
-        if stops:  # one that has ended meanwhile would run again
-            runs = {job for job, row in self.look().items() if row.state == "RUNNING"}
+        if stops:
+            runs = {job for job, row in self.look().items() if row.state in STOPPABLE}
             ended = {d.job: Outcome(d, False, "it has ended") for d in stops if d.job not in runs}
             stops = [d for d in stops if d.job not in ended]
-        lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
+        lines = [stop_lines(d.job, self._kept.mark(d.job)) for d in stops]
         for decision in sorted(decisions, key=shares_nodes):
+            if isinstance(decision, Continue):
+                lines.append(suspend_lines(decision))
             if isinstance(decision, Start):
-                row = self._rows.get(decision.job)
-                left, undone = self._leftover.pop(decision.job, None), []
-                if left is not None and row is not None:
-                    undone = undo_lines(decision.job, left.undo if left.ours(row) else left.words)
-                    row = left.before(row)
+                undone, row = self._kept.before(decision.job, self._rows.get(decision.job))
                 lines.append(
                     undone
                     + start_lines(
@@ -235,7 +241,7 @@ class SlurmPort:
                         gres=self.scope.bandwidth,
                         nodes=self._nodes_of(decision.job),
                         sized=self.scope.sized,
-                        mark=mark_words(self._touched.get(decision.job)),
+                        mark=self._kept.mark(decision.job),
                     )
                 )
                 self._leases.ends.pop(decision.job, None)
@@ -252,36 +258,29 @@ class SlurmPort:
             for one in decisions
             if one.job not in ended
         }
+        self._kept.learn(made.values())
         return [made[one.job] for one in every]
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
-        """Record what starts are about to overwrite, and stops, for a later process."""
-        for decision in decisions:
-            job, known = decision.job, self._touched.get(decision.job)
-            if isinstance(decision, Stop):
-                if known is not None:
-                    self._touched[job] = known._replace(stopped=True)
-            elif isinstance(decision, Start):
-                row, nodes = self._rows.get(job), self._nodes_of(job)
-                commented = self._details.remarked(job)
-                if known is not None:  # it was stopped, and is not as its user wrote it yet
-                    self._leftover[job] = known
-                mark = touch(
-                    decision,
-                    row,
-                    known,
-                    self.scope.bandwidth,
-                    nodes,
-                    commented=commented,
-                    sized=self.scope.sized,
-                )
-                if mark is not None:
-                    self._touched[job] = mark
+        """Record what starts are about to overwrite, stops and suspensions, for a later process."""
+        self._kept.prepare(decisions, int(self.clock.now()), self._overwritten)
+
+    def _overwritten(self, decision: Start, known: Touched | None) -> Touched | None:
+        job = decision.job
+        return touch(
+            decision,
+            self._rows.get(job),
+            known,
+            self.scope.bandwidth,
+            self._nodes_of(job),
+            commented=self._details.remarked(job),
+            sized=self.scope.sized,
+        )
 
     def _nodes_of(self, job: str) -> Range:
         """The fewest and most nodes that the user of a job permits."""
         if self.scope.sized and job in self._rows:
-            return permitted(self._rows[job], self._details.get(job), self._touched.get(job))
+            return permitted(self._rows[job], self._details.get(job), self.touched.get(job))
         return self._details.nodes(job)
 
     def _forget(self, rows: Sequence[QueueRow]) -> None:
@@ -289,8 +288,8 @@ class SlurmPort:
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
-            self.placed, self._sent, self._touched, self._handed, self._late.count,
-            self._leases.let_go, self._leases.begins, self._sender.refused, self._leftover,
+            self.placed, self._sent, self._kept.by_job, self._handed, self._late.count,
+            self._leases.let_go, self._leases.begins, self._sender.refused, self._kept.earlier,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -303,7 +302,7 @@ class SlurmPort:
     @property
     def touched(self) -> Mapping[str, Touched]:
         """What starts have overwritten of jobs' own requests."""
-        return self._touched
+        return self._kept.by_job
 
     @property
     def begins(self) -> Mapping[str, int]:
@@ -313,7 +312,7 @@ class SlurmPort:
     def memory(self) -> Mapping[str, Any]:
         """What a restarted loop must know, as plain values."""
         return {
-            "touched": {job: list(mark) for job, mark in self._touched.items()},
+            "touched": self._kept.memory(),
             "handed": dict(self._handed),
             **self._leases.memory(),
             "refused": list(self._sender.refused),
@@ -321,9 +320,8 @@ class SlurmPort:
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Restore what :meth:`memory` wrote, and at the next poll the jobs' own marks."""
-        self._ask_marks = TRIES
-        touched, handed = memory.get("touched"), memory.get("handed")
-        self._touched = touched_from(touched) if isinstance(touched, dict) else {}
+        handed = memory.get("handed")
+        self._kept.recall(memory.get("touched"))
         if isinstance(handed, dict):
             self._handed = {str(job): str(why) for job, why in handed.items()}
         self._leases.recall(memory)
@@ -341,11 +339,12 @@ class SlurmPort:
         happens twice; one that Slurm itself has requeued with a delay is returned at once, and that
         does not count as a failure. Jobs beyond the model are handed to Slurm. A job that bypassed
         the gate, or whose lease has ended, is brought there, and so is a stopped one: a loop that
-        has lost its memory finds it there. Leases of which a third has passed are renewed.
+        has lost its memory finds it there. Leases of which a third has passed are renewed. A job
+        that a loop has suspended and that no pass lets continue is resumed.
         """
         if self.sorted is None:
             return []
-        waiting = [job.id for job in self.sorted.state.waiting if job.id in self._touched]
+        waiting = [job.id for job in self.sorted.state.waiting if job.id in self.touched]
         # The mark of a stopped job shows that it is ours: it stays until the job is at the gate.
         self._restore([job for job in waiting if job not in self.sorted.stopped])
         late = self._late.find(
@@ -361,12 +360,14 @@ class SlurmPort:
             slipped=self._changeable(self.sorted.slipped)[:AT_ONCE],
             stopped=self._changeable(self.sorted.stopped)[:AT_ONCE],
             mislabelled=self._changeable(self.sorted.mislabelled)[:AT_ONCE],
+            halted=self._changeable(self.sorted.halted)[:AT_ONCE],
         )
         end = lease_end(self.clock.now(), self.lease)
         old = self._leases.old(self.clock.now() + self.lease * 2 / 3)
-        lines = repairs.lines(self._undo, begin_words(end), held=self._held)
+        lines = repairs.lines(self._kept.undo, begin_words(end), held=self._held)
         lines += [gate_lines(job, begin_words(end)) for job in self._changeable(old)[:AT_ONCE]]
         lines += [gate_lines(job, "StartTime=now") for job in self._changeable(self._leases.left)]
+        lines += self._kept.unmarked(self._changeable)
         if not lines:
             return []
         self._send(lines)
@@ -375,7 +376,7 @@ class SlurmPort:
         for job in (*made.beyond, *made.taken, *made.delayed):
             self.placed.pop(job, None)
             self._sent.pop(job, None)
-            self._touched.pop(job, None)
+            self._kept.by_job.pop(job, None)
         words = made.words(
             self._handed, self.sorted.released, lambda job: self._rows[job].restarts > 0
         )
@@ -387,23 +388,18 @@ class SlurmPort:
 
     def _was_stopped(self, job: str) -> bool:
         """Whether the loop has stopped a job, according to its memory or the job's own mark."""
-        mark = self._touched.get(job)
-        return self.stopped(job) or (mark is not None and mark.stopped)
-
-    def _undo(self, job: str) -> str:
-        mark = self._touched.get(job)
-        return mark.undo if mark is not None else ""
+        return self.stopped(job) or self._kept.stopped(job)
 
     def _restore(self, jobs: Sequence[str]) -> None:
         """Restore the original requests of jobs at the gate."""
         lines = {}
         for job in self._changeable(jobs):
-            mark, row = self._touched[job], self._rows[job]
+            mark, row = self.touched[job], self._rows[job]
             # Hosts that its user has named since must not be removed.
             lines[job] = undo_lines(job, mark.undo if mark.ours(row) else mark.words)
         self._send([each for each in lines.values() if each])
         for job in self._changeable(lines):
-            self._rows[job] = self._touched.pop(job).before(self._rows[job])
+            self._rows[job] = self._kept.by_job.pop(job).before(self._rows[job])
 
     def _changeable(self, jobs: Iterable[str]) -> list[str]:
         """Those of some jobs whose changes slurmctld has not refused recently."""
@@ -419,15 +415,11 @@ class SlurmPort:
     def _read_marks(self, rows: Sequence[QueueRow]) -> None:
         """Read what earlier starts overwrote, after a restart.
 
-        The jobs' own marks are read: the state file may be older than the last start, or lost. A
-        squeue that does not show them is not queried forever.
+        The jobs' own marks are read: the state file may be older than the last start, or lost.
         """
-        if self._ask_marks:
-            self._ask_marks -= 1
+        if self._kept.unread:
             lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
-            marks = parse_marks(self.answers.text(MARKS), lasting)
-            self._touched |= marks
-            self._ask_marks = 0
+            self._kept.read(lambda: parse_marks(self.answers.text(MARKS), lasting))
 
     def _send(self, lines: Sequence[Sequence[str]]) -> list[str]:
         """Let scontrol carry out the lines of each job; returns its error messages."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 from shadowtime import plain, private
 from shadowtime.errors import InputError
-from shadowtime.live.eta import Eta
-from shadowtime.live.status import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from shadowtime.live.predicted import Eta, Row
 
 FRESH = 300
 """Seconds: what was predicted earlier is predicted anew."""

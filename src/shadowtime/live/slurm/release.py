@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,12 @@ from shadowtime.live.slurm.gate import FAR, begin_words, leased
 from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.sending import session
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.live.slurm.touched import CLEAR
+from shadowtime.live.slurm.touched import CLEAR, Touched
 from shadowtime.slurmtext.reasons import WaitReason
+from shadowtime.slurmtext.squeue import QueueRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.live.slurm.port import SlurmPort
-    from shadowtime.live.slurm.touched import Touched
-    from shadowtime.slurmtext.squeue import QueueRow
 
 BATCH = 400
 """Lines of one scontrol session: a longer session might exceed its time limit."""
@@ -33,10 +31,13 @@ class Plan:
     stay: Mapping[str, str] = field(default_factory=dict)
     unmark: tuple[str, ...] = ()
     """Running jobs from whose comments what a start has written is removed."""
+    resume: tuple[str, ...] = ()
+    """Those among them that the loop has suspended."""
 
     def words(self) -> list[str]:
         """What carrying it out would do, for a rehearsal: scontrol's lines, with remarks."""
         lines = [line for own in self.lines.values() for line in own]
+        lines += [f"resume {job}" for job in self.resume]
         lines += [f"update JobId={job} {CLEAR}" for job in self.unmark]
         lines += [f"# {job} stays held: {why}" for job, why in self.stay.items()]
         count = f"{len(self.lines)} jobs returned, {len(self.unmark)} running ones unmarked"
@@ -59,7 +60,8 @@ def plan_release(
     what a start has overwritten of its own request is restored. A job that was handed to Slurm at
     the lowest priority gets its ordinary one: it is held and released. Holds of users and of
     operators stay, with what gates before 0.3 had written beside them taken away. Jobs that Slurm
-    schedules already are not touched, except that marks of ours leave the comments of running ones.
+    schedules already are not touched, except that marks of ours leave the comments of running ones,
+    and that those which the loop has suspended continue.
 
     Examples
     --------
@@ -76,10 +78,13 @@ def plan_release(
     lines: dict[str, list[str]] = {}
     stay: dict[str, str] = {}
     unmark: list[str] = []
+    resume: list[str] = []
     for job, row in rows.items():
         mark = touched.get(job)
         if row.state in HOLDS and mark is not None and mark.words.endswith(CLEAR):
             unmark.append(job)
+        if row.state == "SUSPENDED" and mark is not None and mark.suspended:
+            resume.append(job)
         if row.state != "PENDING" or set(partition.split(",")).isdisjoint(row.partition.split(",")):
             continue
         undo = ""
@@ -99,7 +104,7 @@ def plan_release(
             lines[job] = own
         if held:
             stay[job] = str(Ineligible(Case.HELD, (row.reason,)))
-    return Plan(lines=lines, stay=stay, unmark=tuple(unmark))
+    return Plan(lines=lines, stay=stay, unmark=tuple(unmark), resume=tuple(resume))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,19 +115,32 @@ class Released:
     held: Mapping[str, str] = field(default_factory=dict)
 
 
-def give_back(port: SlurmPort, plan: Plan) -> Released:
-    """Carry out a plan and read the result from Slurm."""
+def _in_batches(port: SlurmPort, each: Sequence[Sequence[str]]) -> None:
+    """Send the lines of each job, in sessions that end in time."""
     batch: list[str] = []
-    unmarked = [[f"update JobId={job} {CLEAR}"] for job in plan.unmark]
-    for lines in (*plan.lines.values(), *unmarked):
+    for lines in each:
         if len(batch) + len(lines) > BATCH:
             session(port.run, batch)
             batch = []
         batch += lines
     if batch:
         session(port.run, batch)
+
+
+def give_back(port: SlurmPort, plan: Plan) -> Released:
+    """Carry out a plan and read the result from Slurm.
+
+    A suspended job that Slurm does not resume keeps its mark, for the next release or a loop.
+    """
+    _in_batches(port, [*plan.lines.values(), *([f"resume {job}"] for job in plan.resume)])
     after = port.look()
     done, held = [], dict(plan.stay)
+    for job in plan.resume:
+        if job in after and after[job].state == "SUSPENDED":
+            held[job] = "Slurm did not resume it, as its nodes are in use: run this again"
+        else:
+            done.append(job)
+    _in_batches(port, [[f"update JobId={job} {CLEAR}"] for job in plan.unmark if job not in held])
     for job in plan.lines:
         row = after.get(job)
         if row is None or row.state != "PENDING":

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.act import gate_lines, hand_over_lines, together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +24,8 @@ class Repairs:
     """Stopped by the loop, and not at the gate yet."""
     mislabelled: list[str]
     """At the gate, and held by Slurm, which took them for impossible."""
+    halted: list[str]
+    """Suspended by a loop, and to go on."""
 
     def lines(
         self, undo: Callable[[str], str], begin: str, *, held: Callable[[str], bool]
@@ -39,6 +38,7 @@ class Repairs:
         lines = [hand_over_lines(job, undo(job), held=held(job)) for job in self.beyond]
         lines += [gate_lines(job, begin, undo(job)) for job in (*self.taken, *self.delayed)]
         lines += [[f"release {job}"] for job in self.mislabelled]
+        lines += [[f"resume {job}"] for job in self.halted]
         return lines + [gate_lines(job, begin) for job in together((*self.slipped, *self.stopped))]
 
     def only(self, changeable: Callable[[Iterable[str]], list[str]]) -> Repairs:
@@ -50,6 +50,7 @@ class Repairs:
             delayed=changeable(self.delayed),
             slipped=changeable(self.slipped),
             stopped=changeable(self.stopped),
+            halted=changeable(self.halted),
         )
 
     def words(
@@ -70,4 +71,5 @@ class Repairs:
             for job in self.delayed
             if requeued(job)
         ]
+        done += [f"let {job} go on, which a loop had suspended" for job in self.halted]
         return done + [f"brought {job} to the gate, which it had come past" for job in self.slipped]

@@ -9,14 +9,13 @@ of its last run may still be there.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from shadowtime.live.ineligible import Case, Ineligible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from shadowtime.slurmtext.squeue import QueueRow
 
 DELAY = 121

@@ -7,17 +7,12 @@ seconds and then refuses it. In one session all other jobs would wait behind it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from shadowtime.live.port import PortError
 from shadowtime.live.refusals import AGAIN_AFTER, LATER
-from shadowtime.live.runner import Commands, TimedOut
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.live.runner import Runner
+from shadowtime.live.runner import Commands, Runner, TimedOut
 
 BUSY, BUSY_TRIES, BUSY_PAUSE = "temporarily unavailable", 20, 0.05
 """How Slurm since 25.11 refuses a change of partition at random where there is no slurmdbd; how

@@ -10,17 +10,14 @@ import difflib
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm.gate import LEASE, MARK, SITE, gate_script
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MANIFEST = "shadowtime-live.json"
 """Beside slurm.conf: every changed file as it was before and after."""

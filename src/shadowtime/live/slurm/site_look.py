@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.site import Site
 from shadowtime.cluster.slurm_site import SlurmTexts, enforced, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
@@ -13,9 +15,6 @@ from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.scontrol import records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from shadowtime.cluster.site import Site
     from shadowtime.slurmtext.squeue import NodeRow
 
 RULES_EVERY = 15.0

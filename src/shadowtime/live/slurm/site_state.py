@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.shape import Shapes
+from shadowtime.cluster.site import Site
+from shadowtime.engine.live_pass import Held
 from shadowtime.engine.live_pass.site_rows import ELSEWHERE
-from shadowtime.eta.present import even
-from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
+from shadowtime.eta.held import even
+from shadowtime.live.port import Ended, Place, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
+from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.equal_nodes import queued_since
-from shadowtime.live.slurm.holding import LAST, STANDS_STILL
+from shadowtime.live.slurm.holding import LAST, STANDS_STILL, allotted
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.squeue import NONE, NodeRow, QueueRow
 from shadowtime.workload.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.cluster.site import Site
-    from shadowtime.engine.live_pass import Held
-    from shadowtime.live.port import Ended, Place
-    from shadowtime.live.slurm.holding import Scope
-    from shadowtime.slurmtext.show_job import Detail
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
 
 class OnSite:
@@ -146,7 +140,7 @@ class OnSite:
             id=row.id,
             submit=row.submit,
             need=self._need([sum(column) for column in columns]),
-            request=row.limit,
+            request=allotted(row) if start == row.start else row.limit,
             start=start,
             place=tuple((host, amounts[0]) for host, amounts in held),
             user=row.user,

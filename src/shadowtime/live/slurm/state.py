@@ -5,34 +5,30 @@ A pending job may be started by the loop, by Slurm, or by nobody yet (:func:`why
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.errors import ShadowtimeError
-from shadowtime.eta.present import even
+from shadowtime.eta.held import even
 from shadowtime.live.ineligible import Case, Ineligible
-from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.port import Ended, Place, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
 from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import (
-    LAST,
-    Scope,
-)
+from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import not_before
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.reasons import WaitReason
+from shadowtime.slurmtext.show_job import Detail
+from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from shadowtime.live.port import Place
     from shadowtime.live.slurm.touched import Touched
-    from shadowtime.slurmtext.show_job import Detail
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow, Window
 
 
 RELEASED = Ineligible(Case.LET_THROUGH)
@@ -112,6 +108,9 @@ class Sorted:
     back into the queue with a delay, or their users' begin time is near."""
     mislabelled: tuple[str, ...] = ()
     """Jobs at the gate that Slurm has held because it took them for impossible."""
+    halted: tuple[str, ...] = ()
+    """Jobs that a loop has suspended and that no pass decides on: their nodes cannot be used, or
+    the policy changes no jobs."""
 
 
 class Model(Protocol):
@@ -182,7 +181,8 @@ def sort_jobs(
     end of the delay that Slurm gives it. Tasks of an array beyond its throttle do not wait yet.
     Nodes that are drained, down or reserved are not part of the cluster; jobs on the others that
     are not of the partition, are suspended or were handed to Slurm count, but are not ours. So do
-    ended jobs on nodes that still clean up after a few seconds.
+    ended jobs on nodes that still clean up after a few seconds. A job that a loop has suspended and
+    that no pass would let continue is ``halted``.
     """
     details, placed, touched, begins = details or {}, placed or {}, touched or {}, begins or {}
     ours = nodes_of(nodes, scope)
@@ -198,6 +198,7 @@ def sort_jobs(
     slipped: list[str] = []
     back: list[str] = []
     wrong: list[str] = []
+    halted: list[str] = []
     delayed: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
     driven = scope.driven
@@ -206,8 +207,11 @@ def sort_jobs(
     def holds(row: QueueRow, interpreted: Callable[..., RunningJob | None]) -> None:
         try:
             job = interpreted(row, detail=detail_of(details, row.id))
-            if job is not None and scope.sized and row.id in touched:
-                job = replace(job, sizes=touched[row.id].nodes)
+            mark = touched.get(row.id)
+            if mark is not None and mark.suspended and row.state == "SUSPENDED":
+                halted.extend([] if job is not None and scope.sized else [row.id])
+            if job is not None and scope.sized and mark is not None:
+                job = standing(replace(job, sizes=mark.nodes), row, mark.suspended, now)
         except UNREADABLE as error:
             alone[row.id] = Ineligible(Case.NOT_UNDERSTOOD, (str(error),))
         else:
@@ -283,7 +287,20 @@ def sort_jobs(
         tuple(back),
         tuple(delayed),
         tuple(wrong),
+        tuple(halted),
     )
+
+
+def standing(job: RunningJob, row: QueueRow, since: int, now: int) -> RunningJob:
+    """A job that the loop has suspended at ``since``: it may let it continue.
+
+    Its limit stands still, so that it ends later by as long as it is suspended.
+    """
+    if row.state != "SUSPENDED" or not since:
+        return job
+    ours = row.requeue > 0 and row.priority != LAST
+    request = job.request + max(0, now - since)
+    return replace(job, suspended=True, settled=True, ours=ours, request=request)
 
 
 def _interpreted(model: Model, row: QueueRow, detail: Detail | None) -> WaitingJob | str:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from shadowtime.live.slurm.act import undo_words
+from shadowtime.live.port import Start
+from shadowtime.live.slurm.act import Range, undo_words
 from shadowtime.slurmtext.hostlist import expand
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.live.port import Start
-    from shadowtime.live.slurm.act import Range
-    from shadowtime.slurmtext.squeue import QueueRow
-
+from shadowtime.slurmtext.squeue import QueueRow
 
 _NODES = re.compile(r"\bNumNodes=(\d{1,6})-(\d{1,6})(?!\d)")
 CLEAR = "AdminComment="
@@ -35,6 +30,8 @@ class Touched(NamedTuple):
     """The partitions it named, if it was sent to one of several."""
     stopped: bool = False
     """Whether the loop has stopped it: the delay after its requeue is ours to skip then."""
+    suspended: int = 0
+    """When the loop has suspended it, 0 if it has not."""
 
     @property
     def undo(self) -> str:
@@ -112,11 +109,11 @@ def touched_from(values: Mapping[str, Any]) -> dict[str, Touched]:
     >>> touched_from({"7": ["n1", "n2", 60, "OK", "N/A", ""], "8": None})["7"].wanted
     'n2'
     """
-    kinds = (str, str, int, str, str, str, str, bool)
+    kinds = (str, str, int, str, str, str, str, bool, int)
     return {
         str(job): Touched(*entry)
         for job, entry in values.items()
         if isinstance(entry, list | tuple)
-        and len(kinds) - 2 <= len(entry) <= len(kinds)  # without partition and stop, before 0.4
+        and len(kinds) - 3 <= len(entry) <= len(kinds)  # without the last ones, before 0.4
         and all(isinstance(one, kind) for one, kind in zip(entry, kinds, strict=False))
     }

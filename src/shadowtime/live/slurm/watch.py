@@ -6,36 +6,32 @@ import contextlib
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import natural
 from shadowtime.eta.ranges import Corrections
 from shadowtime.eta.starts import How
+from shadowtime.live.backend import Wanted
+from shadowtime.live.clock import Clock
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.log import LogLine
 from shadowtime.live.port import PortError
+from shadowtime.live.predicted import Row
 from shadowtime.live.predictions import Kind, Predictions, instants, read_predictions
 from shadowtime.live.signals import Interrupted, Signals
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.accounting import Accounting
-from shadowtime.live.slurm.forecast import forecast, look
+from shadowtime.live.slurm.answers import Answers
+from shadowtime.live.slurm.drive import Where
+from shadowtime.live.slurm.forecast import Forecast, Seen, forecast, look
 from shadowtime.live.slurm.refreshed import starts_of, write_starts
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.why import Reasons
-from shadowtime.live.status import Row, Status
+from shadowtime.live.status import Status
 from shadowtime.live.store import StateFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.live.backend import Wanted
-    from shadowtime.live.clock import Clock
-    from shadowtime.live.slurm.answers import Answers
-    from shadowtime.live.slurm.drive import Where
-    from shadowtime.live.slurm.forecast import Forecast, Seen
-    from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.slurm.policy import SlurmPolicy
 
 SLOWEST = 15.0
 """Seconds between two polls: predictions are for people, and Slurm reports when a job started."""
@@ -228,7 +224,7 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
         def after(seen: Seen, found: Forecast) -> None:
             rows = status_beside(seen, found).waiting
             with contextlib.suppress(OSError):  # who asks predicts anew
-                write_starts(starts_of(path), found.now, repr(wanted.policy), rows)
+                write_starts(starts_of(path), found.now, wanted.policy.name, rows)
             queue = Counter({"predicted": len(found.etas), "not_predicted": len(found.unknown)})
             counting.watched(queue, sum(row.state in HOLDS for row in seen.rows))
 

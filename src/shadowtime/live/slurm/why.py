@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.reasons import WaitReason
-from shadowtime.slurmtext.squeue import NONE
+from shadowtime.slurmtext.squeue import NONE, QueueRow
 
 if TYPE_CHECKING:
     from shadowtime.live.slurm.forecast import Seen
-    from shadowtime.slurmtext.squeue import QueueRow
 
 NAMED = 3
 """So many jobs are named."""

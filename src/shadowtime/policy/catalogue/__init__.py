@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from shadowtime.policy.policy import Policy
-    from shadowtime.policy.written import Written
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.written import Written
 
 NAMES: dict[str, tuple[str, ...]] = {
     "classic": (

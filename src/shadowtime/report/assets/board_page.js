@@ -115,7 +115,7 @@ function drawNow(world) {
     tile('Processors in use', percent(used), node('small', { class: 'muted' }, `${number(totals.cpus_used)} of ${number(totals.cpus)}`), meter),
     tile('Nodes', number(totals.nodes_usable), node('small', { class: 'muted' }, totals.nodes > totals.nodes_usable ? `${number(totals.nodes - totals.nodes_usable)} not available` : 'all available')),
     tile('Running', number(totals.running)), tile('Waiting', number(totals.waiting)),
-    tile('Half of them start within', waits.length ? span(rounded(waits[Math.floor(waits.length / 2)] / 60) * 60) : '–', node('small', { class: 'muted' }, waits.length ? `${number(waits.length)} estimated` : 'nothing estimated')));
+    tile('Half of the queue starts within', waits.length ? span(rounded(waits[Math.floor(waits.length / 2)] / 60) * 60) : '–', node('small', { class: 'muted' }, waits.length ? `${number(waits.length)} estimated` : 'nothing estimated')));
   const notes = [...head.unknown];
   if (head.hidden.length) notes.unshift(`Not shown: ${head.hidden.map((one) => ({ names: 'names of jobs', users: 'users and accounts' }[one])).join(', ')}${head.hidden_why ? ` (${head.hidden_why})` : ''}.`);
   if (element('notes')) element('notes').textContent = notes.join(' ');

@@ -13,7 +13,9 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError
 from shadowtime.metrics.energy import POWER, demand_of, drawn_over_time, watts_of
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.clock import unix_start
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.levels import Level
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.markup import mark, section, text
@@ -29,8 +31,6 @@ from shadowtime.report.page.over_time import (
 from shadowtime.report.places import demand_over_time
 
 if TYPE_CHECKING:
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import Floats
     from shadowtime.workload.series import Series
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shadowtime.report.page.markup import text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TIME_TICKS = (
     (1, "1 s"),

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.metrics.by_class import ClassRow
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.classes import runtime_classes, size_classes, user_classes
 from shadowtime.report.clock import first_submit, unix_start
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.page.frontier import axes, has_frontier
 from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
     from shadowtime.types import AnyArray, Ints
 

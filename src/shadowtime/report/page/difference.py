@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import MINUS, span
 from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.heat import difference_maps
@@ -15,8 +17,6 @@ from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
 from shadowtime.report.page.templates import fill
 
 if TYPE_CHECKING:
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import AnyArray, Floats
 
 STRETCHES = 60

@@ -5,15 +5,19 @@ Those are resources, predictions and preemption; fairness and bandwidth have sep
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.metrics import lost_work
-from shadowtime.metrics.resources import counted, shares_over_time
+from shadowtime.metrics.by_class import ClassRow
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics.resources import Shares, counted, shares_over_time
 from shadowtime.policy.estimate import Actual, Requested
 from shadowtime.report.classes import bounded_slowdown
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.levels import Level
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth, energy
@@ -30,18 +34,11 @@ from shadowtime.report.page.over_time import (
     resource_mark,
     stretches,
 )
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_parts, started
-from shadowtime.study.accuracy import accuracy_report, estimate_of
+from shadowtime.study.accuracy import Accuracy, accuracy_report, estimate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.metrics.resources import Shares
-    from shadowtime.report.inputs import ReportInput
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.accuracy import Accuracy
     from shadowtime.types import AnyArray, Floats
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.resources import counted
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import named, section, table, tabs, text
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
-from shadowtime.study.fairness import fairness_view
+from shadowtime.study.fairness import FairnessView, Taken, fairness_view
 from shadowtime.types import UNKNOWN
-
-if TYPE_CHECKING:
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.fairness import FairnessView, Taken
 
 PROMISES = (
     "Promises",

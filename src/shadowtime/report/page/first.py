@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.contest import Contest, contest, metric_names, runner_up
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
 from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import verdict_of
-
-if TYPE_CHECKING:
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
-
 
 MANY = 3
 """With more policies the table takes the whole width, and the classes follow below it."""

@@ -6,17 +6,15 @@ which axes there are and what lies on them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.metrics.by_class import ClassRow
 from shadowtime.report.contest import metric_names
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import HEADLINE, describe
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import class_named
 from shadowtime.study.losers import LEAST
-
-if TYPE_CHECKING:
-    from shadowtime.metrics.by_class import ClassRow
-    from shadowtime.report.inputs import ReportInput
 
 FIRST = ("wait_mean_s", "wait_max_s")
 """The axes that are shown first: what jobs gain on average, and what one job may pay."""

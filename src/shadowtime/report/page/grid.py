@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from shadowtime.private import write_result
-from shadowtime.report.contest import contest, metric_names
+from shadowtime.report.contest import Contest, contest, metric_names
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, span
 from shadowtime.report.page.chart import Frame, svg
@@ -18,12 +20,6 @@ from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import verdict_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.report.contest import Contest
-    from shadowtime.report.inputs import ReportInput
 
 MOST_COLUMNS = 4
 """With more columns of values a metric takes the whole width of the page."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.classes import runtime_classes, size_classes
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import MINUS, number, span
 from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.templates import fill
 
 if TYPE_CHECKING:
-    from shadowtime.metrics.policy_run import PolicyRun
-    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import AnyArray
 
 STEPS = 9

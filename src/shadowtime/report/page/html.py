@@ -11,12 +11,13 @@ import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from shadowtime.private import write_result
 from shadowtime.report.contest import relative
+from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
 from shadowtime.report.machine import machine, memory
 from shadowtime.report.numbers import DASH, cell, number, percent
 from shadowtime.report.page.data import job_columns, policy_columns, summary
@@ -27,19 +28,13 @@ from shadowtime.report.page.frontier import frontier
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block, section, text
-from shadowtime.report.page.site_groups import replayed
 from shadowtime.report.page.templates import fill
-from shadowtime.report.page.whatif import effects
+from shadowtime.report.page.whatif import effects, replayed
 from shadowtime.report.page.whatif import first_screen as options_screen
 from shadowtime.report.payers import classes_of, with_classes
-from shadowtime.report.rows import lay_out
+from shadowtime.report.rows import Rows, lay_out
 from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import started
-
-if TYPE_CHECKING:
-    from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
-    from shadowtime.report.rows import Rows
-
 
 STYLES = ("base.css", "result.css", "figure.css", "print.css")
 FIGURE = (

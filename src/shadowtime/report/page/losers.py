@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shadowtime.metrics import REGISTRY
+from shadowtime.metrics import REGISTRY, ClassRow
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, percent, with_unit
 from shadowtime.report.page.markup import swatch, text
 from shadowtime.report.page.templates import fill
-from shadowtime.report.payers import payers
+from shadowtime.report.payers import Payers, payers
 from shadowtime.report.verdict import winner_payers
-from shadowtime.study.losers import METRIC
-
-if TYPE_CHECKING:
-    from shadowtime.metrics import ClassRow
-    from shadowtime.report.inputs import ReportInput
-    from shadowtime.report.payers import Payers
-    from shadowtime.study.losers import Change
-
+from shadowtime.study.losers import METRIC, Change
 
 TITLES = {
     "size": "By size, processors",

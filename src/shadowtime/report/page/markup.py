@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 SAFE_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 """No data can end the element it lies in or open a comment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,10 @@ import numpy as np
 from shadowtime.report.clock import time_ticks, unix_start
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.markup import text
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import Floats
-    from shadowtime.workload import Workload
 
 BINS = 240
 RESOURCE_COLOURS = 6

@@ -8,14 +8,16 @@ never averaged. Figures for papers show the same bars.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
+from shadowtime.metrics.added import Metric
 from shadowtime.report.figures import draw_bars, save_figure
 from shadowtime.report.metadata import describe, ordered
 from shadowtime.report.numbers import amount, number, span
@@ -27,12 +29,6 @@ from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
 from shadowtime.study.sweep.curves import Point, curve
 from shadowtime.study.sweep.shards import SETTING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.metrics.added import Metric
-
 
 METRICS = 4
 """Shown by default."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, percent, span, with_unit
 from shadowtime.report.page.markup import mark
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 
 def fill(template: str, /, **values: Any) -> Markup:

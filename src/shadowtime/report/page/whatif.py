@@ -3,25 +3,24 @@
 ``ReportInput.effects`` holds what was found: ``options``, each with its ``label``, its ``groups``
 (the first of them all jobs), ``never_started``, ``killed`` and ``notes``; ``inputs``, the runs in
 words. Folders written before options existed have ``groups`` and ``alone`` instead.
+
+Here, too: the groups of a site's replay, recorded beside simulated.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import DASH, MINUS, THIN, number, span
 from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.templates import fill
 from shadowtime.report.tradeoff import listed, rough
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.report.inputs import ReportInput
 
 TITLES = {
     "all": "",
@@ -369,3 +368,31 @@ def _dot(
 def _signed(seconds: float) -> str:
     shown = span(abs(seconds))
     return f"{'+' if seconds > 0 else MINUS if seconds < 0 else ''}{shown}"
+
+
+def replayed(report: ReportInput) -> str:
+    """The section of a site's replay; empty elsewhere."""
+    replay = report.replayed
+    if not replay:
+        return ""
+    groups = [
+        {"title": TITLES.get(by, f"By {by}"), "rows": [_beside_recorded(one) for one in rows]}
+        for by, rows in groupby(replay["groups"], key=lambda one: one["by"])
+    ]
+    return str(
+        fill(
+            "replayed.html",
+            runs=replay["runs"],
+            groups=groups,
+            backfilled=replay["backfilled"],
+            reasons=replay["reasons"],
+        )
+    )
+
+
+def _beside_recorded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One group; words state whether the recorded value is within the range."""
+    recorded, low, high = row["recorded_wait_mean_s"], row["low_s"], row["high_s"]
+    where = "below" if recorded < low else "above" if recorded > high else "within"
+    name = "all jobs" if row["by"] == "all" else row["name"] or "none"
+    return {**row, "name": name, "where": where}

@@ -5,6 +5,7 @@ What a stopped job keeps of its work is not done again; nothing is done twice bu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,8 +16,6 @@ from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from shadowtime.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 QUEUE_BY_ARRIVAL = "queue-by-arrival"
 ARRIVAL_ORDER = "arrival-order"

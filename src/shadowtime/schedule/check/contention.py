@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.contention import contention_of
+from shadowtime.cluster.contention import Contention, Terms, contention_of
 from shadowtime.errors import ClusterError, UsageError
-from shadowtime.schedule.check.capacity import entries_of
+from shadowtime.schedule.check.capacity import Entries, entries_of
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
@@ -20,8 +20,6 @@ from shadowtime.types import UNKNOWN
 from shadowtime.workload.draws import demand_of, work_unit
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.contention import Contention, Terms
-    from shadowtime.schedule.check.capacity import Entries
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
-from shadowtime.schedule.match import take
+from shadowtime.schedule.match import Match, take
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.follows import as_submitted, follows_some, submissions
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.schedule.match import Match
     from shadowtime.types import Ints
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.contention import contention_of
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.contention import Terms, contention_of
 from shadowtime.schedule.check.capacity import entries_of
 from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
@@ -17,8 +18,6 @@ from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
 from shadowtime.workload.moldable import COLUMN, as_started, serial_of
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.contention import Terms
     from shadowtime.schedule.check.case import Case
     from shadowtime.schedule.check.rules import Rules
     from shadowtime.schedule.match import Match

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,6 @@ from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
 

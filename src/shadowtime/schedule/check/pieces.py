@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,8 +13,6 @@ from shadowtime.types import MILLION, UNKNOWN
 from shadowtime.workload.speedup import changing_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
@@ -70,7 +69,7 @@ def pieces_consistent(case: Case, name: str) -> Proof:
     before_stopped = np.append(False, p.stopped[:-1])
     begins = p.first | before_stopped
     run = np.maximum.accumulate(np.where(begins, np.arange(len(p.row)), 0))
-    following = np.append(p.start[1:], 0)
+    following, halted = np.append(p.start[1:], 0), p.speed == 0
     low, high = changing.least[p.row], changing.most[p.row]
     wrong = _first(case, p, (
         (p.end < p.start, "ends before it starts"),
@@ -79,7 +78,12 @@ def pieces_consistent(case: Case, name: str) -> Proof:
         (p.last & p.stopped, "was stopped, yet no later one follows"),
         (p.last & (p.end != s.end[p.row]), "is the last and does not end with the job"),
         (p.last & (p.start[run] != s.start[p.row]), "ends a run that is not the schedule's own"),
-        ((p.procs < low) | (p.procs > high), "has a size beyond the job's bounds"),
+        (
+            ~halted & ((p.procs < low) | (p.procs > high)),
+            "has a size beyond the job's bounds",
+        ),
+        (halted & (p.procs != 0), "is suspended and has processors"),
+        (halted & (begins | p.last), "is suspended where a run begins or ends"),
     ))  # fmt: skip
     if wrong:
         return violated(name, wrong)
@@ -98,13 +102,17 @@ def pieces_conserve_work(case: Case, name: str) -> Proof:
     """Rate times seconds, less the costs that are due and what stops lose, is each job's work."""
     p = pieces_of(case.schedule)
     changing = changing_of(case.workload, int(case.capacity[0]))
-    index, row = np.arange(len(p.row)), p.row
-    resized = ~p.first & (np.append(False, p.stopped[:-1]) | (p.procs != np.roll(p.procs, 1)))
+    index, row, halted = np.arange(len(p.row)), p.row, p.speed == 0
+    # A suspended job has no processors, and goes on with those that it had at no cost.
+    size = p.procs[np.maximum.accumulate(np.where(halted, 0, index))]
+    resized = ~p.first & (np.append(False, p.stopped[:-1]) | (size != np.roll(size, 1)))
     began = np.maximum.accumulate(np.where(p.first | resized, index, 0))
-    resume = (p.start + np.where(resized, changing.cost[row], 0))[began]
-    due = np.maximum(0, np.minimum(p.end, resume) - p.start)
-    rate = changing.rates(row, p.procs, np.maximum(p.speed, 1))
-    done = rate * (p.end - p.start - p.overhead)
+    active = np.where(halted, 0, p.end - p.start)
+    upto = np.cumsum(active) - active
+    cost = np.where(resized, changing.cost[row], 0)[began]
+    due = np.clip(cost - (upto - upto[began]), 0, active)
+    rate = changing.rates(row, np.maximum(size, 1), np.maximum(p.speed, 1))
+    done = rate * (active - p.overhead)
     upto = np.cumsum(p.work) - p.work
     before = upto - upto[np.maximum.accumulate(np.where(p.first, index, 0))]
     needs = MILLION * np.minimum(case.workload.run, case.limit)[row]

@@ -5,10 +5,12 @@ The last one: the same schedule comes out when the policy is run again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
@@ -57,16 +59,13 @@ from shadowtime.schedule.check.report import (
 from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import row_of
+from shadowtime.schedule.schedule import Schedule
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from shadowtime.cluster import Cluster
     from shadowtime.schedule.check.rules import Rules
-    from shadowtime.schedule.schedule import Schedule
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 __all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,6 @@ from shadowtime.schedule.runs import running_at, started
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import Ints
 

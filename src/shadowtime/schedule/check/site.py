@@ -6,6 +6,7 @@ and the limits of QOS and accounts. Where each job ran is in site_nodes.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
+from shadowtime.cluster.site import Site
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
@@ -27,14 +29,11 @@ from shadowtime.schedule.check.site_nodes import (
     with_features,
 )
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster.site import Site
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray
-    from shadowtime.workload.request import Requests
 
 
 FAILED, CANCELLED = 0, 5

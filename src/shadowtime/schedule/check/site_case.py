@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.shape import Shape, Shapes, missing
+from shadowtime.cluster.site import Partition, Site
 from shadowtime.schedule.places import SitePlaces, parse_site_place
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Partition, Site
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.job import Job
 from shadowtime.slurm.recording.options import NO_LIMIT
 from shadowtime.slurm.state import Window
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.job_id import tasks_of
-from shadowtime.slurmtext.log import job_number, stamp
+from shadowtime.slurmtext.log import Event, job_number, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from shadowtime.slurm.job import Job
     from shadowtime.slurm.recording.replayer import Replayer
-    from shadowtime.slurmtext.log import Event
 
 MOST_MINUTES = 10**8
 """Slurm writes INFINITE as a number beyond this."""

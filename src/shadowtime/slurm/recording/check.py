@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.latency import latency_of_log
+from shadowtime.slurm.latency import Latency, latency_of_log
+from shadowtime.slurm.machine import Machine
 from shadowtime.slurm.main_pass import main_pass
-from shadowtime.slurm.recording.folder import read_recording, start_second
+from shadowtime.slurm.outcome import Outcome
+from shadowtime.slurm.recording.folder import Recording, read_recording, start_second
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
+from shadowtime.slurm.state import SlurmState
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number, stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from shadowtime.slurm.latency import Latency
-    from shadowtime.slurm.machine import Machine
-    from shadowtime.slurm.outcome import Outcome
-    from shadowtime.slurm.recording.folder import Recording
-    from shadowtime.slurm.state import SlurmState
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 SECOND = 1.002
 """Seconds between two turns of slurmctld's loop."""

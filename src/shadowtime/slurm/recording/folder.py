@@ -6,8 +6,9 @@ import json
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from shadowtime.cluster.site import Site
 from shadowtime.cluster.site_folder import read_site_alone, read_text
 from shadowtime.errors import ClusterError, InputError, ShadowtimeError
 from shadowtime.slurm.from_site import model_notes
@@ -19,11 +20,6 @@ from shadowtime.slurmtext.sbatch import Submitted, parse_options
 from shadowtime.slurmtext.show_job import Piece, pieces
 from shadowtime.slurmtext.squeue import sharing_of
 from shadowtime.slurmtext.times import parse_stamp
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shadowtime.cluster.site import Site
 
 NEAR = 2
 """Seconds by which a line of the log and sacct's start of the same run may differ."""
@@ -214,6 +210,8 @@ def _from_scontrol(line: str) -> Submitted | None:
         words = f"-N {nodes[0]} --exclusive -t {shown['TimeLimit']}"
     elif len(nodes) == 2 and not ("Exclusive" in shown and nodes[1] == shown["NumTasks"]):
         words += f" -N {shown['NumNodes']}"
+    if sharing == "USER":
+        words += " --exclusive=user"
     if shown.get("CPUs/Task", "1") not in ("1", "N/A"):
         words += f" -c {shown['CPUs/Task']}"
     for key, option in (

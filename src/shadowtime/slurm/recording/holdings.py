@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
-from shadowtime.slurm.machine import bits
-from shadowtime.slurm.recording.folder import NEAR
-from shadowtime.slurm.usage import Share, lowest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.machine import Machine
-    from shadowtime.slurm.recording.folder import Recording
-    from shadowtime.slurm.state import SlurmState
-    from shadowtime.slurm.usage import Holding
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.machine import Machine, bits
+from shadowtime.slurm.recording.folder import NEAR, Recording
+from shadowtime.slurm.state import SlurmState
+from shadowtime.slurm.usage import Holding, Share, lowest
 
 
 class Held(NamedTuple):
@@ -28,7 +22,7 @@ class Held(NamedTuple):
 
 def cpus_of(machine: Machine, job: Job) -> int:
     """Cpus that a started job was given."""
-    if job.ask.exclusive:
+    if job.ask.on(machine.sections[job.partition]).exclusive:
         return sum(machine.nodes[at].cpus for at in bits(job.nodes))
     if machine.counts_cpus:
         return max(job.ask.min_cpus, job.nodes.bit_count())
@@ -37,7 +31,8 @@ def cpus_of(machine: Machine, job: Job) -> int:
 
 def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
     """From scontrol's details, else whole nodes, else what one node must have given."""
-    machine, usage, ask = state.machine, state.usage, job.ask
+    machine, usage = state.machine, state.usage
+    ask = job.ask.on(machine.sections[job.partition])
     pieces = None
     for late in (0, 1, -1):
         pieces = recording.pieces.get((job.id, job.start - recording.shift + late))
@@ -85,7 +80,7 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
             memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
             if piece is not None and piece.memory:
                 memory = piece.memory // 1024
-        shares.append(Share(at, cores, memory, gpus))
+        shares.append(Share(at, cores, memory, gpus, ask.pools_held(node, cores)))
     return Held(tuple(shares), sure)
 
 

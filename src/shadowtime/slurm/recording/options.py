@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.job import Job
@@ -10,23 +11,21 @@ from shadowtime.slurmtext.sbatch import Submitted
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.recording.folder import Recording
+    from shadowtime.slurm.state import SlurmState
 
 
 NO_LIMIT = 365 * 86400
 """Seconds that stand for a limit nothing in the recording shows."""
 
 
-def record_of(recording: Recording, machine: Machine, number: int) -> Job:
+def record_of(recording: Recording, state: SlurmState, number: int) -> Job:
     """A new record of a submitted job."""
     rows = recording.runs.get(number, [])
     row = rows[0].columns if rows else {}
     asked = recording.submitted.get(number) or from_sacct(row)
     request = asked.request
-    partitions, ask = asked_on_site(request, recording.site, machine)
+    partitions, ask = asked_on_site(request, recording.site, state)
     limit = asked.limit
     if limit is None:
         minutes = row.get("timelimitraw", "")

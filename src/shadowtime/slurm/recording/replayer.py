@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from shadowtime.engine.priority.factors import billing_of
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.errors import InputError
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
+from shadowtime.slurm.job import Job
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.acts import ACTS
-from shadowtime.slurm.recording.folder import start_second
+from shadowtime.slurm.recording.folder import Recording, start_second
 from shadowtime.slurm.recording.holdings import cpus_of, held_by_start
 from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.running import Running
 from shadowtime.slurm.starting import leave_weights
+from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.tally import held_by
+from shadowtime.slurm.usage import Holding
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.log import Event, job_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shadowtime.slurm.job import Job
-    from shadowtime.slurm.recording.folder import Recording
-    from shadowtime.slurm.state import SlurmState
-    from shadowtime.slurm.usage import Holding
 
 COMPLETING = 0.35
 """Seconds after an end in which a node may not have answered yet."""
@@ -171,7 +166,7 @@ class Replayer:
 
     def _on_submit(self, event: Event) -> None:
         number, _, _ = job_number(event.fields[0])
-        job = record_of(self.recording, self.state.machine, number)
+        job = record_of(self.recording, self.state, number)
         job.record = self.state.records
         self.state.records += 1
         job.priority = int(event.fields[1])
@@ -338,7 +333,7 @@ class Replayer:
             job = self.past.get(raw)
             if job is None:
                 return
-        fresh = record_of(self.recording, self.state.machine, job.array or raw)
+        fresh = record_of(self.recording, self.state, job.array or raw)
         if job.array:
             fresh = replace(fresh, id=raw, tasks=[])
         fresh.limit = self.limits.get(raw, fresh.limit)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from shadowtime.cluster.site_folder import FILES
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.sacct_export import fields_of, rewritten
 from shadowtime.slurmtext.sacct_rows import BETWEEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def strip(recording: Path, folder: Path, *, submit_line: bool = True) -> Path:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import row_of, runs
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
-
 
 LATE = int(np.iinfo(np.int64).max)
 """The start of a job that never starts."""

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import os
 import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import UsageError
 from shadowtime.kernel.sources import PACKAGE
-from shadowtime.study.papers.reproduction import Plan, Task
-from shadowtime.study.papers.subjects import Subject, find_subjects
+from shadowtime.study.papers.reproduction import Paper, Plan, Subject, Task, find_subjects
 from shadowtime.study.sweep.keys import canonical, digest, of_file, of_workload
 from shadowtime.study.sweep.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.study.papers.reproduction import Paper
 
 
 def kept(

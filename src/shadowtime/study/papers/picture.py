@@ -7,13 +7,12 @@ marks too. The same figure gives the same bytes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shadowtime.study.papers.figures import Panel, PaperFigure
+    from shadowtime.study.papers.values import Panel, PaperFigure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#a89a00", "#4d5560")
 INK, GREY, RULE = "#15191e", "#5a6470", "#e1e5e9"
@@ -34,7 +33,7 @@ def svg(figure: PaperFigure) -> str:
 
     Examples
     --------
-    >>> from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+    >>> from shadowtime.study.papers.values import Panel, PaperFigure, Series
     >>> panel = Panel(title="A", kind="line", x_label="x", y_label="y", x=(0.0, 2.0),
     ...     series=(Series(name="ours", y=(3.0, 4.0)),))
     >>> text = svg(PaperFigure(name="Figure 1", title="Two points", panels=(panel,)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from shadowtime.cluster.amounts import COUNTED
+from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import ClusterError, UsageError, near
 from shadowtime.metrics.window import seconds_of
 from shadowtime.policy import make_policy
@@ -17,15 +19,9 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.replicas import Load
 from shadowtime.study.site import keys
 from shadowtime.study.site.settings import canonical, with_setting
+from shadowtime.study.site.world import SiteWorld
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shadowtime.cluster.site import Node, Site
-    from shadowtime.study.site.world import SiteWorld
-
 
 MOST = 100_000
 """Nodes that can be added at once."""

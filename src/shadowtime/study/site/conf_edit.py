@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.hostlist import compress, expand
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MAIN = "slurm.conf"
 LISTS = {"nodename": "nodename", "partitionname": "nodes", "nodeset": "nodes",

@@ -8,24 +8,23 @@ list what is known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cluster.features import choices
+from shadowtime.cluster.features import choices, counted
 from shadowtime.cluster.known_settings import lacking_parameters
+from shadowtime.cluster.site import Site
 from shadowtime.slurm.from_site import model_notes
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 PER_SETTING = 0.05
 """What a setting of the whole site adds to the expected error. Assumed, not calibrated: its effect
@@ -78,10 +77,10 @@ def coverage(workload: Workload, site: Site) -> Coverage:
     >>> from shadowtime.workload.request import Request, Requests
     >>> asked = Requests.of_jobs([Request(beyond=("switches",)), Request(partitions=("p",))])
     >>> jobs = Workload.build(submit=[0, 1], run=[30, 10], procs=[1, 1], requests=asked)
-    >>> site = Site(nodes=(Node(name="n", amounts=(2,)),), ignored={"partition LLN": ("p",)})
+    >>> site = Site(nodes=(Node(name="n", amounts=(2,)),), ignored={"partition AllowQos": ("p",)})
     >>> found = coverage(jobs, site)
     >>> [str(one) for one in found.found], found.core_share
-    (['--switches (1 jobs, 75.0% of the core-hours)', 'partition LLN (1 jobs, 25.0% of the \
+    (['--switches (1 jobs, 75.0% of the core-hours)', 'partition AllowQos (1 jobs, 25.0% of the \
 core-hours)'], 1.0)
     """
     work = (workload.effective_run * workload.procs).astype(float)
@@ -109,9 +108,11 @@ core-hours)'], 1.0)
         add(name if " " in name else f"--{name}", has)
     has = np.array([wants_counts(one.features) for one in asked.distinct], bool)[asked.index]
     if has.any():
-        add("--constraint with counts of nodes", has)
-    families = ((one, {gres.name.partition(":")[0] for gres in one.gres}) for one in asked.distinct)
-    other = {one: names - {"gpu"} for one, names in families}
+        add("--constraint with counts of nodes in several ways", has)
+    other = {
+        one: {gres.name.partition(":")[0] for gres in one.gres if gres.per != "node"} - {"gpu"}
+        for one in asked.distinct
+    }
     for name in sorted(set().union(*other.values())):
         add(f"--gres={name}", np.array([name in other[one] for one in asked.distinct])[asked.index])
     for key, names in site.ignored.items():
@@ -127,8 +128,9 @@ core-hours)'], 1.0)
 
 
 def wants_counts(features: str) -> bool:
-    """True where an expression counts nodes: ``slurm`` asks each node for all that is counted."""
-    return "*" in features and any(one.counts for one in choices(features))
+    """True where an expression counts nodes in one of several ways: ``slurm`` leaves counts out."""
+    several = "*" in features and not counted(features)
+    return several and any(one.counts for one in choices(features))
 
 
 def _of_model(site: Site) -> list[str]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shadowtime.cluster.amounts import COUNTED
+from shadowtime.cluster.site import Limits, Site
 from shadowtime.slurm.tally import SAME_NAME
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.study.site import keys
 from shadowtime.study.site.changes import Change, add_nodes, apply_all, like_kind
 from shadowtime.study.site.conf_edit import ConfFiles
 from shadowtime.study.site.settings import with_parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster.site import Limits, Site
-    from shadowtime.study.site.world import SiteWorld
+from shadowtime.study.site.world import SiteWorld
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from shadowtime.cluster.amounts import amounts_taken, kind_of
 from shadowtime.cluster.limits import job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
-from shadowtime.cluster.site import FOREVER
+from shadowtime.cluster.site import FOREVER, Partition, Site
 from shadowtime.cluster.site_folder import FILES
 from shadowtime.cluster.site_summary import summarise
 from shadowtime.engine.site.tables import fits_empty, most_held
@@ -22,16 +24,11 @@ from shadowtime.study.site.coverage import coverage
 from shadowtime.trace.quality import flurries, remarks
 from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
 from shadowtime.trace.site_folder import JOBS, read_site
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from shadowtime.cluster.site import Partition, Site
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Request
-
 
 FINE, GAPS, UNUSABLE = "fine", "gaps", "unusable"
 EXIT = {FINE: 0, GAPS: 1, UNUSABLE: 2}

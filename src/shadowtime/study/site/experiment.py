@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError, UsageError, near
 from shadowtime.study.site.changes import KINDS, Change
 from shadowtime.study.site.options import Option
 from shadowtime.study.site.stretches import stretches_of
 from shadowtime.study.site.trials import PHASES, Repeats
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 HEAD = "# A what-if on a site: shadowtime run THIS_FILE"
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from shadowtime.cluster.amounts import COUNTED
 from shadowtime.errors import UsageError, near
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PARAMETERS = tuple(one.name for one in fields(Parameters) if one.name not in {*NO_EFFECT, "rules"})
 """SchedulerParameters that the model knows."""
@@ -44,8 +41,12 @@ PARTITION = {
     "PriorityTier": ("tier",),
     "PriorityJobFactor": ("priority_factor",),
     "OverSubscribe": ("exclusive",),
+    "ExclusiveUser": ("exclusive_user",),
+    "LLN": ("least_loaded",),
     "DefMemPerCPU": ("default_memory", "default_memory_per"),
     "DefMemPerNode": ("default_memory", "default_memory_per"),
+    "MaxMemPerCPU": ("max_memory", "max_memory_per"),
+    "MaxMemPerNode": ("max_memory", "max_memory_per"),
     "QOS": ("qos",),
     "PreemptMode": ("preempt",),
     "State": ("up",),
@@ -129,7 +130,7 @@ you mean bf_max_job_test or bf_max_job_start?
 
 
 BOUNDS = {**PARTITION, **{name: (of,) for name, of in (QOS_LIMITS | ASSOCIATION_LIMITS).items()}}
-_OF_A_REQUEST = ("job_", "max_time", "max_nodes", "max_cpus_per_node")
+_OF_A_REQUEST = ("job_", "max_time", "max_nodes", "max_cpus_per_node", "max_memory")
 
 
 def bounds_a_request(key: str) -> bool | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics.load import utilisation
 from shadowtime.study.site.changes import KINDS, Change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.cluster.site import Site
     from shadowtime.study.site.trials import Trial
 
 _WORDS = {f"--{kind}": kind for kind in KINDS} | {"-p": "policy"}

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.groups import BY, groups_of
+from shadowtime.metrics.intervals import Interval
+from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
+from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import LEAST, expected_error, off_by
 from shadowtime.study.replay import WaitRow, shown_groups, wait_row, wait_rows
-from shadowtime.study.site.coverage import coverage
+from shadowtime.study.site.coverage import NotModelled, coverage
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
-from shadowtime.study.trust import unknown_share
+from shadowtime.study.trust import Trust, unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import counted_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.metrics.intervals import Interval
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.site.coverage import NotModelled
-    from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
 
 BY_LOG = ("Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
 """Reasons that the simulation takes from the log: jobs are considered once they were eligible."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.cluster.amounts import COUNTED, replaced
 from shadowtime.cluster.sacctmgr import limits_of
-from shadowtime.cluster.site import FOREVER, Outage
+from shadowtime.cluster.site import FOREVER, Limits, Outage, Site
 from shadowtime.cluster.slurm_records import parse_partition, parse_reservations, preempting
 from shadowtime.cluster.slurm_site import enforced
 from shadowtime.errors import ClusterError, PolicyError, UsageError, near
@@ -17,13 +18,7 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.table import read_table
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.study.site import keys
-from shadowtime.study.site.world import with_user
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster.site import Limits, Site
-    from shadowtime.study.site.world import SiteWorld
+from shadowtime.study.site.world import SiteWorld, with_user
 
 
 def with_setting(world: SiteWorld, key: str, value: str) -> SiteWorld:

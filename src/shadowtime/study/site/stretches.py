@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shadowtime.types import Floats
-    from shadowtime.workload import Workload
 
 DAY = 86_400
 LENGTHS = (7 * DAY, DAY, DAY // 4)

@@ -6,28 +6,25 @@ Workers can perform them into a folder, from which the what-if reads them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.schedule.match import take
+from shadowtime.study.compare import Engine
 from shadowtime.study.site.changes import Change, apply_all
 from shadowtime.study.site.experiment import Experiment
+from shadowtime.study.site.options import Option
 from shadowtime.study.site.trials import Repeats, Trial, as_measured
+from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.sweep.keys import of_run
 from shadowtime.study.sweep.store import Store, kept
-from shadowtime.workload.follows import as_submitted
-from shadowtime.workload.sessions import closed_loop
+from shadowtime.workload.follows import as_submitted, closed_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.site.options import Option
-    from shadowtime.study.site.world import SiteWorld
     from shadowtime.types import Ints
 
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics.intervals import LEVEL, Interval, quantile
-from shadowtime.study.site.stretches import in_words
+from shadowtime.schedule import Schedule
+from shadowtime.study.compare import Engine
+from shadowtime.study.site.stretches import Stretch, in_words
 from shadowtime.types import Reason
+from shadowtime.workload import Workload
 from shadowtime.workload.resample import JITTER, STRETCH, resample_users, shaken
 from shadowtime.workload.site_requests import counted_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.site.stretches import Stretch
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 PHASES = 6
 """Runs by default: the number of offsets of Slurm's passes."""

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import BY, Key, groups_of
 from shadowtime.metrics.intervals import Interval, interval
+from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
+from shadowtime.study.compare import Engine
 from shadowtime.study.fan_out import fan_out
 from shadowtime.study.site.changes import Change, apply_all, without_effect
-from shadowtime.study.site.coverage import coverage
-from shadowtime.study.site.options import offer_of
+from shadowtime.study.site.coverage import NotModelled, coverage
+from shadowtime.study.site.options import Offer, Option, offer_of
 from shadowtime.study.site.stretches import too_short
 from shadowtime.study.site.trial_runs import TrialRun, trial_runs
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
+from shadowtime.study.site.world import SiteWorld
+from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics.where import Where
-    from shadowtime.study.compare import Engine
-    from shadowtime.study.site.coverage import NotModelled
-    from shadowtime.study.site.options import Offer, Option
-    from shadowtime.study.site.world import SiteWorld
-    from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
-    from shadowtime.workload import Workload
 
 SMALL = 0.01
 """Share of the response time below which a difference is too small to notice."""
@@ -218,7 +215,7 @@ def what_if(
     is on one side of 0 and the difference is at least a hundredth of the mean response time.
     Groups are those of the changed site: a user who works in another QOS is counted there.
     ``feedback``: users submit their think time after their jobs have ended
-    (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` omits the runs of
+    (:mod:`shadowtime.workload.follows`), in the baseline too. ``alone=False`` omits the runs of
     each single change. With ``options`` each of them is one arm beside the others, with what it
     offers and what that costs by ``prices`` of a node-hour. Runs share the log and use all cores.
 

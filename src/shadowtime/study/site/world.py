@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cluster.site import Association
+from shadowtime.cluster.site import Association, Site
 from shadowtime.errors import ClusterError, near
 from shadowtime.types import UNKNOWN
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
-    from shadowtime.workload.request import Request
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

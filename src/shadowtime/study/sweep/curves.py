@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.study.sweep.shards import SETTING, require_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, kw_only=True)

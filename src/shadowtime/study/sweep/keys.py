@@ -12,12 +12,14 @@ import hashlib
 import inspect
 import json
 import pickle
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
@@ -25,12 +27,7 @@ from shadowtime.policy.files import ORIGIN, files_in, name_of_text
 from shadowtime.policy.functions import plain
 from shadowtime.policy.part import Part
 from shadowtime.policy.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 LENGTH = 32
 """Hexadecimal digits of a key: 128 bits, so that a collision is unlikely even at 10^9 runs."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY
 from shadowtime.metrics.intervals import Interval, interval, paired
 from shadowtime.study.comparison import NEVER
 from shadowtime.study.sweep.shards import require_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HELD_OUT = "heldout_"
 """Before the name of a metric of the last part of a log."""

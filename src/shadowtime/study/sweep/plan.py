@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import InputError, PolicyError, UsageError, near
@@ -23,12 +24,7 @@ from shadowtime.study.sweep.keys import (
 )
 from shadowtime.study.sweep.ranges import expand
 from shadowtime.trace._bytes import stem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shadowtime.workload import Workload
-
+from shadowtime.workload import Workload
 
 CHANGED = "changed since the sweep began: run it again, and what has changed gets runs of its own"
 

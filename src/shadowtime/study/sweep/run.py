@@ -5,33 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import pass_of, warm
 from shadowtime.errors import ShadowtimeError, UsageError
+from shadowtime.metrics import Window
+from shadowtime.study.compare import Known
 from shadowtime.study.fan_out import cores
+from shadowtime.study.replicas import Load
 from shadowtime.study.sweep.hand_out import Deaths, Lost, Progress, hand_out, on_executor
-from shadowtime.study.sweep.plan import Log, Plan
+from shadowtime.study.sweep.plan import Case, Log, Plan
 from shadowtime.study.sweep.shards import ERROR, FIXED, SETTING, Shards, failed_row
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.metrics import Window
-    from shadowtime.study.compare import Known
-    from shadowtime.study.replicas import Load
-    from shadowtime.study.sweep.plan import Case
-    from shadowtime.study.sweep.unit import Loader
-    from shadowtime.workload import Workload
-
+from shadowtime.workload import Workload
 
 Retry = Literal["none", "failed"]
 COMPILING = "compiling the engine for this machine: once, under a minute ..."

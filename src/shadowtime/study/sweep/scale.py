@@ -6,15 +6,12 @@ import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import MissingExtra, UsageError, suggested
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Executor
-
 
 NUMBERS = {"blocks": 1, "nodes": 1, "cores": 1, "workers": 1, "retries": 3}
 """Options that are whole numbers, with their defaults."""

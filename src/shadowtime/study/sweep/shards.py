@@ -12,20 +12,16 @@ import contextlib
 import os
 import secrets
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from shadowtime.errors import InputError, MissingExtra, UsageError, near
+from shadowtime.errors import InputError, UsageError, near, optional
 from shadowtime.metrics.registry import REGISTRY
 from shadowtime.private import append_whole, replace_whole, result_file
 from shadowtime.study.sweep.keys import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from shadowtime.study.sweep.plan import Case
-
+from shadowtime.study.sweep.plan import Case
 
 TEXTS = ("key", "log", "trace", "machine", "policy", "template", "policy_digest", "load", "kind")
 COUNTS = ("copy", "seed")
@@ -42,14 +38,7 @@ SETTING = "set_"
 
 def pyarrow(purpose: str = "write the results of a sweep") -> Any:
     """The library behind Parquet, or how to get it."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", extra="parquet", purpose=purpose) from None
-    return pyarrow
+    return optional("pyarrow", "compute", "csv", "parquet", extra="parquet", purpose=purpose)
 
 
 @dataclass(frozen=True)
@@ -334,10 +323,7 @@ def query(table: Any, text: str) -> Any:
 
     The query can access only this table, no files and no network.
     """
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtra("duckdb", extra="sql", purpose="answer SQL queries") from None
+    duckdb = optional("duckdb", extra="sql", purpose="answer SQL queries")
     with duckdb.connect(":memory:") as database:
         database.register("runs", table)
         database.execute("set enable_external_access = false")

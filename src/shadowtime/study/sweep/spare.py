@@ -11,24 +11,21 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.watch import SAVED_EVERY, Watch
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.private import refuse_foreign
+from shadowtime.schedule import Schedule
+from shadowtime.study.compare import Engine
 from shadowtime.study.sweep.store import Store, run_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.compare import Engine
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 ROOM = 4 << 30
 """Bytes that finished runs of one command may take."""

@@ -8,27 +8,24 @@ reading them takes nothing but values of this package, of NumPy and of the langu
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.values import Values
 from shadowtime.engine.watch import CHECKPOINT, Watch
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import result_file
+from shadowtime.schedule import Schedule
+from shadowtime.study.compare import Engine
 from shadowtime.study.sweep.keys import of_run
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.compare import Engine
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 Found = TypeVar("Found")
 FOLDER, ENDING = "kept", ".run"

@@ -8,25 +8,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.watch import CHECKPOINT, Watch
 from shadowtime.errors import ShadowtimeError
 from shadowtime.metrics import Window, measure
 from shadowtime.metrics.unstarted import NAMES as NEVER_STARTED
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.sweep.leaderboard import HELD_OUT, PROVED
 from shadowtime.study.sweep.plan import Case, Log
 from shadowtime.study.sweep.shards import WHY, Shards, failed_row
 from shadowtime.study.unstarted import why_never
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
+from shadowtime.workload import Workload
 
 Loader = Callable[[Log], tuple["Workload", "Cluster"]]
 """Reads a log and its machine; a function that workers can import."""

@@ -4,14 +4,17 @@ several cuts of a log, beside what needs no tuning."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError, UsageError, near
 from shadowtime.metrics import REGISTRY, measure
 from shadowtime.metrics.intervals import Interval, paired
@@ -20,7 +23,7 @@ from shadowtime.study.comparison import NEVER
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.replicas import AS_RECORDED, Replicas
 from shadowtime.study.sweep.keys import digest
-from shadowtime.study.sweep.store import run_key
+from shadowtime.study.sweep.store import Store, run_key
 from shadowtime.study.tune.parts import Parts
 from shadowtime.study.tune.rivals import (
     TUNED,
@@ -32,17 +35,8 @@ from shadowtime.study.tune.rivals import (
     same_kind,
     verdict,
 )
-from shadowtime.study.tune.space import Method, Space, Values, front, order, search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.study.sweep.store import Store
-    from shadowtime.study.tune.space import Candidate
-    from shadowtime.workload import Workload
-
+from shadowtime.study.tune.space import Candidate, Method, Space, Values, front, order, search
+from shadowtime.workload import Workload
 
 __all__ = ["Parts", "Space", "Tuned", "search", "tune"]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.study.sweep.keys import of_workload
+from shadowtime.workload import Workload
 from shadowtime.workload.slicing import job_range
-
-if TYPE_CHECKING:
-    from shadowtime.workload import Workload
 
 SHARES = (0.6, 0.2, 0.2)
 LEAST = 50

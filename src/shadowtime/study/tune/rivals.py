@@ -4,18 +4,15 @@ the baseline; and the answer whether it does."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.policy import catalogue, make_policy
 from shadowtime.policy.parse import slot_with
 from shadowtime.policy.part import SLOTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shadowtime.study.tune.space import Space
+from shadowtime.study.tune.space import Space
 
 Kind = Literal["tuned", "template", "catalogue", "baseline"]
 Answer = Literal["tune", "do not tune", "undecided"]

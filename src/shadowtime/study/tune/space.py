@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shadowtime.errors import MissingExtra, UsageError
+from shadowtime.errors import UsageError, optional
 from shadowtime.policy import make_policy, parse_policy
 from shadowtime.policy.parse import slot_with
 from shadowtime.policy.part import SLOTS
@@ -209,11 +209,7 @@ def search(
 
 
 def _optuna(space: Space, trials: int, seed: int, evaluate: Evaluate) -> dict[Candidate, Values]:
-    try:
-        import optuna
-    except ImportError:
-        purpose = "search with --method optuna"
-        raise MissingExtra("optuna", extra="tune", purpose=purpose) from None
+    optuna = optional("optuna", extra="tune", purpose="search with --method optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     found: dict[Candidate, Values] = {}
     study: Any = None

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.verify.parts import KEYS, Key
 from shadowtime.verify.site.shapes import Shape, Tasks, asked_of
 from shadowtime.verify.site.state import Held, Plan
+from shadowtime.verify.site.world import SiteWorld
+from shadowtime.verify.slots import Functions
 from shadowtime.verify.world import BACKFILLED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.verify.site.world import SiteWorld
-    from shadowtime.verify.slots import Functions
 
 
 @dataclass(frozen=True)

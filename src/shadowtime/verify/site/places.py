@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from shadowtime.verify.site.limits import Limited
 from shadowtime.verify.site.shapes import FOREVER, Shape, Tasks, Vector, missing, possible
 from shadowtime.verify.site.state import Held, Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Places(Limited):

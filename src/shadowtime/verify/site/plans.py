@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.verify.site.passes import Rules, fits_but_over_a_limit, try_start
 from shadowtime.verify.site.shapes import FOREVER
-from shadowtime.verify.site.state import Held, Plan
+from shadowtime.verify.site.state import Held, Plan, Run
+from shadowtime.verify.site.world import SiteWorld
 from shadowtime.verify.world import BACKFILLED, PREEMPTING
-
-if TYPE_CHECKING:
-    from shadowtime.verify.site.passes import Rules
-    from shadowtime.verify.site.state import Held, Run
-    from shadowtime.verify.site.world import SiteWorld
 
 
 class Conservative:

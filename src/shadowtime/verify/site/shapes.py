@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -123,10 +123,50 @@ def possible(shape: Shape, room: Tasks) -> bool:
     )
 
 
+def bounded(site: Any, request: Any, partition: Any) -> Any:
+    """The request with the cpus that its memory costs in the partition; None: too much memory."""
+    bound = partition.max_memory
+    if bound is None:
+        return request
+    asked, per = request.memory, request.memory_per
+    if asked is None:
+        asked, per = partition.default_memory, partition.default_memory_per
+    known = {node.name: node for node in site.nodes}
+    if not asked:
+        asked, per = known[partition.nodes[0]].real_memory, "node"
+    tasks = request.tasks_per_node or 1
+    if request.max_nodes:
+        tasks = max(tasks, math.ceil(request.tasks / request.max_nodes))
+    cpus = max(tasks * request.cpus_per_task, request.least_cpus or 0)
+    if request.exclusive or partition.exclusive:
+        cpus = max(known[name].amounts[0] for name in partition.nodes)
+    if partition.max_memory_per == "node":
+        return request if asked * (cpus if per == "cpu" else 1) <= bound else None
+    times = math.ceil(Fraction(asked, bound))
+    if per == "cpu":
+        if times <= 1:
+            return request
+        step = 1024 if asked % 1024 == 0 else 1
+        part = math.ceil(Fraction(asked, times * step)) * step
+        more = request.cpus_per_task * times
+        return replace(request, cpus_per_task=more, memory=part, memory_per="cpu")
+    already = max((request.tasks_per_node or 1) * request.cpus_per_task, request.least_cpus or 0)
+    if times <= already:
+        return request
+    if request.tasks_per_node:
+        each = math.ceil(Fraction(times, request.tasks_per_node))
+    else:
+        each = math.ceil(Fraction(times * request.nodes, request.tasks))
+    return replace(request, cpus_per_task=max(each, request.cpus_per_task))
+
+
 def shape_of(
     site: Any, request: Any, partition: Any, way: tuple[str, list[tuple[str, int]]] | None = None
 ) -> Shape | None:
     """None where the partition's own bounds rule the request out."""
+    request = bounded(site, request, partition)
+    if request is None:
+        return None
     features, counted = way or ways(request.features)[0]
     if request.contiguous and not request.wanted:
         counted = []
@@ -267,5 +307,6 @@ class EveryNode:
     exclusive: bool = False
     default_memory: int | None = None
     default_memory_per: str = "cpu"
+    max_memory: int | None = None
     qos: str = ""
     up: bool = True

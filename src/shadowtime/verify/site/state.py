@@ -7,20 +7,19 @@ user; the passes ask here wherever a policy may bring one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.verify.multifactor import Priority
+from shadowtime.verify.site.shapes import Shape, Tasks, Vector
 from shadowtime.verify.slots import Function, Functions, Predictions
+from shadowtime.verify.world import Estimates, Job
 from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.verify.multifactor import Priority
-    from shadowtime.verify.site.shapes import Shape, Tasks, Vector
-    from shadowtime.verify.world import Estimates, Job
     from shadowtime.workload.series import Series
 
 

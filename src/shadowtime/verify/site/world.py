@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from shadowtime.verify.site.places import Places
 from shadowtime.verify.site.shapes import Shape, Tasks, asked_of
 from shadowtime.verify.site.state import Run
 from shadowtime.verify.world import HEAD, RESERVED, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class SiteWorld(Places):

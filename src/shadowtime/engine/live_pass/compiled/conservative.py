@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.passes.conservative import decide
+from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.jit import entry
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.availability import Availability
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @entry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.corrections import first_correction
 from shadowtime.engine.events import carry_out_corrections
@@ -12,9 +12,7 @@ from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.registers import ARRIVED, BIG, ENDED, LEARNER, NOW
 from shadowtime.kernel.running import insert, take
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 RUNS = 0
 """A job that holds resources."""

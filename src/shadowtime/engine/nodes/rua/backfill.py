@@ -5,22 +5,20 @@ spec: algorithms 4.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.begin import begin, pin
 from shadowtime.engine.nodes.rua.clear import roomy
 from shadowtime.engine.nodes.rua.placing import NO_ROOM
+from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel import fields
 from shadowtime.kernel.exact import compare_products
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
 from shadowtime.kernel.running import BACKFILLED
+from shadowtime.kernel.state import State
 from shadowtime.kernel.vector import any_fits
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State
 
 REASON = fields.REASON
 WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
@@ -36,50 +34,50 @@ def backfill(state: State, table: Table, k: Any) -> None:
     oldest is asked: the others would give the same answer and stand behind it.
     """
     count = gather_fitting(state, table)
-    repeated = table.par[nf.BACKFILL] == nf.LEAST_PENALTY
+    repeated = table.par["backfill"][0] == nf.LEAST_PENALTY
     while count > 0:
         best = -1
-        table.par[nf.ROUND] += 1
+        table.par["round"][0] += 1
         for i in range(count):
-            job = table.list[nf.FOUND, i]
+            job = table.job["candidate"][i]
             if job < 0 or not may_fit(table, job):
                 continue
             if repeated:
-                if table.list[nf.ASKED, table.job[job, nf.LIKE]] == table.par[nf.ROUND]:
+                if table.job["asked"][table.job["like"][job]] == table.par["round"][0]:
                     continue
-                table.list[nf.ASKED, table.job[job, nf.LIKE]] = table.par[nf.ROUND]
-            late = table.par[nf.NOW] + table.job[job, nf.LENGTH] > table.par[nf.HOLD_FROM]
-            if table.par[nf.HOLD] == nf.PENDING and (late or table.par[nf.STRETCHED] != 0):
+                table.job["asked"][table.job["like"][job]] = table.par["round"][0]
+            late = table.par["now"][0] + table.job["length"][job] > table.par["hold_from"][0]
+            if table.par["hold"][0] == nf.PENDING and (late or table.par["stretched"][0] != 0):
                 pin(table, k)
                 if not may_fit(table, job):
                     continue
-            choosy = table.par[nf.SEARCH] == nf.THRESHOLD or table.job[job, nf.REACH] > 0
+            choosy = table.par["search"][0] == nf.THRESHOLD or table.job["reach"][job] > 0
             if choosy and not roomy(table, job):
                 # It costs something now. Where that is too much already, how much does not matter.
-                if table.par[nf.HOLD] == nf.PENDING and table.par[nf.SEARCH] == nf.CHEAPEST:
+                if table.par["hold"][0] == nf.PENDING and table.par["search"][0] == nf.CHEAPEST:
                     pin(table, k)
                 if k.must_wait(table, k.within, job):
                     continue
-            cost = k.plan_at(table, k.evaluate, job, table.par[nf.NOW])
+            cost = k.plan_at(table, k.evaluate, job, table.par["now"][0])
             if cost == NO_ROOM:
                 continue
-            table.job[job, nf.COST] = cost
-            table.par[nf.READY] = 1
+            table.job["cost"][job] = cost
+            table.par["ready"][0] = 1
             if cost > 0 and choosy:
-                if table.par[nf.HOLD] == nf.PENDING:
+                if table.par["hold"][0] == nf.PENDING:
                     pin(table, k)
                 if k.prefers_later(table, k.evaluate, k.plan_at, job, cost):
                     continue
             if not repeated:
                 state.job[job, REASON] = BACKFILLED
                 begin(state, table, k, job)
-            elif best < 0 or is_less_penalised(table, job, table.list[nf.FOUND, best]):
+            elif best < 0 or is_less_penalised(table, job, table.job["candidate"][best]):
                 best = i
         if best < 0:
             return
-        job = table.list[nf.FOUND, best]
-        table.list[nf.FOUND, best] = -1
-        table.par[nf.READY] = 0
+        job = table.job["candidate"][best]
+        table.job["candidate"][best] = -1
+        table.par["ready"][0] = 0
         state.job[job, REASON] = BACKFILLED
         begin(state, table, k, job)
 
@@ -87,12 +85,12 @@ def backfill(state: State, table: Table, k: Any) -> None:
 @kernel
 def may_fit(table: Table, job: int) -> bool:
     """True if there is room for the job from now on for its request, around the reservation."""
-    procs = table.job[job, nf.PROCS]
-    if procs > table.par[nf.FREE]:
+    procs = table.job["procs"][job]
+    if procs > table.par["free"][0]:
         return False
-    if table.par[nf.HOLD] == 0 or procs <= table.par[nf.SPARE]:
+    if table.par["hold"][0] == 0 or procs <= table.par["spare"][0]:
         return True
-    return table.par[nf.NOW] + table.job[job, nf.LENGTH] <= table.par[nf.HOLD_FROM]
+    return table.par["now"][0] + table.job["length"][job] <= table.par["hold_from"][0]
 
 
 @kernel
@@ -101,16 +99,17 @@ def gather_fitting(state: State, table: Table) -> int:
 
     To a choice of the least penalised that order means nothing.
     """
-    first = table.par[nf.TRIED]
+    first = table.par["tried"][0]
     arrived = state.reg[ARRIVED]
-    free = table.par[nf.FREE]
-    left = table.par[nf.HOLD_FROM] - table.par[nf.NOW] if table.par[nf.HOLD] != 0 else NEVER
-    spare = table.par[nf.SPARE] if table.par[nf.HOLD] != 0 else free
-    by_length = table.par[nf.BACKFILL] == nf.SHORTEST
+    free = table.par["free"][0]
+    left = table.par["hold_from"][0] - table.par["now"][0] if table.par["hold"][0] != 0 else NEVER
+    spare = table.par["spare"][0] if table.par["hold"][0] != 0 else free
+    by_length = table.par["backfill"][0] == nf.SHORTEST_FIRST
+    found = table.job["candidate"]
     count = 0
-    if table.par[nf.SEARCH] == nf.FIRST_FIT and table.par[nf.STRETCHED] == 0:
+    if table.par["search"][0] == nf.FIRST_FIT and table.par["stretched"][0] == 0:
         # Time alone makes no job fit that did not: until the table changes, only newcomers may.
-        table.par[nf.TRIED] = arrived
+        table.par["tried"][0] = arrived
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
         least = state.least[HEIGHT, block]
         if least > free or (state.least[WIDTH, block] > left and least > spare):
@@ -121,13 +120,11 @@ def gather_fitting(state: State, table: Table) -> int:
             if state.wait[HEIGHT, job] == BIG or not may_fit(table, job):
                 continue
             at = count
-            length = table.job[job, nf.LENGTH]
-            while (
-                by_length and at > 0 and table.job[table.list[nf.FOUND, at - 1], nf.LENGTH] > length
-            ):
-                table.list[nf.FOUND, at] = table.list[nf.FOUND, at - 1]
+            length = table.job["length"][job]
+            while by_length and at > 0 and table.job["length"][found[at - 1]] > length:
+                found[at] = found[at - 1]
                 at -= 1
-            table.list[nf.FOUND, at] = job
+            found[at] = job
             count += 1
     return count
 
@@ -135,14 +132,14 @@ def gather_fitting(state: State, table: Table) -> int:
 @kernel
 def is_less_penalised(table: Table, a: int, b: int) -> bool:
     """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
-    cost_a, cost_b = table.job[a, nf.COST], table.job[b, nf.COST]
-    length_a, length_b = table.job[a, nf.SPAN], table.job[b, nf.SPAN]
+    cost_a, cost_b = table.job["cost"][a], table.job["cost"][b]
+    length_a, length_b = table.job["span"][a], table.job["span"][b]
     one = cost_a - cost_a + 1
     sign = compare_products(cost_a, length_b, one, cost_b, length_a, one)
     if sign != 0:
         return sign < 0
-    stretched_a = table.par[nf.BASE] * length_a + cost_a
-    stretched_b = table.par[nf.BASE] * length_b + cost_b
+    stretched_a = table.par["base"][0] * length_a + cost_a
+    stretched_b = table.par["base"][0] * length_b + cost_b
     if stretched_a != stretched_b:
         return stretched_a < stretched_b
     return a < b

@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.placing import allot
 from shadowtime.engine.nodes.rua.search import stretch
-from shadowtime.engine.nodes.running_table import claim, enlist, free_at
+from shadowtime.engine.nodes.running_table import Table, claim, enlist, free_at
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import STARTED
 from shadowtime.kernel.running import log
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @routine
 def begin(state: State, table: Table, k: Any, job: int) -> None:
     """Start a job now in the allocation its policy planned; its limit may grow with the penalty.
 
-    The caller sets the reason (REASON). Where the evaluation at hand is no longer that plan (READY
-    is 0), it is made again.
+    The caller sets the reason (REASON). Where the evaluation at hand is no longer that plan
+    (``ready`` is 0), it is made again.
     """
     par = table.par
-    now = par[nf.NOW]
-    if par[nf.READY] == 0:
-        table.job[job, nf.COST] = k.plan_at(table, k.evaluate, job, now)
-    allot(table, job, table.job[job, nf.COST])
-    more = stretch(table, job, table.job[job, nf.COST])
-    until = now + table.job[job, nf.LENGTH] + more
-    for node in table.list[nf.SITES, : par[nf.TOP]]:
-        if table.node[node, nf.TAKE] > 0:
-            claim(table, job, node, table.node[node, nf.TAKE], until, par[nf.WITHOUT])
-    if par[nf.COUNTED] != 0 and par[nf.HOLD] != 0 and until > par[nf.HOLD_FROM]:
-        par[nf.SPARE] -= table.job[job, nf.PROCS]
-    elif par[nf.HOLD] == nf.PENDING:
-        par[nf.SPARE] = min(par[nf.SPARE], par[nf.FREE])
+    now = par["now"][0]
+    if par["ready"][0] == 0:
+        table.job["cost"][job] = k.plan_at(table, k.evaluate, job, now)
+    allot(table, job, table.job["cost"][job])
+    more = stretch(table, job, table.job["cost"][job])
+    until = now + table.job["length"][job] + more
+    for node in table.node["site"][: par["top"][0]]:
+        if table.node["take"][node] > 0:
+            claim(table, job, node, table.node["take"][node], until, par["without"][0])
+    if par["counted"][0] != 0 and par["hold"][0] != 0 and until > par["hold_from"][0]:
+        par["spare"][0] -= table.job["procs"][job]
+    elif par["hold"][0] == nf.PENDING:
+        par["spare"][0] = min(par["spare"][0], par["free"][0])
     enlist(table, job, until)
-    par[nf.WANTED] -= table.job[job, nf.PROCS]
-    table.job[job, nf.LIMIT] += more
-    table.job[job, nf.START] = now
+    par["wanted"][0] -= table.job["procs"][job]
+    table.job["limit"][job] += more
+    table.job["start"][job] = now
     dequeue(state, job)
     log(state, STARTED, job)
-    par[nf.STALE] = 1
-    par[nf.READY] = 0
+    par["stale"][0] = 1
+    par["ready"][0] = 0
 
 
 @kernel
@@ -57,63 +54,63 @@ def hold(table: Table, k: Any) -> None:
     reservation begins do not change the answer.
     """
     par = table.par
-    head = par[nf.HEAD]
-    par[nf.HOLD_JOB] = head
-    par[nf.HOLD_FROM] = par[nf.PLAN_START]
-    par[nf.HOLD_TOP] = 0
-    par[nf.SPARE] = free_at(table, par[nf.PLAN_START]) - table.job[head, nf.PROCS]
-    par[nf.HOLD_UNTIL] = par[nf.PLAN_START] + table.job[head, nf.LENGTH]
-    if par[nf.COUNTED] == 0:
-        par[nf.SPARE] = min(par[nf.SPARE], par[nf.FREE])
-        par[nf.HOLD] = nf.PENDING
+    head = par["head"][0]
+    par["hold_job"][0] = head
+    par["hold_from"][0] = par["plan_start"][0]
+    par["hold_top"][0] = 0
+    par["spare"][0] = free_at(table, par["plan_start"][0]) - table.job["procs"][head]
+    par["hold_until"][0] = par["plan_start"][0] + table.job["length"][head]
+    if par["counted"][0] == 0:
+        par["spare"][0] = min(par["spare"][0], par["free"][0])
+        par["hold"][0] = nf.PENDING
         return
-    if par[nf.STRETCHED] != 0:
-        cost = k.evaluate(table, head, par[nf.PLAN_START], par[nf.HOLD])
-        par[nf.HOLD_UNTIL] += stretch(table, head, cost)
-    par[nf.READY] = 0
-    par[nf.HOLD] = 1
+    if par["stretched"][0] != 0:
+        cost = k.evaluate(table, head, par["plan_start"][0], par["hold"][0])
+        par["hold_until"][0] += stretch(table, head, cost)
+    par["ready"][0] = 0
+    par["hold"][0] = 1
 
 
 @kernel
 def pin(table: Table, k: Any) -> None:
     """Let the reservation take its processors; those that are free now are not spare."""
     par = table.par
-    head = par[nf.HOLD_JOB]
-    start = par[nf.HOLD_FROM]
-    par[nf.HOLD] = 0
-    par[nf.READY] = 0
-    cost = k.evaluate(table, head, start, par[nf.HOLD])
+    head = par["hold_job"][0]
+    start = par["hold_from"][0]
+    par["hold"][0] = 0
+    par["ready"][0] = 0
+    cost = k.evaluate(table, head, start, par["hold"][0])
     allot(table, head, cost)
-    par[nf.HOLD] = 1
-    par[nf.HOLDS] += 1
-    par[nf.HOLD_UNTIL] += stretch(table, head, cost)
-    cores = par[nf.CORES]
-    spare = par[nf.FREE]
-    for node in table.list[nf.SITES, : par[nf.TOP]]:
-        left = table.node[node, nf.TAKE]
+    par["hold"][0] = 1
+    par["holds"][0] += 1
+    par["hold_until"][0] += stretch(table, head, cost)
+    cores = par["cores"][0]
+    spare = par["free"][0]
+    for node in table.node["site"][: par["top"][0]]:
+        left = table.node["take"][node]
         if left == 0:
             continue
-        table.list[nf.HELD, par[nf.HOLD_TOP]] = node
-        par[nf.HOLD_TOP] += 1
-        table.node[node, nf.RESERVED] = left
-        busy = table.node[node, nf.BUSY]
+        table.node["held"][par["hold_top"][0]] = node
+        par["hold_top"][0] += 1
+        table.node["reserved"][node] = left
+        busy = table.node["busy"][node]
         if busy == 0:
             spare -= left
         elif busy < cores:
             p = node * cores
             while left > 0:
-                if table.proc[p, nf.UNTIL] <= start:
+                if table.proc["until"][p] <= start:
                     left -= 1
-                    if table.proc[p, nf.OWNER] < 0:
+                    if table.proc["owner"][p] < 0:
                         spare -= 1
                 p += 1
-    par[nf.SPARE] = spare
+    par["spare"][0] = spare
 
 
 @kernel
 def let_go(table: Table) -> None:
     """Take the reservation out of the table."""
-    if table.par[nf.HOLD] != 0:
-        table.par[nf.HOLD] = 0
-        for node in table.list[nf.HELD, : table.par[nf.HOLD_TOP]]:
-            table.node[node, nf.RESERVED] = 0
+    if table.par["hold"][0] != 0:
+        table.par["hold"][0] = 0
+        for node in table.node["held"][: table.par["hold_top"][0]]:
+            table.node["reserved"][node] = 0

@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.engine.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import CHANGE, pointer
+from shadowtime.engine.nodes.rua.timeline import Plan
+from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
 
 
 @kernel
 def get_slot(b: Plan, job: int) -> None:
     """A place for the bits of a job's processors."""
-    b.par[tl.SLOTS] -= 1
-    b.job[job, tl.SLOT] = b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]]
+    b.par["slots"][0] -= 1
+    b.job["slot"][job] = b.unused["slots"][b.par["slots"][0]]
 
 
 @kernel
 def free_slot(b: Plan, job: int) -> None:
     """It is not needed any more."""
-    b.unused[tl.UNUSED_SLOTS, b.par[tl.SLOTS]] = b.job[job, tl.SLOT]
-    b.par[tl.SLOTS] += 1
+    b.unused["slots"][b.par["slots"][0]] = b.job["slot"][job]
+    b.par["slots"][0] += 1
 
 
 @kernel
 def count_by_node(b: Plan, table: Table, slot: int) -> None:
-    """How many of a slot's processors lie on each node (TAKE), up to TOP."""
-    cores = table.par[CORES]
-    table.par[TOP] = table.par[NODES]
-    for node in range(table.par[NODES]):
-        table.node[node, TAKE] = 0
-    for word in range(b.par[tl.WORDS]):
+    """How many of a slot's processors lie on each node (``take``), up to ``top``."""
+    cores = table.par["cores"][0]
+    table.par["top"][0] = table.par["nodes"][0]
+    for node in range(table.par["nodes"][0]):
+        table.node["take"][node] = 0
+    for word in range(b.par["words"][0]):
         bits = b.mask[slot, word]
-        p = word * tl.BITS
+        p = word * tl.WORD_BITS
         while bits != 0:
             if bits & 1 != 0:
-                table.node[p // cores, TAKE] += 1
+                table.node["take"][p // cores] += 1
             bits >>= 1
             p += 1
 
@@ -51,27 +46,27 @@ def change(b: Plan, table: Table, job: int, since: int, until: int, sign: int, w
     first = tl.cut(b, since)
     last = tl.cut(b, until)
     line = b.line
-    slot = b.job[job, tl.SLOT]
-    words = b.par[tl.WORDS]
-    count = table.job[job, PROCS] if what & tl.COUNT != 0 else 0
+    slot = b.job["slot"][job]
+    words = b.par["words"][0]
+    count = table.job["procs"][job] if what & tl.COUNT != 0 else 0
     for i in range(first, last):
-        row = line[tl.ROW, i]
-        line[tl.LEFT, i] += sign * count
+        row = line["row"][i]
+        line["left"][i] += sign * count
         if what & tl.PLACE != 0:
             for word in range(words):
                 b.room[row, word] ^= b.mask[slot, word]
-    hinges = table.par[HINGES]
-    if what & tl.PLACE != 0 and b.par[tl.COSTED] != 0:
+    hinges = len(table.hinge)
+    if what & tl.PLACE != 0 and b.par["costed"][0] != 0:
         count_by_node(b, table, slot)
-        for node in range(table.par[NODES]):
-            if table.node[node, TAKE] == 0:
+        for node in range(table.par["nodes"][0]):
+            if table.node["take"][node] == 0:
                 continue
             for h in range(hinges):
-                drawn = table.node[node, TAKE] * table.job[job, DEMAND + h] * sign
+                drawn = table.node["take"][node] * table.demand[job, h] * sign
                 for i in range(first, last):
-                    b.load[line[tl.ROW, i], node * hinges + h] -= drawn
+                    b.load[line["row"][i], node * hinges + h] -= drawn
     if what & tl.COUNT != 0:
-        line[tl.STARTS, first] -= sign
-        line[tl.ENDS, last] -= sign
+        line["starts"][first] -= sign
+        line["ends"][last] -= sign
     tl.close(b, last)
     tl.close(b, first)

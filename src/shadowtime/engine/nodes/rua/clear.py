@@ -9,26 +9,21 @@ answers for every start ahead; the answers hold until a job starts or ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import clear_of_cost, room_on, running_at, within_hold
-from shadowtime.engine.nodes.running_table import job_at
+from shadowtime.engine.nodes.running_table import Table, job_at
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
 
 
 @kernel
 def all_clear(table: Table, node: int, at: int, count: int, job: int) -> bool:
     """True if ``count`` processes cost nothing on a node from this place of its line on."""
-    behind = at < table.node[node, nf.BUSY]
-    for h in range(table.par[nf.HINGES]):
-        demand = count * table.job[job, nf.DEMAND + h]
+    behind = at < table.node["busy"][node]
+    for h in range(len(table.hinge)):
+        demand = count * table.demand[job, h]
         if behind:
-            demand += table.node[node, nf.ENDS + (1 + h) * table.par[nf.CORES] + at]
-        if demand > table.par[nf.LAW + 2 * h + nf.EDGE]:
+            demand += table.load[node, h, at]
+        if demand > table.hinge["edge"][h]:
             return False
     return True
 
@@ -36,14 +31,13 @@ def all_clear(table: Table, node: int, at: int, count: int, job: int) -> bool:
 @routine
 def count_clear(table: Table, job: int, slot: int) -> None:
     """Fill a slot: processes of the job's kind that cost nothing, by number of ends."""
-    running = table.par[nf.RUNNING]
-    cores = table.par[nf.CORES]
-    who = nf.ENDS + (1 + table.par[nf.HINGES]) * cores
+    running = table.par["running"][0]
+    cores = table.par["cores"][0]
     for place in range(running):
-        table.job[job_at(table, place), nf.GAIN] = 0
+        table.job["gain"][job_at(table, place)] = 0
     now = 0
-    for node in range(table.par[nf.NODES]):
-        busy = table.node[node, nf.BUSY]
+    for node in range(table.par["nodes"][0]):
+        busy = table.node["busy"][node]
         clear = 0
         for at in range(busy + 1):
             more = clear
@@ -53,13 +47,12 @@ def count_clear(table: Table, job: int, slot: int) -> None:
             if at == 0:
                 now += more
             else:
-                table.job[table.node[node, who + at - 1], nf.GAIN] += more - clear
+                table.job["gain"][table.line["job"][node, at - 1]] += more - clear
             clear = more
-    row = nf.CLEARS + slot
-    table.list[row, 0] = now
+    table.clears[slot, 0] = now
     for place in range(running):
-        now += table.job[job_at(table, place), nf.GAIN]
-        table.list[row, place + 1] = now
+        now += table.job["gain"][job_at(table, place)]
+        table.clears[slot, place + 1] = now
 
 
 @kernel
@@ -68,16 +61,13 @@ def free_of_cost(table: Table, job: int, ended: int) -> bool:
 
     The reservation is left aside.
     """
-    kind = table.job[job, nf.KIND]
-    slot = kind % nf.SLOTS
-    if (
-        table.list[nf.SLOT_AT, slot] != table.par[nf.VERSION]
-        or table.list[nf.SLOT_OF, slot] != kind
-    ):
+    kind = table.job["kind"][job]
+    slot = kind % len(table.slot)
+    if table.slot["version"][slot] != table.par["version"][0] or table.slot["kind"][slot] != kind:
         count_clear(table, job, slot)
-        table.list[nf.SLOT_AT, slot] = table.par[nf.VERSION]
-        table.list[nf.SLOT_OF, slot] = kind
-    return table.job[job, nf.PROCS] <= table.list[nf.CLEARS + slot, ended]
+        table.slot["version"][slot] = table.par["version"][0]
+        table.slot["kind"][slot] = kind
+    return table.job["procs"][job] <= table.clears[slot, ended]
 
 
 @routine
@@ -86,24 +76,22 @@ def free_around(table: Table, job: int, begin: int, ended: int) -> bool:
     par = table.par
     if not free_of_cost(table, job, ended):
         return False
-    if within_hold(table, begin, begin + table.job[job, nf.LENGTH]) == 0:
+    if within_hold(table, begin, begin + table.job["length"][job]) == 0:
         return True
-    if par[nf.COUNTED] != 0:
+    if par["counted"][0] != 0:
         return False  # whether there is room is another question
     # Only the nodes of the reservation can lose by it, and no more than all they have.
-    spare = (
-        table.list[nf.CLEARS + table.job[job, nf.KIND] % nf.SLOTS, ended] - table.job[job, nf.PROCS]
-    )
-    hold = within_hold(table, begin, begin + table.job[job, nf.SPAN])
-    rest = par[nf.HOLD_TOP]
-    while spare >= 0 and spare < rest * par[nf.CORES]:
+    spare = table.clears[table.job["kind"][job] % len(table.slot), ended] - table.job["procs"][job]
+    hold = within_hold(table, begin, begin + table.job["span"][job])
+    rest = par["hold_top"][0]
+    while spare >= 0 and spare < rest * par["cores"][0]:
         rest -= 1
-        node = table.list[nf.HELD, rest]
-        if table.list[nf.SOONEST, node] > begin:
+        node = table.node["held"][rest]
+        if table.node["soonest"][node] > begin:
             continue
         first = running_at(table, node, begin)
         room = room_on(table, node, first, begin, nf.ZERO)
-        left = room_on(table, node, first, begin, par[nf.HOLD])
+        left = room_on(table, node, first, begin, par["hold"][0])
         spare -= clear_of_cost(table, node, first, room, job, begin, nf.ZERO)
         spare += clear_of_cost(table, node, first, left, job, begin, hold)
     return spare >= 0
@@ -113,21 +101,21 @@ def free_around(table: Table, job: int, begin: int, ended: int) -> bool:
 def roomy(table: Table, job: int) -> bool:
     """False if a start now is known to cost something, whatever the allocation."""
     par = table.par
-    kind = table.job[job, nf.KIND]
+    kind = table.job["kind"][job]
     hold = nf.ZERO
-    if par[nf.HOLD] == 1:
-        hold = within_hold(table, par[nf.NOW], par[nf.NOW] + table.job[job, nf.SPAN])
-    row = nf.ROOMY + 3 * hold
+    if par["hold"][0] == 1:
+        hold = within_hold(table, par["now"][0], par["now"][0] + table.job["span"][job])
+    roomy = table.roomy
     if (
-        table.list[row + 1, kind] != par[nf.VERSION]
-        or table.list[row + 2, kind] != hold * par[nf.HOLDS]
+        roomy["version"][hold, kind] != par["version"][0]
+        or roomy["holds"][hold, kind] != hold * par["holds"][0]
     ):
         count = 0
-        for node in range(par[nf.NODES]):
-            if table.list[nf.SOONEST, node] == 0:
-                room = room_on(table, node, nf.ZERO, par[nf.NOW], hold)
-                count += clear_of_cost(table, node, nf.ZERO, room, job, par[nf.NOW], hold)
-        table.list[row, kind] = count
-        table.list[row + 1, kind] = par[nf.VERSION]
-        table.list[row + 2, kind] = hold * par[nf.HOLDS]
-    return table.job[job, nf.PROCS] <= table.list[row, kind]
+        for node in range(par["nodes"][0]):
+            if table.node["soonest"][node] == 0:
+                room = room_on(table, node, nf.ZERO, par["now"][0], hold)
+                count += clear_of_cost(table, node, nf.ZERO, room, job, par["now"][0], hold)
+        roomy["processes"][hold, kind] = count
+        roomy["version"][hold, kind] = par["version"][0]
+        roomy["holds"][hold, kind] = hold * par["holds"][0]
+    return table.job["procs"][job] <= roomy["processes"][hold, kind]

@@ -10,21 +10,15 @@ limits a job gains only from processors that came free since it was placed, so f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.engine.nodes.fields import (
-    BY_LOAD,
-    PLAN_START,
-    PROCS,
-    RUNNING,
-    SEARCH,
-    STRETCHED,
     ZERO,
 )
-from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
-from shadowtime.engine.nodes.fields import NOW as TABLE_NOW
+from shadowtime.engine.nodes.rates import Rates
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
@@ -37,19 +31,15 @@ from shadowtime.engine.nodes.rua.promises import (
     write_plan,
 )
 from shadowtime.engine.nodes.rua.seek import assess, seek
+from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import first_room
-from shadowtime.engine.nodes.running_table import end_at, job_at
+from shadowtime.engine.nodes.running_table import Table, end_at, job_at
 from shadowtime.kernel import fields
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rates import Rates
-    from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 WIDTH = fields.PROCS
@@ -72,15 +62,15 @@ UNITS = Units(change, first_room, assess, seek)
 def run(state: State, world: World, table: Table, rates: Rates, b: Plan, k: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[tl.RESUME] == 0:
+        if b.par["resume"][0] == 0:
             code = advance(state, world, table, rates)
             if code != PASS_DUE:
                 return int(code)
-        b.par[tl.RESUME] = 0
-        if tl.lacks_room(b, table.par[RUNNING] + state.reg[r.WAITING]):
-            b.par[tl.RESUME] = 1
+        b.par["resume"][0] = 0
+        if tl.lacks_room(b, table.par["running"][0] + state.reg[r.WAITING]):
+            b.par["resume"][0] = 1
             return ROOM_NEEDED
-        table.par[TABLE_NOW] = state.reg[r.NOW]
+        table.par["now"][0] = state.reg[r.NOW]
         admit(state, table)
         decide(state, table, b, k)
         carry_out_starts(state, world, table, rates)
@@ -92,19 +82,19 @@ def decide(state: State, table: Table, b: Plan, k: Any) -> None:
     now = state.reg[r.NOW]
     tl.forget_past(b, now)
     early = book_out_ended(state, table, b, k, now)
-    if table.par[BY_LOAD] != 0:
+    if table.par["by_load"][0] != 0:
         choose_threshold(table)
-    if state.reg[r.VOLATILE] != 0 and table.par[RUNNING] > 0 and end_at(table, ZERO) <= now:
+    if state.reg[r.VOLATILE] != 0 and table.par["running"][0] > 0 and end_at(table, ZERO) <= now:
         move_overdue(table)
         rebuild(state, table, b, k)
-    if early and b.par[tl.COMPRESS] != 0:
+    if early and b.par["compress"][0] != 0:
         compress(state, table, b, k)
     for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
         get_slot(b, job)
         promise_anew(table, b, k, job)
-        state.job[job, PROMISED] = b.job[job, tl.DUE]
+        state.job[job, PROMISED] = b.job["due"][job]
     start_due(state, table, b, k, now)
-    state.reg[r.WAKE] = b.par[tl.SOONEST]
+    state.reg[r.WAKE] = b.par["soonest"][0]
 
 
 # ------------------------------------------------------------------------- promises
@@ -114,10 +104,10 @@ def book_out_ended(state: State, table: Table, b: Plan, k: Any, now: int) -> boo
     early = False
     for i in range(state.reg[r.ENDED]):
         job = state.ended[i]
-        until = b.job[job, tl.UNTIL]
+        until = b.job["until"][job]
         if until > now:
             k.change(b, table, job, now, until, 1, tl.COUNT | tl.PLACE)
-            b.par[tl.GAIN] = max(b.par[tl.GAIN], until)
+            b.par["gain"][0] = max(b.par["gain"][0], until)
             early = True
         free_slot(b, job)
     return early
@@ -128,8 +118,8 @@ def widest_before(b: Plan, before: int) -> int:
     """The most processors that are free at once before an instant."""
     most = 0
     at = 0
-    while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < before:
-        most = max(most, b.line[tl.LEFT, at])
+    while at < b.par["pieces"][0] and b.line["begin"][at] < before:
+        most = max(most, b.line["left"][at])
         at += 1
     return most
 
@@ -137,8 +127,8 @@ def widest_before(b: Plan, before: int) -> int:
 @routine
 def compress(state: State, table: Table, b: Plan, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
-    by_gain = table.par[SEARCH] == LOWEST and table.par[STRETCHED] == 0
-    gain = b.par[tl.GAIN] if by_gain else r.NEVER
+    by_gain = table.par["search"][0] == LOWEST and table.par["stretched"][0] == 0
+    gain = b.par["gain"][0] if by_gain else r.NEVER
     moved_until = 0
     fresh = state.reg[r.FRESH]
     widest = widest_before(b, gain)
@@ -148,7 +138,7 @@ def compress(state: State, table: Table, b: Plan, k: Any) -> None:
         for job in range(block * r.BLOCK, min(fresh, block * r.BLOCK + r.BLOCK)):
             if state.wait[WIDTH, job] > widest:  # tombstones are wider than anything
                 continue
-            due = b.job[job, tl.DUE]
+            due = b.job["due"][job]
             before = min(due, gain)
             # With its own time left aside: a job that finds no room so finds none.
             at = k.first_room(b, table, job, ZERO, before, due)
@@ -163,7 +153,7 @@ def compress(state: State, table: Table, b: Plan, k: Any) -> None:
             book(table, b, k, job, -1)
             widest = widest_before(b, gain)
     # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
-    b.par[tl.GAIN] = moved_until
+    b.par["gain"][0] = moved_until
 
 
 @routine
@@ -175,10 +165,10 @@ def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
     """
     now = state.reg[r.NOW]
     tl.clear(b, table)
-    b.par[tl.SOONEST] = r.NEVER
-    for at in range(table.par[RUNNING]):
+    b.par["soonest"][0] = r.NEVER
+    for at in range(table.par["running"][0]):
         job = job_at(table, at)
-        b.job[job, tl.UNTIL] = end_at(table, at)
+        b.job["until"][job] = end_at(table, at)
         k.change(b, table, job, now, end_at(table, at), -1, tl.COUNT | tl.PLACE)
     fresh = state.reg[r.FRESH]
     job = first_waiting(state)
@@ -186,15 +176,15 @@ def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
         if still_holds(table, b, job):
             book(table, b, k, job, -1)
         else:
-            b.job[job, tl.DUE] = -1
+            b.job["due"][job] = -1
         job = next_waiting(state, job + 1)
     job = first_waiting(state)
     while 0 <= job < fresh:
-        if b.job[job, tl.DUE] < 0:
+        if b.job["due"][job] < 0:
             promise_anew(table, b, k, job)
             state.reg[r.SLIPPED] += 1
         job = next_waiting(state, job + 1)
-    b.par[tl.GAIN] = r.NEVER
+    b.par["gain"][0] = r.NEVER
 
 
 # ------------------------------------------------------------------------- starts
@@ -203,9 +193,9 @@ def start_due(state: State, table: Table, b: Plan, k: Any, now: int) -> None:
     """Start jobs that are due now; without compression also those the place part puts now."""
     head = first_waiting(state)
     if head < 0:
-        b.par[tl.SOONEST] = r.NEVER
+        b.par["soonest"][0] = r.NEVER
         return
-    if b.par[tl.SOONEST] > now and b.par[tl.COMPRESS] != 0:
+    if b.par["soonest"][0] > now and b.par["compress"][0] != 0:
         block_head(state, head, now)
         return
     head = -1
@@ -217,17 +207,17 @@ def start_due(state: State, table: Table, b: Plan, k: Any, now: int) -> None:
         for job in range(block * r.BLOCK, min(arrived, block * r.BLOCK + r.BLOCK)):
             if state.wait[WIDTH, job] == r.BIG:
                 continue
-            if b.job[job, tl.DUE] == now or may_start_early(table, b, k, job, now):
+            if b.job["due"][job] == now or may_start_early(table, b, k, job, now):
                 # The reason of a job that starts behind a job that stays is known at once.
                 state.job[job, REASON] = BACKFILLED
                 if head < 0:
                     state.job[job, REASON] = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
                 begin(state, table, b, k, job, now)
                 continue
-            soonest = min(soonest, b.job[job, tl.DUE])
+            soonest = min(soonest, b.job["due"][job])
             if head < 0:
                 head = job
-    b.par[tl.SOONEST] = soonest
+    b.par["soonest"][0] = soonest
     if head >= 0:
         block_head(state, head, now)
 
@@ -242,12 +232,12 @@ def block_head(state: State, head: int, now: int) -> None:
 @kernel
 def may_start_early(table: Table, b: Plan, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
-    if b.par[tl.COMPRESS] != 0 or b.line[tl.LEFT, 0] < table.job[job, PROCS]:
+    if b.par["compress"][0] != 0 or b.line["left"][0] < table.job["procs"][job]:
         return False
     book(table, b, k, job, 1)
-    due = b.job[job, tl.DUE]
+    due = b.job["due"][job]
     sooner = k.seek(b, table, k.first_room, k.assess, job, ZERO, due, due)
-    sooner = sooner and table.par[PLAN_START] == now
+    sooner = sooner and table.par["plan_start"][0] == now
     if sooner:
         write_plan(table, b, job)
     book(table, b, k, job, -1)

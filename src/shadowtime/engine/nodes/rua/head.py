@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.clear import free_of_cost
 from shadowtime.engine.nodes.rua.pointers import PLAN_HEAD, pointer
 from shadowtime.engine.nodes.rua.search import allowed, last_until, start_of
-from shadowtime.engine.nodes.running_table import end_at, job_at
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
+from shadowtime.engine.nodes.running_table import Table, end_at, job_at
 
 
 @pointer(PLAN_HEAD)
 def plan_head(table: Table, evaluate: Any, job: int) -> None:
-    """Choose the head's start (PLAN_START); the table holds no reservation.
+    """Choose the head's start (``plan_start``); the table holds no reservation.
 
     Costs never rise with the start, so thresholds are found by bisection.
     """
     par = table.par
-    now = par[nf.NOW]
-    par[nf.READY] = 0
+    now = par["now"][0]
+    par["ready"][0] = 0
     # First fit: the first end by which enough is free.
-    free = par[nf.FREE]
+    free = par["free"][0]
     at = -1
-    while free < table.job[job, nf.PROCS] and at + 1 < par[nf.RUNNING]:
+    while free < table.job["procs"][job] and at + 1 < par["running"][0]:
         at += 1
-        free += table.job[job_at(table, at), nf.PROCS]
+        free += table.job["procs"][job_at(table, at)]
     start = start_of(table, at)
-    par[nf.PLAN_START] = start
-    if par[nf.SEARCH] == nf.FIRST_FIT:
+    par["plan_start"][0] = start
+    if par["search"][0] == nf.FIRST_FIT:
         return
-    bound = par[nf.PROMISE]
-    if par[nf.SEARCH] == nf.CHEAPEST:
-        bound = min(bound, start + table.job[job, nf.REACH])
+    bound = par["promise"][0]
+    if par["search"][0] == nf.CHEAPEST:
+        bound = min(bound, start + table.job["reach"][job])
     last = last_until(table, bound)
     if last <= at:
         return
     if free_of_cost(table, job, last_until(table, start) + 1):
         return
-    if par[nf.SEARCH] == nf.CHEAPEST and free_of_cost(table, job, last + 1):
+    if par["search"][0] == nf.CHEAPEST and free_of_cost(table, job, last + 1):
         low = at + 1
         while low < last:
             middle = (low + last) >> 1
@@ -49,7 +46,7 @@ def plan_head(table: Table, evaluate: Any, job: int) -> None:
                 last = middle
             else:
                 low = middle + 1
-        par[nf.PLAN_START] = end_at(table, last)
+        par["plan_start"][0] = end_at(table, last)
         return
     cost = evaluate(table, job, start, nf.ZERO)
     least = evaluate(table, job, end_at(table, last), nf.ZERO)
@@ -57,9 +54,9 @@ def plan_head(table: Table, evaluate: Any, job: int) -> None:
     place = last
     known = least
     # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
-    for theta in range(par[nf.THETA_FROM], max(par[nf.THETA_FROM] + 1, par[nf.THETA_TO])):
+    for theta in range(par["theta_from"][0], max(par["theta_from"][0] + 1, par["theta_to"][0])):
         most = least
-        if par[nf.SEARCH] != nf.CHEAPEST:
+        if par["search"][0] != nf.CHEAPEST:
             most = max(allowed(table, theta, job), least)
         if cost <= most:
             place = at
@@ -73,7 +70,7 @@ def plan_head(table: Table, evaluate: Any, job: int) -> None:
                 known = found
             else:
                 low = middle + 1
-        slowness = par[nf.BASE] * (start_of(table, place) - now) + known
+        slowness = par["base"][0] * (start_of(table, place) - now) + known
         if best < 0 or slowness < best:
             best = slowness
-            par[nf.PLAN_START] = start_of(table, place)
+            par["plan_start"][0] = start_of(table, place)

@@ -8,8 +8,6 @@ place, every place below M is taken, then those at M on nodes already used, then
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.cost import (
     clear_of_cost,
@@ -19,11 +17,8 @@ from shadowtime.engine.nodes.rua.cost import (
     within_hold,
 )
 from shadowtime.engine.nodes.rua.pointers import EVALUATE, WITHIN, pointer
-from shadowtime.engine.nodes.running_table import free_at
+from shadowtime.engine.nodes.running_table import Table, free_at
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
 
 NO_ROOM = -1
 
@@ -31,34 +26,34 @@ NO_ROOM = -1
 @kernel
 def empty_cost(table: Table, job: int) -> int:
     """The least cost on an empty machine: no allocation anywhere costs less."""
-    nodes = table.par[nf.NODES]
-    most = (table.job[job, nf.PROCS] + nodes - 1) // nodes
+    nodes = table.par["nodes"][0]
+    most = (table.job["procs"][job] + nodes - 1) // nodes
     cost = 0
-    for h in range(table.par[nf.HINGES]):
-        over = most * table.job[job, nf.DEMAND + h] - table.par[nf.LAW + 2 * h + nf.EDGE]
-        cost += table.par[nf.LAW + 2 * h + nf.WEIGHT] * max(0, over)
-    return cost * table.job[job, nf.SPAN]
+    for h in range(len(table.hinge)):
+        over = most * table.demand[job, h] - table.hinge["edge"][h]
+        cost += table.hinge["weight"][h] * max(0, over)
+    return cost * table.job["span"][job]
 
 
 @kernel
 def kth(table: Table, count: int, rank: int) -> int:
-    """The value that would stand at place ``rank`` if VALUES were sorted; reorders them."""
-    values = table.list
+    """The value that would stand at place ``rank`` if these values were sorted; reorders them."""
+    values = table.proc["value"]
     low = 0
     high = count - 1
     while low < high:
-        pivot = values[nf.VALUES, (low + high) >> 1]
+        pivot = values[(low + high) >> 1]
         i = low
         j = high
         while i <= j:
-            while values[nf.VALUES, i] < pivot:
+            while values[i] < pivot:
                 i += 1
-            while values[nf.VALUES, j] > pivot:
+            while values[j] > pivot:
                 j -= 1
             if i <= j:
-                swap = values[nf.VALUES, i]
-                values[nf.VALUES, i] = values[nf.VALUES, j]
-                values[nf.VALUES, j] = swap
+                swap = values[i]
+                values[i] = values[j]
+                values[j] = swap
                 i += 1
                 j -= 1
         if rank <= j:
@@ -67,54 +62,53 @@ def kth(table: Table, count: int, rank: int) -> int:
             low = i
         else:
             break
-    return values[nf.VALUES, rank]
+    return values[rank]
 
 
 @routine
 def allot(table: Table, job: int, worst: int) -> None:
-    """How many processes go to each node (TAKE), given the cost that evaluate found."""
-    if table.par[nf.SEARCH] == nf.FIRST_FIT:
+    """How many processes go to each node (``take``), given the cost that evaluate found."""
+    if table.par["search"][0] == nf.FIRST_FIT:
         return
-    sites = table.list[nf.SITES, : table.par[nf.TOP]]
-    left = table.job[job, nf.PROCS]
-    column = nf.ENDS + (2 + table.par[nf.HINGES]) * table.par[nf.CORES]
+    sites = table.node["site"][: table.par["top"][0]]
+    left = table.job["procs"][job]
     if worst == 0:
         for node in sites:
-            take = min(left, table.node[node, nf.CLEAR])
-            table.node[node, nf.TAKE] = take
+            take = min(left, table.node["clear"][node])
+            table.node["take"][node] = take
             left -= take
         return
     for node in sites:
-        room = table.node[node, nf.ROOM]
-        k = table.node[node, nf.CLEAR]
-        while k < room and table.node[node, column + k] < worst:
+        room = table.node["room"][node]
+        k = table.node["clear"][node]
+        while k < room and table.line["cost"][node, k] < worst:
             k += 1
         below = k
-        while k < room and table.node[node, column + k] == worst:
+        while k < room and table.line["cost"][node, k] == worst:
             k += 1
-        table.node[node, nf.TAKE] = below
-        table.node[node, nf.MOST] = k
+        table.node["take"][node] = below
+        table.node["most"][node] = k
         left -= below
     for used in range(2):
         for node in sites:
-            have = table.node[node, nf.TAKE]
-            if (have > 0) == (used == 0) and table.node[node, nf.MOST] > have:
-                more = min(left, table.node[node, nf.MOST] - have)
-                table.node[node, nf.TAKE] = have + more
+            have = table.node["take"][node]
+            if (have > 0) == (used == 0) and table.node["most"][node] > have:
+                more = min(left, table.node["most"][node] - have)
+                table.node["take"][node] = have + more
                 left -= more
 
 
 @kernel
 def touches_pins(table: Table, begin: int) -> bool:
-    """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
-    cores = table.par[nf.CORES]
-    for node in table.list[nf.SITES, : table.par[nf.TOP]]:
-        left = table.node[node, nf.TAKE]
-        pins = table.node[node, nf.RESERVED]
+    """True if the allocation in ``take``, pinned processors allowed, uses one of them."""
+    cores = table.par["cores"][0]
+    for node in table.node["site"][: table.par["top"][0]]:
+        left = table.node["take"][node]
+        pins = table.node["reserved"][node]
         p = node * cores
         while left > 0 and pins > 0:
-            pin = table.proc[p, nf.UNTIL] <= table.par[nf.HOLD_FROM]
-            if table.proc[p, nf.UNTIL] <= begin:
+            pin = table.proc["until"][p] <= table.par["hold_from"][0]
+            if table.proc["until"][p] <= begin:
                 if pin:
                     return True
                 left -= 1
@@ -133,18 +127,18 @@ def within(table: Table, job: int, begin: int, without: int, most: int) -> bool:
     """
     par = table.par
     row = table.node
-    left = table.job[job, nf.PROCS]
-    end = begin + table.job[job, nf.SPAN]
+    left = table.job["procs"][job]
+    end = begin + table.job["span"][job]
     hold = within_hold(table, begin, end)
-    cores = par[nf.CORES]
+    cores = par["cores"][0]
     losable = free_at(table, begin) - left
     blank = -1
-    for node in range(par[nf.NODES]):
-        if table.list[nf.SOONEST, node] > begin:
+    for node in range(par["nodes"][0]):
+        if table.node["soonest"][node] > begin:
             continue
         first = running_at(table, node, begin)
         room = room_on(table, node, first, begin, without)
-        empty = first == row[node, nf.BUSY] and room == cores and row[node, nf.RESERVED] == 0
+        empty = first == row["busy"][node] and room == cores and row["reserved"][node] == 0
         if empty and blank >= 0:
             k = blank
         else:
@@ -166,27 +160,27 @@ def within(table: Table, job: int, begin: int, without: int, most: int) -> bool:
 def evaluate(table: Table, job: int, begin: int, without: int) -> int:
     """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
 
-    By first fit, TAKE is filled at once (and the cost only worked out where it is asked for).
-    By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
+    By first fit, ``take`` is filled at once (and the cost only worked out where it is asked for).
+    By minimax, ``room``, ``clear`` and the costs are filled, for allot to make ``take`` of them.
     """
     par = table.par
     row = table.node
-    procs = table.job[job, nf.PROCS]
-    end = begin + table.job[job, nf.SPAN]
+    procs = table.job["procs"][job]
+    end = begin + table.job["span"][job]
     hold = within_hold(table, begin, end)
-    nodes = par[nf.NODES]
-    cores = par[nf.CORES]
-    soonest = table.list[nf.SOONEST]
-    sites = table.list[nf.SITES]
+    nodes = par["nodes"][0]
+    cores = par["cores"][0]
+    soonest = table.node["soonest"]
+    sites = table.node["site"]
     top = nf.ZERO
-    if par[nf.SEARCH] == nf.FIRST_FIT:
-        costly = par[nf.STRETCHED] != 0 or par[nf.BACKFILL] == nf.LEAST_PENALTY
+    if par["search"][0] == nf.FIRST_FIT:
+        costly = par["stretched"][0] != 0 or par["backfill"][0] == nf.LEAST_PENALTY
         worst = 0
         node = nf.ZERO - 1
-        if begin == par[nf.NOW]:
-            while par[nf.LOWEST] < nodes and soonest[par[nf.LOWEST]] != 0:
-                par[nf.LOWEST] += 1
-            node = par[nf.LOWEST] - 1
+        if begin == par["now"][0]:
+            while par["lowest"][0] < nodes and soonest[par["lowest"][0]] != 0:
+                par["lowest"][0] += 1
+            node = par["lowest"][0] - 1
         while procs > 0 and node + 1 < nodes:
             node += 1
             if soonest[node] > begin:
@@ -197,11 +191,11 @@ def evaluate(table: Table, job: int, begin: int, without: int) -> int:
                 continue
             if costly:
                 worst = max(worst, cost_on(table, node, first, take, job, begin, end, hold))
-            row[node, nf.TAKE] = take
+            row["take"][node] = take
             procs -= take
             sites[top] = node
             top += 1
-        par[nf.TOP] = top
+        par["top"][0] = top
         return worst if procs == 0 else NO_ROOM
     places = 0
     clear = 0
@@ -213,36 +207,35 @@ def evaluate(table: Table, job: int, begin: int, without: int) -> int:
         if room == 0:
             continue
         some = clear_of_cost(table, node, first, room, job, begin, hold)
-        row[node, nf.ROOM] = room
-        row[node, nf.CLEAR] = some
+        row["room"][node] = room
+        row["clear"][node] = some
         sites[top] = node
         top += 1
         places += room
         clear += some
         if clear >= procs:
             break  # nothing costs nothing: the rest is not needed
-    par[nf.TOP] = top
+    par["top"][0] = top
     if clear >= procs:
         return 0
     if places < procs:
         return NO_ROOM
-    column = nf.ENDS + (2 + par[nf.HINGES]) * cores
     blank = -1
     count = nf.ZERO
     for node in sites[:top]:
-        room = row[node, nf.ROOM]
-        some = row[node, nf.CLEAR]
+        room = row["room"][node]
+        some = row["clear"][node]
         if room == some:
             continue
         first = running_at(table, node, begin)
-        empty = first == row[node, nf.BUSY] and room == cores and row[node, nf.RESERVED] == 0
+        empty = first == row["busy"][node] and room == cores and row["reserved"][node] == 0
         for k in range(some, room):
             if empty and blank >= 0:  # one node that no job is on by then is like another
-                cost = row[blank, column + k]
+                cost = table.line["cost"][blank, k]
             else:
                 cost = cost_on(table, node, first, k + 1, job, begin, end, hold)
-            row[node, column + k] = cost
-            table.list[nf.VALUES, count] = cost
+            table.line["cost"][node, k] = cost
+            table.proc["value"][count] = cost
             count += 1
         if empty and blank < 0:
             blank = node

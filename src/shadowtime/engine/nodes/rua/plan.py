@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.nodes import fields as f
+from shadowtime.engine.nodes.running_table import Table
+from shadowtime.policy import Policy
 
 if TYPE_CHECKING:
     from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.policy import Policy
 
 Loop = Callable[..., int]
 """Runs the event loop on (state, world, table, rates, plan if any, units) until it is done."""
@@ -31,34 +31,34 @@ def loop_of(policy: Policy, table: Table) -> tuple[Loop, tuple[Plan, ...], Any]:
     par = table.par
     plan = make_plan(
         n=len(table.job),
-        nodes=int(par[f.NODES]),
-        cores=int(par[f.CORES]),
-        hinges=int(par[f.HINGES]),
+        nodes=int(par["nodes"][0]),
+        cores=int(par["cores"][0]),
+        hinges=len(table.hinge),
         compress=policy.reserve.compresses,
-        costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
+        costed=bool(par["search"][0] != f.FIRST_FIT or par["stretched"][0]),
     )
     return conservative.run, (plan,), conservative.UNITS
 
 
-def parameters(policy: Policy) -> dict[int, int]:
+def parameters(policy: Policy) -> dict[str, int]:
     """Values of the table's registers for a policy; what has no meaning on nodes is rejected.
 
     Examples
     --------
     >>> from shadowtime.policy import parse_policy
-    >>> parameters(parse_policy("rua"))[f.SEARCH] == f.THRESHOLD
+    >>> parameters(parse_policy("rua"))["search"] == f.THRESHOLD
     True
     """
     refuse_nonsense(policy)
     part = policy.place
     kinds = {"first-fit": f.FIRST_FIT, "cheapest": f.CHEAPEST, "threshold": f.THRESHOLD}
     return {
-        f.SEARCH: kinds[part.search],
-        f.STRETCHED: int(part.stretches),
-        f.COUNTED: int(part.counts),
-        f.RESERVES: int(bool(policy.reserve.first)),
-        f.BACKFILL: backfill_of(policy),
-        f.BY_LOAD: int(part.by_load),
+        "search": kinds[part.search],
+        "stretched": int(part.stretches),
+        "counted": int(part.counts),
+        "reserves": int(bool(policy.reserve.first)),
+        "backfill": backfill_of(policy),
+        "by_load": int(part.by_load),
     }
 
 
@@ -66,7 +66,7 @@ def backfill_of(policy: Policy) -> int:
     """Which jobs may overtake, as the kernels number it."""
     if not policy.backfill.phases:
         return f.NEVER_BACKFILL
-    codes = {"order": f.IN_ORDER, "shortest": f.SHORTEST, "least-penalty": f.LEAST_PENALTY}
+    codes = {"order": f.IN_ORDER, "shortest": f.SHORTEST_FIRST, "least-penalty": f.LEAST_PENALTY}
     return codes[policy.backfill.phases[0].key]
 
 

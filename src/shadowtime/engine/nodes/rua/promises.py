@@ -2,72 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.nodes.fields import (
-    CORES,
-    COUNTED,
-    FIRST,
-    FREE,
-    LAST,
-    LENGTH,
-    LIMIT,
-    NEXT,
-    NODES,
-    OWNER,
-    PLAN_START,
-    PROCESSES,
-    PROCS,
-    START,
-    TAKE,
-    WANTED,
     ZERO,
 )
-from shadowtime.engine.nodes.fields import UNTIL as FREED_AT
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.booking import count_by_node
 from shadowtime.engine.nodes.rua.placing import allot
+from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import gather, pick, within
-from shadowtime.engine.nodes.running_table import enlist, join_line
+from shadowtime.engine.nodes.running_table import Table, enlist, join_line
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.running import log
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @kernel
 def held(table: Table) -> int:
     """What a reservation books."""
-    return tl.COUNT if table.par[COUNTED] != 0 else tl.COUNT | tl.PLACE
+    return tl.COUNT if table.par["counted"][0] != 0 else tl.COUNT | tl.PLACE
 
 
 @kernel
 def length_of(table: Table, b: Plan, job: int) -> int:
     """For how long the table holds a job's processors."""
-    return table.job[job, LENGTH] + b.job[job, tl.MORE]
+    return table.job["length"][job] + b.job["more"][job]
 
 
 @kernel
 def book(table: Table, b: Plan, k: Any, job: int, sign: int) -> None:
     """Book a waiting job's reservation in (sign -1) or out (1)."""
-    due = b.job[job, tl.DUE]
+    due = b.job["due"][job]
     k.change(b, table, job, due, due + length_of(table, b, job), sign, held(table))
     if sign < 0:
-        b.par[tl.SOONEST] = min(b.par[tl.SOONEST], due)
+        b.par["soonest"][0] = min(b.par["soonest"][0], due)
 
 
 @kernel
 def write_plan(table: Table, b: Plan, job: int) -> None:
     """The plan at hand becomes the job's."""
-    b.job[job, tl.DUE] = table.par[PLAN_START]
-    b.job[job, tl.MORE] = b.par[tl.PLAN_MORE]
-    for word in range(b.par[tl.WORDS]):
-        b.mask[b.job[job, tl.SLOT], word] = b.mask[tl.PICK, word]
+    b.job["due"][job] = table.par["plan_start"][0]
+    b.job["more"][job] = b.par["plan_more"][0]
+    for word in range(b.par["words"][0]):
+        b.mask[b.job["slot"][job], word] = b.mask[tl.PICK, word]
 
 
 @kernel
@@ -81,63 +61,63 @@ def promise_anew(table: Table, b: Plan, k: Any, job: int) -> None:
 @kernel
 def still_holds(table: Table, b: Plan, job: int) -> bool:
     """True if no job has a reservation's processors in its time."""
-    due = b.job[job, tl.DUE]
+    due = b.job["due"][job]
     at = tl.place_of(b, due)
     end = due + length_of(table, b, job)
-    procs = table.job[job, PROCS]
+    procs = table.job["procs"][job]
     if gather(b, tl.OTHER, at, end, procs) < procs:
         return False
-    return table.par[COUNTED] != 0 or within(b, b.job[job, tl.SLOT], tl.OTHER)
+    return table.par["counted"][0] != 0 or within(b, b.job["slot"][job], tl.OTHER)
 
 
 @kernel
 def claim(table: Table, b: Plan, job: int, until: int) -> None:
     """Give a job the processors of its reservation, node by node."""
-    slot = b.job[job, tl.SLOT]
-    cores = table.par[CORES]
+    slot = b.job["slot"][job]
+    cores = table.par["cores"][0]
     proc = table.proc
     count_by_node(b, table, slot)
     last = -1
-    for node in range(table.par[NODES]):
-        count = table.node[node, TAKE]
+    for node in range(table.par["nodes"][0]):
+        count = table.node["take"][node]
         if count == 0:
             continue
         join_line(table, node, job, count, until)
         first = -1
         for p in range(node * cores, node * cores + cores):
-            if (b.mask[slot, p // tl.BITS] >> (p % tl.BITS)) & 1 != 0:
-                proc[p, OWNER] = job
-                proc[p, FREED_AT] = until
+            if (b.mask[slot, p // tl.WORD_BITS] >> (p % tl.WORD_BITS)) & 1 != 0:
+                proc["owner"][p] = job
+                proc["until"][p] = until
                 if first < 0:
                     first = p
-        proc[first, PROCESSES] = count
-        proc[first, NEXT] = -1
+        proc["processes"][first] = count
+        proc["next"][first] = -1
         if last < 0:
-            table.job[job, FIRST] = first
+            table.job["first"][job] = first
         else:
-            proc[last, NEXT] = first
+            proc["next"][last] = first
         last = first
-    table.job[job, LAST] = last
-    table.par[FREE] -= table.job[job, PROCS]
+    table.job["last"][job] = last
+    table.par["free"][0] -= table.job["procs"][job]
 
 
 @routine
 def begin(state: State, table: Table, b: Plan, k: Any, job: int, now: int) -> None:
     """Start a job now; where reservations are counted, its place is chosen now."""
     until = now + length_of(table, b, job)
-    slot = b.job[job, tl.SLOT]
-    if table.par[COUNTED] != 0:
+    slot = b.job["slot"][job]
+    if table.par["counted"][0] != 0:
         book(table, b, k, job, 1)
         allot(table, job, k.assess(b, table, job, ZERO, now))
         pick(b, table, job)
-        for word in range(b.par[tl.WORDS]):
+        for word in range(b.par["words"][0]):
             b.mask[slot, word] = b.mask[tl.PICK, word]
         k.change(b, table, job, now, until, -1, tl.COUNT | tl.PLACE)
-    b.job[job, tl.UNTIL] = until
+    b.job["until"][job] = until
     claim(table, b, job, until)
     enlist(table, job, until)
-    table.par[WANTED] -= table.job[job, PROCS]
-    table.job[job, LIMIT] += b.job[job, tl.MORE]
-    table.job[job, START] = now
+    table.par["wanted"][0] -= table.job["procs"][job]
+    table.job["limit"][job] += b.job["more"][job]
+    table.job["start"][job] = now
     dequeue(state, job)
     log(state, r.STARTED, job)

@@ -8,7 +8,7 @@ promised; none is later than that one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import timeline as tl
@@ -16,13 +16,11 @@ from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
 from shadowtime.engine.nodes.rua.plan_pointers import ASSESS, SEEK, pointer
 from shadowtime.engine.nodes.rua.search import allowed, stretch
 from shadowtime.engine.nodes.rua.spread import lowest, minimax
+from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import gather, pick, within
+from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
 
 
 @pointer(ASSESS)
@@ -33,21 +31,21 @@ def assess(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
     limit runs into another job's time there, it is made again among the processors that are free
     until then. A cost of CAP or more only says that: it is no less where the choice is smaller.
     """
-    procs = table.job[job, nf.PROCS]
-    end = begin + table.job[job, nf.LENGTH]
+    procs = table.job["procs"][job]
+    end = begin + table.job["length"][job]
     if gather(b, tl.WINDOW, at, end, procs) < procs:
         return NO_ROOM
-    if b.par[tl.COSTED] == 0:
-        b.par[tl.PLAN_MORE] = 0
+    if b.par["costed"][0] == 0:
+        b.par["plan_more"][0] = 0
         return 0
     while True:
-        if table.par[nf.SEARCH] == nf.FIRST_FIT:
+        if table.par["search"][0] == nf.FIRST_FIT:
             cost = lowest(b, table, job, at, begin)
         else:
             cost = minimax(b, table, job, at, begin)
         more = stretch(table, job, cost)
-        b.par[tl.PLAN_MORE] = more
-        if more == 0 or cost >= b.par[tl.CAP]:
+        b.par["plan_more"][0] = more
+        if more == 0 or cost >= b.par["cap"][0]:
             return cost
         allot(table, job, cost)
         pick(b, table, job)
@@ -55,7 +53,7 @@ def assess(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
             return NO_ROOM
         if within(b, tl.PICK, tl.OTHER):
             return cost
-        for word in range(b.par[tl.WORDS]):
+        for word in range(b.par["words"][0]):
             b.mask[tl.WINDOW, word] = b.mask[tl.OTHER, word]
 
 
@@ -63,9 +61,9 @@ def assess(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
 def next_start(b: Plan, at: int, latest: int) -> int:
     """The first start behind piece ``at``: an end, at last ``latest`` itself; -1 if none."""
     at += 1
-    while at < b.par[tl.PIECES] and b.line[tl.BEGIN, at] < latest:
-        if b.line[tl.ENDS, at] != 0:
-            return b.line[tl.BEGIN, at]
+    while at < b.par["pieces"][0] and b.line["begin"][at] < latest:
+        if b.line["ends"][at] != 0:
+            return b.line["begin"][at]
         at += 1
     return latest if latest < NEVER else -1
 
@@ -76,20 +74,20 @@ def seek(
 ) -> bool:
     """Find the start that the place part prefers to ``latest`` (NEVER: to none), and its plan.
 
-    True if there is one: PLAN_START, PLAN_MORE, and its processors in PICK. The first start with
-    room is sought from place ``at`` on and before an instant.
+    True if there is one: ``plan_start``, ``plan_more``, and its processors in ``pick``. The first
+    start with room is sought from place ``at`` on and before an instant.
     """
     par = table.par
-    now = par[nf.NOW]
+    now = par["now"][0]
     at = first_room(b, table, job, at, before, NEVER)
     if at < 0:
         return False
-    kind = par[nf.SEARCH]
-    start = b.line[tl.BEGIN, at]
-    near = min(latest, start + table.job[job, nf.REACH])
+    kind = par["search"][0]
+    start = b.line["begin"][at]
+    near = min(latest, start + table.job["reach"][job])
     least = empty_cost(table, job)
-    strict = par[nf.THETA_FROM]
-    met = par[nf.THETA_TO]
+    strict = par["theta_from"][0]
+    met = par["theta_to"][0]
     chosen = -1
     quick = NEVER  # slowness of the start chosen
     best = -1
@@ -97,14 +95,14 @@ def seek(
     # A job that is placed again tries the promised start first: mostly it is hard to improve on.
     sure = latest == NEVER
     if not sure and (kind == nf.THRESHOLD or (kind == nf.CHEAPEST and near == latest)):
-        b.par[tl.CAP] = tl.UNCAPPED
+        b.par["cap"][0] = tl.UNCAPPED
         best = assess(b, table, job, tl.place_of(b, latest), latest)
         best_start = latest
         sure = kind == nf.THRESHOLD and 0 <= best <= max(allowed(table, strict, job), least)
     seen = -1
     cost = NO_ROOM
     while start < latest:
-        later = par[nf.BASE] * (start - now)
+        later = par["base"][0] * (start - now)
         if chosen >= 0 and sure and later + least > quick:
             # Every threshold is met in the end: those that are left, by slower starts.
             met = strict
@@ -115,7 +113,7 @@ def seek(
         if kind == nf.THRESHOLD:
             enough = max(allowed(table, met - 1, job), least) + 1
             cap = enough if sure else max(cap, enough)
-        b.par[tl.CAP] = cap
+        b.par["cap"][0] = cap
         cost = assess(b, table, job, at, start)
         seen = start
         if cost != NO_ROOM and cost < cap:
@@ -137,14 +135,14 @@ def seek(
         at = tl.place_of(b, start)
     # A job that meets a threshold nowhere, or has none, takes what costs least.
     if best >= 0 and (chosen < 0 or met > strict):
-        if chosen < 0 or par[nf.BASE] * (best_start - now) + best <= quick:
+        if chosen < 0 or par["base"][0] * (best_start - now) + best <= quick:
             chosen = best_start
-    b.par[tl.CAP] = tl.UNCAPPED
+    b.par["cap"][0] = tl.UNCAPPED
     if chosen < 0 or chosen == latest:
         return False
     if chosen != seen:
         cost = assess(b, table, job, tl.place_of(b, chosen), chosen)
     allot(table, job, cost)
     pick(b, table, job)
-    par[nf.PLAN_START] = chosen
+    par["plan_start"][0] = chosen
     return True

@@ -13,63 +13,48 @@ Where reservations count processors (resv=counts), only running jobs have bits a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.nodes.fields import CORES, NODES
+from shadowtime.engine.nodes.running_table import Table
+from shadowtime.kernel.columns import filled, longer, whole
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.types import Ints, Rows
 
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.running_table import Table
+REGISTERS = whole(
+    "compress",
+    "costed",  # 1 if penalties matter to the policy, so that demand is booked
+    "pieces",  # pieces of the line of time; the last one never ends
+    "words",  # words of processors' bits in a row
+    "soonest",  # the earliest promise of a waiting job
+    "gain",  # no job can gain from what came free by starting later than this
+    "resume",  # 1 if the pass of this instant is still to be made: there was no room for it
+    "rows",  # rows that are not in use
+    "slots",  # slots that are not in use
+    "plan_more",  # seconds by which the plan at hand stretches the job's limit
+    "cap",  # costs from this on make no difference: they need not be worked out to the end
+)
 
-# Registers.
-COMPRESS = 0
-COSTED = 1
-"""1 if penalties matter to the policy, so that demand is booked."""
-PIECES = 2
-"""Pieces of the line of time; the last one never ends."""
-WORDS = 3
-"""Words of processors' bits in a row."""
-SOONEST = 4
-"""The earliest promise of a waiting job."""
-GAIN = 5
-"""No job can gain from what came free by starting later than this."""
-RESUME = 6
-"""1 if the pass of this instant is still to be made: there was no room for it."""
-ROWS = 7
-"""Rows that are not in use."""
-SLOTS = 8
-"""Slots that are not in use."""
-PLAN_MORE = 9
-"""Seconds by which the plan at hand stretches the job's limit."""
-CAP = 10
-"""Costs from this on make no difference to the caller: they need not be worked out to the end."""
+PIECES = whole(
+    "begin",
+    "row",
+    "starts",  # how many jobs start here,
+    "ends",  # and how many end: others may start there. Neither is kept of the first piece
+    "left",  # free processors
+)
+"""A piece of the line of time."""
 
-# The line of time, by place.
-BEGIN = 0
-ROW = 1
-STARTS = 2
-"""How many start here,"""
-ENDS = 3
-"""and how many end: others may start where a job ends. Neither is kept of the first piece."""
-LEFT = 4
-"""Free processors."""
-COLUMNS = 5
-
-BITS = 32
+WORD_BITS = 32
 """Processors in a word."""
 
-# Jobs.
-DUE = 0
-"""The promised start of a waiting job."""
-MORE = 1
-"""Seconds by which its limit is stretched."""
-UNTIL = 2
-"""Until when the table holds a running job's processors."""
-SLOT = 3
-"""Where the bits of its processors are."""
+JOBS = whole(
+    "due",  # the promised start of a waiting job
+    "more",  # seconds by which its limit is stretched
+    "until",  # until when the table holds a running job's processors
+    "slot",  # where the bits of its processors are
+)
 
 # Slots that belong to no job.
 WINDOW = 0
@@ -79,8 +64,7 @@ PICK = 2
 """Processors of the plan at hand."""
 OWN = 3
 
-UNUSED_ROWS = 0
-UNUSED_SLOTS = 1
+UNUSED = whole("rows", "slots")
 
 UNCAPPED = 1 << 62
 
@@ -90,15 +74,15 @@ PLACE = 2
 
 
 class Plan(NamedTuple):
-    """Arrays of the table; columns, rows and registers are named above."""
+    """Arrays of the table; columns and registers are named above."""
 
-    par: Any  # int64[16]
-    line: Any  # int64[COLUMNS, S]
-    room: Any  # int64[S, W]: bits of the free processors
-    load: Any  # int64[S, N H]: by node, then hinge
-    job: Any  # int64[n, 4]
-    mask: Any  # int64[L, W]: by slot
-    unused: Any  # int64[2, max(S, L)]: stacks of rows and slots
+    par: Rows  # REGISTERS[1]
+    line: Rows  # PIECES[S]
+    room: Ints  # int64[S, W]: bits of the free processors
+    load: Ints  # int64[S, N H]: by node, then hinge
+    job: Rows  # JOBS[n]
+    mask: Ints  # int64[L, W]: by slot
+    unused: Rows  # UNUSED[max(S, L)]: stacks
 
 
 def make_plan(
@@ -106,27 +90,27 @@ def make_plan(
 ) -> Plan:
     """An empty table with room for ``pieces`` pieces."""
     procs = nodes * cores
-    words = -(-procs // BITS)
-    par = np.zeros(16, np.int64)
-    par[COMPRESS], par[COSTED], par[WORDS] = compress, costed, words
-    par[SOONEST] = NEVER
-    par[CAP] = UNCAPPED
+    words = -(-procs // WORD_BITS)
+    par = np.zeros(1, REGISTERS)
+    par["compress"][0], par["costed"][0], par["words"][0] = compress, costed, words
+    par["soonest"][0] = NEVER
+    par["cap"][0] = UNCAPPED
     plan = Plan(
         par=par,
-        line=np.zeros((COLUMNS, 0), np.int64),
+        line=np.zeros(0, PIECES),
         room=np.zeros((0, words), np.int64),
         load=np.zeros((0, nodes * hinges), np.int64),
-        job=np.full((n, 4), -1, np.int64),
+        job=filled(n, JOBS, -1),
         mask=np.zeros((0, words), np.int64),
-        unused=np.zeros((2, 0), np.int64),
+        unused=np.zeros(0, UNUSED),
     )
     plan = with_more_room(plan, pieces)
-    par[ROWS] -= 1  # that of the first piece
-    par[SLOTS] -= OWN + 1
-    par[PIECES] = 1
-    plan.line[LEFT, 0] = procs
+    par["rows"][0] -= 1  # that of the first piece
+    par["slots"][0] -= OWN + 1
+    par["pieces"][0] = 1
+    plan.line["left"][0] = procs
     for p in range(procs):
-        plan.room[0, p // BITS] |= 1 << (p % BITS)
+        plan.room[0, p // WORD_BITS] |= 1 << (p % WORD_BITS)
     return plan
 
 
@@ -134,13 +118,13 @@ def with_more_room(plan: Plan, more: int) -> Plan:
     """The same with ``more`` rows and slots; they lie on top of the stacks, lowest first."""
     rows, slots = plan.room.shape[0], plan.mask.shape[0]
     par = plan.par
-    unused = np.pad(plan.unused, ((0, 0), (0, more)))
-    for stack, register, first in ((UNUSED_ROWS, ROWS, rows), (UNUSED_SLOTS, SLOTS, slots)):
-        count = int(par[register])
-        unused[stack, count : count + more] = np.arange(first + more - 1, first - 1, -1)
-        par[register] = count + more
+    unused = longer(plan.unused, more)
+    for stack, first in (("rows", rows), ("slots", slots)):
+        count = int(par[stack][0])
+        unused[stack][count : count + more] = np.arange(first + more - 1, first - 1, -1)
+        par[stack] = count + more
     return plan._replace(
-        line=np.pad(plan.line, ((0, 0), (0, more))),
+        line=longer(plan.line, more),
         room=np.pad(plan.room, ((0, more), (0, 0))),
         load=np.pad(plan.load, ((0, more), (0, 0))),
         mask=np.pad(plan.mask, ((0, more), (0, 0))),
@@ -159,10 +143,10 @@ def lacks_room(b: Plan, jobs: int) -> bool:
 def place_of(b: Plan, time: int) -> int:
     """Place of the piece that an instant from now on lies in."""
     low = 1
-    high = b.par[PIECES]
+    high = b.par["pieces"][0]
     while low < high:
         middle = (low + high) >> 1
-        if b.line[BEGIN, middle] <= time:
+        if b.line["begin"][middle] <= time:
             low = middle + 1
         else:
             high = middle
@@ -174,24 +158,23 @@ def cut(b: Plan, time: int) -> int:
     """Place of the piece that begins at an instant, cut there if need be."""
     before = place_of(b, time)
     line = b.line
-    if line[BEGIN, before] == time:
+    if line["begin"][before] == time:
         return before
     at = before + 1
-    for i in range(b.par[PIECES], at, -1):
-        for k in range(COLUMNS):
-            line[k, i] = line[k, i - 1]
-    b.par[PIECES] += 1
-    b.par[ROWS] -= 1
-    row = b.unused[UNUSED_ROWS, b.par[ROWS]]
-    old = line[ROW, before]
-    line[BEGIN, at] = time
-    line[ROW, at] = row
-    line[STARTS, at] = 0
-    line[ENDS, at] = 0
-    line[LEFT, at] = line[LEFT, before]
-    for word in range(b.par[WORDS]):
+    for i in range(b.par["pieces"][0], at, -1):
+        line[i] = line[i - 1]
+    b.par["pieces"][0] += 1
+    b.par["rows"][0] -= 1
+    row = b.unused["rows"][b.par["rows"][0]]
+    old = line["row"][before]
+    line["begin"][at] = time
+    line["row"][at] = row
+    line["starts"][at] = 0
+    line["ends"][at] = 0
+    line["left"][at] = line["left"][before]
+    for word in range(b.par["words"][0]):
         b.room[row, word] = b.room[old, word]
-    if b.par[COSTED] != 0:
+    if b.par["costed"][0] != 0:
         for k in range(b.load.shape[1]):
             b.load[row, k] = b.load[old, k]
     return at
@@ -201,14 +184,13 @@ def cut(b: Plan, time: int) -> int:
 def close(b: Plan, at: int) -> None:
     """Close a cut at which no job starts or ends any more; the first piece always stays."""
     line = b.line
-    if at == 0 or line[STARTS, at] != 0 or line[ENDS, at] != 0:
+    if at == 0 or line["starts"][at] != 0 or line["ends"][at] != 0:
         return
-    b.unused[UNUSED_ROWS, b.par[ROWS]] = line[ROW, at]
-    b.par[ROWS] += 1
-    b.par[PIECES] -= 1
-    for i in range(at, b.par[PIECES]):
-        for k in range(COLUMNS):
-            line[k, i] = line[k, i + 1]
+    b.unused["rows"][b.par["rows"][0]] = line["row"][at]
+    b.par["rows"][0] += 1
+    b.par["pieces"][0] -= 1
+    for i in range(at, b.par["pieces"][0]):
+        line[i] = line[i + 1]
 
 
 @kernel
@@ -218,26 +200,25 @@ def forget_past(b: Plan, now: int) -> None:
     past = place_of(b, now)
     if past > 0:
         for i in range(past):
-            b.unused[UNUSED_ROWS, b.par[ROWS]] = line[ROW, i]
-            b.par[ROWS] += 1
-        b.par[PIECES] -= past
-        for k in range(COLUMNS):
-            for i in range(b.par[PIECES]):
-                line[k, i] = line[k, i + past]
-    line[BEGIN, 0] = now
+            b.unused["rows"][b.par["rows"][0]] = line["row"][i]
+            b.par["rows"][0] += 1
+        b.par["pieces"][0] -= past
+        for i in range(b.par["pieces"][0]):
+            line[i] = line[i + past]
+    line["begin"][0] = now
 
 
 @routine
 def clear(b: Plan, table: Table) -> None:
     """No job holds anything: one piece from where the line begins."""
-    while b.par[PIECES] > 1:
-        b.par[PIECES] -= 1
-        b.unused[UNUSED_ROWS, b.par[ROWS]] = b.line[ROW, b.par[PIECES]]
-        b.par[ROWS] += 1
-    row = b.line[ROW, 0]
-    procs = table.par[NODES] * table.par[CORES]
-    b.line[LEFT, 0] = procs
-    for word in range(b.par[WORDS]):
-        b.room[row, word] = (1 << min(BITS, procs - word * BITS)) - 1
+    while b.par["pieces"][0] > 1:
+        b.par["pieces"][0] -= 1
+        b.unused["rows"][b.par["rows"][0]] = b.line["row"][b.par["pieces"][0]]
+        b.par["rows"][0] += 1
+    row = b.line["row"][0]
+    procs = table.par["nodes"][0] * table.par["cores"][0]
+    b.line["left"][0] = procs
+    for word in range(b.par["words"][0]):
+        b.room[row, word] = (1 << min(WORD_BITS, procs - word * WORD_BITS)) - 1
     for k in range(b.load.shape[1]):
         b.load[row, k] = 0

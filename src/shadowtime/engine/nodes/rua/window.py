@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
+from shadowtime.engine.nodes.rua.timeline import Plan
+from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rua.timeline import Plan
-    from shadowtime.engine.nodes.running_table import Table
 
 
 @kernel
@@ -26,14 +21,14 @@ def bits_in(word: int) -> int:
 @kernel
 def take_row(b: Plan, slot: int, row: int) -> None:
     """The processors that are free in a row."""
-    for word in range(b.par[tl.WORDS]):
+    for word in range(b.par["words"][0]):
         b.mask[slot, word] = b.room[row, word]
 
 
 @kernel
 def narrow(b: Plan, slot: int, row: int) -> None:
     """Keep those processors of a slot that are free in a row."""
-    for word in range(b.par[tl.WORDS]):
+    for word in range(b.par["words"][0]):
         b.mask[slot, word] &= b.room[row, word]
 
 
@@ -41,7 +36,7 @@ def narrow(b: Plan, slot: int, row: int) -> None:
 def count(b: Plan, slot: int) -> int:
     """Processors of a slot."""
     total = 0
-    for word in range(b.par[tl.WORDS]):
+    for word in range(b.par["words"][0]):
         total += bits_in(b.mask[slot, word])
     return total
 
@@ -56,17 +51,17 @@ def first_room(b: Plan, table: Table, job: int, start: int, before: int, until: 
     the window's end too few are free.
     """
     line = b.line
-    procs = table.job[job, nf.PROCS]
-    length = table.job[job, nf.LENGTH]
-    placed = table.par[nf.COUNTED] == 0
-    pieces = b.par[tl.PIECES]
-    while start < pieces and line[tl.BEGIN, start] < before:
-        end = min(until, line[tl.BEGIN, start] + length)
+    procs = table.job["procs"][job]
+    length = table.job["length"][job]
+    placed = table.par["counted"][0] == 0
+    pieces = b.par["pieces"][0]
+    while start < pieces and line["begin"][start] < before:
+        end = min(until, line["begin"][start] + length)
         at = start
         enough = True
-        while at < pieces and line[tl.BEGIN, at] < end:
-            row = line[tl.ROW, at]
-            if line[tl.LEFT, at] < procs:
+        while at < pieces and line["begin"][at] < end:
+            row = line["row"][at]
+            if line["left"][at] < procs:
                 enough = False
                 break
             if placed:
@@ -81,10 +76,10 @@ def first_room(b: Plan, table: Table, job: int, start: int, before: int, until: 
         if not placed or count(b, tl.WINDOW) >= procs:
             return start
         at -= 1
-        take_row(b, tl.WINDOW, line[tl.ROW, at])
+        take_row(b, tl.WINDOW, line["row"][at])
         while count(b, tl.WINDOW) >= procs:
             at -= 1
-            narrow(b, tl.WINDOW, line[tl.ROW, at])
+            narrow(b, tl.WINDOW, line["row"][at])
         start = at + 1
     return -1
 
@@ -96,14 +91,14 @@ def gather(b: Plan, slot: int, at: int, end: int, procs: int) -> int:
     Where reservations are counted, those that are free of running jobs, if as many are left.
     """
     line = b.line
-    if line[tl.LEFT, at] < procs:
+    if line["left"][at] < procs:
         return 0
-    take_row(b, slot, line[tl.ROW, at])
+    take_row(b, slot, line["row"][at])
     at += 1
-    while at < b.par[tl.PIECES] and line[tl.BEGIN, at] < end:
-        if line[tl.LEFT, at] < procs:
+    while at < b.par["pieces"][0] and line["begin"][at] < end:
+        if line["left"][at] < procs:
             return 0
-        narrow(b, slot, line[tl.ROW, at])
+        narrow(b, slot, line["row"][at])
         at += 1
     return count(b, slot)
 
@@ -111,7 +106,7 @@ def gather(b: Plan, slot: int, at: int, end: int, procs: int) -> int:
 @kernel
 def within(b: Plan, slot: int, other: int) -> bool:
     """True if all processors of a slot are in the other."""
-    for word in range(b.par[tl.WORDS]):
+    for word in range(b.par["words"][0]):
         if b.mask[slot, word] & ~b.mask[other, word] != 0:
             return False
     return True
@@ -119,25 +114,27 @@ def within(b: Plan, slot: int, other: int) -> bool:
 
 @kernel
 def rooms(b: Plan, table: Table) -> int:
-    """Free processors of the window by node (ROOM), and the nodes that have some (SITES)."""
+    """Free processors of the window by node (``room``), and the nodes that have some."""
     p = 0
     top = 0
     total = 0
-    for node in range(table.par[nf.NODES]):
+    for node in range(table.par["nodes"][0]):
         room = 0
-        left = table.par[nf.CORES]
+        left = table.par["cores"][0]
         while left > 0:
             # Of the word at hand, what belongs to this node.
-            some = min(left, tl.BITS - p % tl.BITS)
-            room += bits_in((b.mask[tl.WINDOW, p // tl.BITS] >> (p % tl.BITS)) & ((1 << some) - 1))
+            some = min(left, tl.WORD_BITS - p % tl.WORD_BITS)
+            room += bits_in(
+                (b.mask[tl.WINDOW, p // tl.WORD_BITS] >> (p % tl.WORD_BITS)) & ((1 << some) - 1)
+            )
             p += some
             left -= some
         if room > 0:
-            table.node[node, nf.ROOM] = room
-            table.list[nf.SITES, top] = node
+            table.node["room"][node] = room
+            table.node["site"][top] = node
             top += 1
             total += room
-    table.par[nf.TOP] = top
+    table.par["top"][0] = top
     return total
 
 
@@ -149,7 +146,7 @@ def pick_first(b: Plan, left: int) -> None:
         bits = b.mask[tl.WINDOW, word]
         some = bits_in(bits)
         while some > left:
-            high = tl.BITS - 1
+            high = tl.WORD_BITS - 1
             while (bits >> high) & 1 == 0:
                 high -= 1
             bits ^= 1 << high
@@ -161,21 +158,21 @@ def pick_first(b: Plan, left: int) -> None:
 
 @kernel
 def pick(b: Plan, table: Table, job: int) -> None:
-    """The plan's processors: the lowest of the window on each node, as many as TAKE holds.
+    """The plan's processors: the lowest of the window on each node, as many as ``take`` holds.
 
     By first fit where cost does not matter, the lowest of all: nodes were not asked about.
     """
-    for word in range(b.par[tl.WORDS]):
+    for word in range(b.par["words"][0]):
         b.mask[tl.PICK, word] = 0
-    if b.par[tl.COSTED] == 0:
-        pick_first(b, table.job[job, nf.PROCS])
+    if b.par["costed"][0] == 0:
+        pick_first(b, table.job["procs"][job])
         return
-    cores = table.par[nf.CORES]
-    for node in table.list[nf.SITES, : table.par[nf.TOP]]:
-        left = table.node[node, nf.TAKE]
+    cores = table.par["cores"][0]
+    for node in table.node["site"][: table.par["top"][0]]:
+        left = table.node["take"][node]
         p = node * cores
         while left > 0:
-            if (b.mask[tl.WINDOW, p // tl.BITS] >> (p % tl.BITS)) & 1 != 0:
-                b.mask[tl.PICK, p // tl.BITS] |= 1 << (p % tl.BITS)
+            if (b.mask[tl.WINDOW, p // tl.WORD_BITS] >> (p % tl.WORD_BITS)) & 1 != 0:
+                b.mask[tl.PICK, p // tl.WORD_BITS] |= 1 << (p % tl.WORD_BITS)
                 left -= 1
             p += 1

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import carry_out_starts
-from shadowtime.engine.nodes.slurm.availability import RUNNING
+from shadowtime.engine.nodes.rates import Rates
+from shadowtime.engine.nodes.running_table import Table
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.passes import decide, occupy
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import DECISIONS, STARTED
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import log
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rates import Rates
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.engine.nodes.slurm.availability import Availability
-    from shadowtime.kernel.state import State, World
-    from shadowtime.types import AnyArray
+from shadowtime.kernel.state import State, World
+from shadowtime.types import AnyArray
 
 
 @entry
@@ -36,9 +30,9 @@ def take_on(
 ) -> None:
     """Let the jobs in the book's list run on in the simulated world."""
     state.reg[CLOCK] = now
-    table.par[nodes.NOW] = now
+    table.par["now"][0] = now
     state.reg[DECISIONS] = 0
-    for i in range(b.par[RUNNING]):
+    for i in range(b.par["running"][0]):
         log(state, STARTED, b.running[i])
     occupy(state, table, b, now)
     carry_out_starts(state, world, table, rates)

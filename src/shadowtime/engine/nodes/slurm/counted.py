@@ -6,20 +6,19 @@ spec: algorithms 6.1, 6.3.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.nodes.run_tables import shape_of
 from shadowtime.engine.nodes.slurm.availability import ALONE
 from shadowtime.engine.nodes.slurm.simulate import GRAIN, refuse_nonsense
 from shadowtime.errors import ClusterError, PolicyError
+from shadowtime.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.policy import Policy
     from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob
 
 COUNTED = "counted"

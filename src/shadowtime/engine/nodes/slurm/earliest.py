@@ -6,16 +6,14 @@ queues need the answer a thousand times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.slurm.availability import Availability
 
 ZERO: Any = np.int64(0)
 ONE = np.uint64(1)
@@ -29,33 +27,33 @@ def earliest_start(b: Availability, job: int, since: int, until: int) -> int:
     """Place of the segment at which a job can start first; its nodes are listed.
 
     It is known not to start before ``since``. -1 if it does not before ``until`` either; it does
-    not before SOONEST then.
+    not before ``soonest`` then.
     """
     when = b.when
-    segments = b.par[av.SEGMENTS]
-    kind = b.job[job, av.KIND]
-    procs = b.job[job, av.PROCS]
-    exact = b.kinds[kind] == b.job[job, av.WISH]
-    length = b.job[job, av.LENGTH]
+    segments = b.par["segments"][0]
+    kind = b.job["kind"][job]
+    procs = b.job["procs"][job]
+    exact = b.kinds[kind] == b.job["wish"][job]
+    length = b.job["length"][job]
     start = with_places(b, kind, procs, length, av.place_of(b, since))
-    b.par[av.SOONEST] = when[av.BEGIN, start]
-    if when[av.BEGIN, start] >= until:
+    b.par["soonest"][0] = when["begin"][start]
+    if when["begin"][start] >= until:
         return -1
     start = max(start, not_before(b, job))
     while True:
         start = with_places(b, kind, procs, length, start)
-        b.par[av.SOONEST] = when[av.BEGIN, start]
-        if when[av.BEGIN, start] >= until:
+        b.par["soonest"][0] = when["begin"][start]
+        if when["begin"][start] >= until:
             return -1
-        end = when[av.BEGIN, start] + length
-        begin_window(b, kind, when[av.ROW, start])
+        end = when["begin"][start] + length
+        begin_window(b, kind, when["row"][start])
         last = start
         check = start + 1  # a gap is mostly near: count after 1, 2, 4, ... segments
         enough = True
-        while enough and last + 1 < segments and when[av.BEGIN, last + 1] < end:
+        while enough and last + 1 < segments and when["begin"][last + 1] < end:
             last += 1
-            row = when[av.ROW, last]
-            if last == check or last + 1 == segments or when[av.BEGIN, last + 1] >= end:
+            row = when["row"][last]
+            if last == check or last + 1 == segments or when["begin"][last + 1] >= end:
                 enough = narrow_and_count(b, kind, row) >= procs
                 check += check - start if last == check else 0
             else:
@@ -65,7 +63,7 @@ def earliest_start(b: Availability, job: int, since: int, until: int) -> int:
             # little.
             start = behind_the_gap(b, kind, procs, last)
         elif exact or has_exactly(b, job, start, last):
-            take(b, job, when[av.ROW, start])
+            take(b, job, when["row"][start])
             return start
         else:
             start = exactly_behind(b, job, last)
@@ -75,13 +73,12 @@ def earliest_start(b: Availability, job: int, since: int, until: int) -> int:
 def with_places(b: Availability, kind: int, procs: int, length: int, start: int) -> int:
     """Place of the first start from here on whose whole window has places enough in all."""
     when = b.when
-    total = av.TOTAL + kind
-    segments = b.par[av.SEGMENTS]
+    segments = b.par["segments"][0]
     at = start
     while start < segments and at < segments:
-        if at > start and when[av.BEGIN, at] >= when[av.BEGIN, start] + length:
+        if at > start and when["begin"][at] >= when["begin"][start] + length:
             break
-        if when[total, at] < procs:
+        if b.total[kind, at] < procs:
             start = at + 1
         at += 1
     return start
@@ -89,39 +86,39 @@ def with_places(b: Availability, kind: int, procs: int, length: int, start: int)
 
 @kernel
 def not_before(b: Availability, job: int) -> int:
-    """Place of the first segment that can be a start; BEHIND is when it begins.
+    """Place of the first segment that can be a start; ``behind`` is when it begins.
 
     A job that asks for as much and as long as a job that was planned before it starts no earlier.
     """
-    procs = b.job[job, av.PROCS]
-    wish = b.job[job, av.WISH]
-    length = b.job[job, av.LENGTH]
+    procs = b.job["procs"][job]
+    wish = b.job["wish"][job]
+    length = b.job["length"][job]
     plans = b.plans
     least = min(0, wish)  # a job on nodes of its own is comparable to others like it
-    first = b.when[av.BEGIN, 0]
+    first = b.when["begin"][0]
     time = first
     at = np.uint64(0)
-    end = np.uint64(b.par[av.PLANS])
+    end = np.uint64(b.par["plans"][0])
     while at < end:
         start = plans[P_START, at]
         easier = (plans[P_PROCS, at] <= procs) & (plans[P_LENGTH, at] <= length)
         easier &= (plans[P_WISH, at] <= wish) & (plans[P_WISH, at] >= least)
         time = max(time, start if easier else first)
         at += ONE
-    b.par[av.BEHIND] = time
+    b.par["behind"][0] = time
     return av.place_of(b, time)
 
 
 @kernel
 def remember_plan(b: Availability, job: int, start: int) -> None:
     """Let later searches know when a job was planned, if they could not know as much before."""
-    if start > b.par[av.BEHIND]:
-        at = b.par[av.PLANS]
-        b.plans[P_PROCS, at] = b.job[job, av.PROCS]
-        b.plans[P_LENGTH, at] = b.job[job, av.LENGTH]
-        b.plans[P_WISH, at] = b.job[job, av.WISH]
+    if start > b.par["behind"][0]:
+        at = b.par["plans"][0]
+        b.plans[P_PROCS, at] = b.job["procs"][job]
+        b.plans[P_LENGTH, at] = b.job["length"][job]
+        b.plans[P_WISH, at] = b.job["wish"][job]
         b.plans[P_START, at] = start
-        b.par[av.PLANS] = at + 1
+        b.par["plans"][0] = at + 1
 
 
 # ----------------------------------------------- jobs of equal request: one of them is looked for
@@ -135,29 +132,29 @@ def earliest_known(b: Availability, i: int) -> int:
     """
     request = b.same[i] >> av.KIND_BITS
     kind = b.same[i] & (av.MOST_KINDS - 1)
-    if b.alike[request, kind, av.BOOK] != b.par[av.SERIAL]:
-        return b.when[av.BEGIN, 0]
-    return b.alike[request, kind, av.EARLIEST]
+    if b.alike["book"][request, kind] != b.par["serial"][0]:
+        return b.when["begin"][0]
+    return b.alike["earliest"][request, kind]
 
 
 @kernel
 def remember_earliest(b: Availability, job: int, start: int) -> None:
     """Let jobs like this one know that it does not start before ``start``."""
-    kind = b.job[job, av.KIND]
-    if b.kinds[kind] == b.job[job, av.WISH]:
-        request = b.job[job, av.ALIKE]
-        b.alike[request, kind, av.BOOK] = b.par[av.SERIAL]
-        b.alike[request, kind, av.EARLIEST] = start
+    kind = b.job["kind"][job]
+    if b.kinds[kind] == b.job["wish"][job]:
+        request = b.job["alike"][job]
+        b.alike["book"][request, kind] = b.par["serial"][0]
+        b.alike["earliest"][request, kind] = start
 
 
 @kernel
 def behind_the_gap(b: Availability, kind: int, procs: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
-    begin_window(b, kind, b.when[av.ROW, last])
+    begin_window(b, kind, b.when["row"][last])
     first = last
     while first > 0:
         first -= 1
-        if narrow_and_count(b, kind, b.when[av.ROW, first]) < procs:
+        if narrow_and_count(b, kind, b.when["row"][first]) < procs:
             return first + 1
     return 0
 
@@ -169,7 +166,7 @@ def begin_window(b: Availability, kind: int, row: int) -> None:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[av.NODES])
+    end = np.uint64(b.par["nodes"][0])
     while at < end:
         least[at] = room[which, line, at]
         at += ONE
@@ -181,7 +178,7 @@ def narrow(b: Availability, kind: int, row: int) -> None:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[av.NODES])
+    end = np.uint64(b.par["nodes"][0])
     while at < end:
         some, other = least[at], room[which, line, at]
         least[at] = some if some < other else other
@@ -194,7 +191,7 @@ def narrow_and_count(b: Availability, kind: int, row: int) -> int:
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
     at = np.uint64(0)
-    end = np.uint64(b.par[av.NODES])
+    end = np.uint64(b.par["nodes"][0])
     count: Any = 0
     while at < end:
         some, other = least[at], room[which, line, at]
@@ -208,8 +205,8 @@ def narrow_and_count(b: Availability, kind: int, row: int) -> int:
 @kernel
 def take(b: Availability, job: int, row: int) -> None:
     """Fill the nodes of the window in index order: they are listed. It begins with a row."""
-    left = b.job[job, av.PROCS]
-    wish = b.job[job, av.WISH]
+    left = b.job["procs"][job]
+    wish = b.job["wish"][job]
     clear_list(b)
     node = 0
     while left > 0:
@@ -228,23 +225,23 @@ def has_exactly(b: Availability, job: int, start: int, last: int) -> bool:
     count = list_least(b)
     for at in range(start, last + 1):
         narrow_cells(b, job, at, count)
-    left = b.job[job, av.PROCS]
+    left = b.job["procs"][job]
     for k in range(count):
-        b.least[b.node[av.WHERE, k]] = b.node[av.FITS, k]
-        left -= b.node[av.FITS, k]
+        b.least[b.node["where"][k]] = b.fits[0, k]
+        left -= b.fits[0, k]
     return left <= 0
 
 
 @routine
 def exactly_behind(b: Availability, job: int, last: int) -> int:
     """Place of the first start from which the job itself has room up to the segment ``last``."""
-    kind = b.job[job, av.KIND]
-    begin_window(b, kind, b.when[av.ROW, last])
+    kind = b.job["kind"][job]
+    begin_window(b, kind, b.when["row"][last])
     count = list_least(b)
     first = last
     left = ZERO
     while left <= 0:
-        left = b.job[job, av.PROCS] - narrow_cells(b, job, first, count)
+        left = b.job["procs"][job] - narrow_cells(b, job, first, count)
         if left <= 0:
             if first == 0:
                 return 0
@@ -256,11 +253,11 @@ def exactly_behind(b: Availability, job: int, last: int) -> int:
 def list_least(b: Availability) -> int:
     """List the nodes of the window that have places; how many there are."""
     count = 0
-    for node in range(b.par[av.NODES]):
+    for node in range(b.par["nodes"][0]):
         if b.least[node] > 0:
-            b.node[av.WHERE, count] = node
-            b.node[av.KNOWN, count] = -1
-            b.node[av.FITS, count] = b.least[node]
+            b.node["where"][count] = node
+            b.node["known"][count] = -1
+            b.fits[0, count] = b.least[node]
             count += 1
     return count
 
@@ -268,13 +265,13 @@ def list_least(b: Availability) -> int:
 @kernel
 def narrow_cells(b: Availability, job: int, at: int, count: int) -> int:
     """Add a segment to the window of the listed nodes: how many of the job's processes go there."""
-    row = b.when[av.ROW, at]
-    wish = b.job[job, av.WISH]
+    row = b.when["row"][at]
+    wish = b.job["wish"][job]
     total = 0
     for k in range(count):
-        cell = b.cell[row, b.node[av.WHERE, k]]
-        if b.node[av.FITS, k] > 0 and cell != b.node[av.KNOWN, k]:
-            b.node[av.KNOWN, k] = cell
-            b.node[av.FITS, k] = min(b.node[av.FITS, k], av.places_in(b, cell, wish))
-        total += b.node[av.FITS, k]
+        cell = b.cell[row, b.node["where"][k]]
+        if b.fits[0, k] > 0 and cell != b.node["known"][k]:
+            b.node["known"][k] = cell
+            b.fits[0, k] = min(b.fits[0, k], av.places_in(b, cell, wish))
+        total += b.fits[0, k]
     return total

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.nodes.slurm import availability as bk
-from shadowtime.engine.nodes.slurm.counted import held_on, wish_of
+from shadowtime.engine.nodes.slurm.counted import Counting, held_on, wish_of
 from shadowtime.engine.nodes.slurm.simulate import GRAIN
+from shadowtime.types import Ints, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.nodes.slurm.counted import Counting
     from shadowtime.policy.snapshot import RunningJob, WaitingJob
-    from shadowtime.types import Ints
 
 
 class Piece(NamedTuple):
@@ -102,28 +100,28 @@ def unfit(procs: Ints, wish: Ints, how: Counting) -> Ints:
 
 
 def book_of(
-    rows: Ints, first: int, pieces: Sequence[Piece], how: Counting, waiting: int
+    rows: Rows, first: int, pieces: Sequence[Piece], how: Counting, waiting: int
 ) -> bk.Availability:
     """A book with the pieces of the running jobs in its rows from ``first`` on."""
     last = first + len(pieces)
-    rows[first:last, bk.PROCS] = [sum([count for _, count in one.places]) for one in pieces]
-    rows[first:last, bk.UNTIL] = [piece.start + piece.request for piece in pieces]
-    rows[first:last, bk.WISH] = [piece.wish for piece in pieces]
-    rows[first:last, bk.COUNT] = counts = [len(piece.places) for piece in pieces]
-    rows[first:last, bk.FROM] = np.cumsum(counts) - counts
-    rows[first:last, bk.TAG] = -1
-    registers = {bk.CAP: how.cap, bk.COUNTS: int(how.counts), bk.SHARE: how.share}
+    rows["procs"][first:last] = [sum([count for _, count in one.places]) for one in pieces]
+    rows["until"][first:last] = [piece.start + piece.request for piece in pieces]
+    rows["wish"][first:last] = [piece.wish for piece in pieces]
+    rows["count"][first:last] = counts = [len(piece.places) for piece in pieces]
+    rows["from"][first:last] = np.cumsum(counts) - counts
+    rows["tag"][first:last] = -1
+    registers = {"cap": how.cap, "counts": int(how.counts), "share": how.share}
     made = bk.make_book(
         nodes=how.nodes,
         cores=how.cores,
         jobs=rows,
-        tags=np.zeros((1, 2), np.int64),
+        tags=np.zeros(1, bk.TAGS),
         registers=registers,
         segments=len(pieces) + waiting + 8,
     )
     places = [node << bk.PLACE_BITS | count for one in pieces for node, count in one.places]
     made.places[: len(places)] = places
-    made.par[bk.PLACES] = len(places)
+    made.par["places"][0] = len(places)
     made.running[: len(pieces)] = np.arange(first, first + len(pieces))
-    made.par[bk.RUNNING] = len(pieces)
+    made.par["running"][0] = len(pieces)
     return made

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from shadowtime.engine.events import DONE
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import pooled
 from shadowtime.engine.live_pass.table import rows_of
-from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rates import make_rates
 from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.engine.nodes.slurm import availability as bk
-from shadowtime.engine.nodes.slurm.counted import counting_for, known_in
+from shadowtime.engine.nodes.slurm.counted import Counting, counting_for, known_in
 from shadowtime.engine.nodes.slurm.live_availability import (
     book_of,
     pieces_of,
@@ -24,16 +25,10 @@ from shadowtime.engine.nodes.slurm.live_availability import (
 from shadowtime.engine.nodes.slurm.live_pass import write_waiting
 from shadowtime.kernel.registers import ARRIVED, NEVER
 from shadowtime.kernel.state import build
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import Snapshot, WaitingJob
+from shadowtime.types import Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.nodes.slurm.counted import Counting
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Snapshot, WaitingJob
-    from shadowtime.types import Ints
 
 
 def forward(
@@ -71,7 +66,7 @@ def forward(
     lasting = [
         max(1, piece.start + assumed.get(piece.job, piece.request) - state.now) for piece in pieces
     ] + [max(1, assumed.get(job.id, job.request)) for job in waiting]
-    rows = np.zeros((len(pieces) + len(waiting), bk.JOB_COLUMNS), np.int64)
+    rows = np.zeros(len(pieces) + len(waiting), bk.JOBS)
     at = np.arange(len(pieces), len(rows))
     write_waiting(rows, at, waiting, wish[fit], how)
     availability = book_of(rows, 0, pieces, how, len(waiting))
@@ -93,7 +88,7 @@ def run_on(
     from shadowtime.engine.nodes.slurm import passes as slurm
     from shadowtime.engine.nodes.slurm.compiled import take_on
 
-    procs = availability.job[:, bk.PROCS]
+    procs = availability.job["procs"]
     nothing = np.zeros((len(run), 0), np.int64)
     jobs = Workload.build(submit=[state.now] * len(run), run=run, procs=procs)
     kernel, world = build(jobs, pooled(state.cluster), estimate=run)
@@ -105,9 +100,9 @@ def run_on(
         hinges=np.zeros((0, 2), np.int64),
         thresholds=np.zeros((0, 2), np.int64),
     )
-    table.job[:, nf.PROCS] = procs
-    table.job[:, nf.LENGTH] = availability.job[:, bk.LENGTH]
-    table.job[:, nf.LIMIT] = NEVER
+    table.job["procs"] = procs
+    table.job["length"] = availability.job["length"]
+    table.job["limit"] = NEVER
     rates = make_rates(
         run=run, procs=procs, draws=nothing, nodes=how.nodes, cores=how.cores, unit=1, windows=False
     )
@@ -115,4 +110,4 @@ def run_on(
     take_on(kernel, world, table, rates, availability, state.now)
     code = slurm.run(kernel, world, table, rates, availability)
     assert code == DONE, f"the event loop stopped with {code}"
-    return table.job[:, nf.START]
+    return table.job["start"]

@@ -6,15 +6,16 @@ be filled from a real cluster as well as from a simulated one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided, pooled, promises_of, remember
-from shadowtime.engine.live_pass.table import table_of
+from shadowtime.engine.live_pass.table import Table, table_of
 from shadowtime.engine.nodes.slurm import availability as bk
-from shadowtime.engine.nodes.slurm.counted import COUNTED, counting_for, known_in, told_of
+from shadowtime.engine.nodes.slurm.counted import COUNTED, Counting, counting_for, known_in, told_of
 from shadowtime.engine.nodes.slurm.live_availability import (
     book_of,
     pieces_of,
@@ -24,18 +25,9 @@ from shadowtime.engine.nodes.slurm.live_availability import (
 )
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import DECISIONS
-from shadowtime.policy.snapshot import Start
-from shadowtime.types import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.table import Table
-    from shadowtime.engine.nodes.slurm.counted import Counting
-    from shadowtime.policy import Policy
-    from shadowtime.policy.snapshot import Place, Snapshot, WaitingJob
-    from shadowtime.types import Ints
+from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import Place, Snapshot, Start, WaitingJob
+from shadowtime.types import Ints, Reason, Rows
 
 
 def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
@@ -74,10 +66,10 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     wish = wishes(state.waiting, how, known)
     at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
     n = len(table.ids)
-    rows = np.zeros((n + len(pieces), bk.JOB_COLUMNS), np.int64)
+    rows = np.zeros(n + len(pieces), bk.JOBS)
     write_waiting(rows, at, state.waiting, wish, how)
     availability = book_of(rows, n, pieces, how, len(at))
-    aside = unfit(rows[at, bk.PROCS], wish, how)
+    aside = unfit(rows["procs"][at], wish, how)
     once(table.state, availability, at[aside], state.now)
     rows_started = table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])].tolist()
     started_ids = {table.ids[row] for row in rows_started}
@@ -97,13 +89,13 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
 
 
 def write_waiting(
-    rows: Ints, at: Ints, waiting: tuple[WaitingJob, ...], wish: Ints, how: Counting
+    rows: Rows, at: Ints, waiting: tuple[WaitingJob, ...], wish: Ints, how: Counting
 ) -> None:
     """The columns of the waiting jobs."""
-    rows[at, bk.PROCS] = procs_of(waiting, how)
-    rows[at, bk.LENGTH] = np.maximum([job.request for job in waiting], 1) if waiting else 1
-    rows[at, bk.WISH] = wish
-    rows[:, bk.TAG] = -1
+    rows["procs"][at] = procs_of(waiting, how)
+    rows["length"][at] = np.maximum([job.request for job in waiting], 1) if waiting else 1
+    rows["wish"][at] = wish
+    rows["tag"] = -1
 
 
 def started(
@@ -116,7 +108,7 @@ def started(
 ) -> Start:
     """A start of the pass in words."""
     job = waiting[table.ids[at]]
-    first, count, wish = (int(availability.job[at, k]) for k in (bk.FROM, bk.COUNT, bk.WISH))
+    first, count, wish = (int(availability.job[k][at]) for k in ("from", "count", "wish"))
     spots = availability.places[first : first + count].tolist()
     mask = (1 << bk.PLACE_BITS) - 1
     hosts = state.cluster.hosts

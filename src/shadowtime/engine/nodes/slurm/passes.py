@@ -7,13 +7,12 @@ order. A job that can start now does. Under HPerf a finished job leaves a record
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.running_table import claim, enlist
+from shadowtime.engine.nodes.rates import Rates
+from shadowtime.engine.nodes.running_table import Table, claim, enlist
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
     earliest_start,
@@ -43,12 +42,7 @@ from shadowtime.kernel.registers import DECISIONS, ENDED, NEVER, STARTED, WAITIN
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import BACKFILLED, RESERVED, log
 from shadowtime.kernel.running import HEAD as AS_HEAD
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.rates import Rates
-    from shadowtime.engine.nodes.running_table import Table
-    from shadowtime.engine.nodes.slurm.availability import Availability
-    from shadowtime.kernel.state import State, World
+from shadowtime.kernel.state import State, World
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 FEW = 4
@@ -59,23 +53,23 @@ FEW = 4
 def run(state: State, world: World, table: Table, rates: Rates, b: Availability) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[av.RESUME] == 0:
+        if b.par["resume"][0] == 0:
             code = advance(state, world, table, rates)
             if code != PASS_DUE:
                 return int(code)
         now = state.reg[CLOCK]
-        table.par[nodes.NOW] = now
-        if b.par[av.RESUME] == 0:
+        table.par["now"][0] = now
+        if b.par["resume"][0] == 0:
             if state.reg[ENDED] > 0:
-                b.par[av.VALID] = 0
+                b.par["valid"][0] = 0
             forget_ended(world, table, rates, b, now)
             look_up_arrivals(state, b)
         if state.reg[WAITING] > 0:
-            if b.par[av.RUNNING] + state.reg[WAITING] + 3 > b.when.shape[1]:
-                b.par[av.RESUME] = 1
-                b.par[av.VALID] = 0
+            if b.par["running"][0] + state.reg[WAITING] + 3 > len(b.when):
+                b.par["resume"][0] = 1
+                b.par["valid"][0] = 0
                 return ROOM_NEEDED  # more segments in the book
-            b.par[av.RESUME] = 0
+            b.par["resume"][0] = 0
             decide(state, b, now)
             occupy(state, table, b, now)
             carry_out_starts(state, world, table, rates)
@@ -94,28 +88,28 @@ def decide(state: State, b: Availability, now: int) -> None:
     started at the last pass. So the pass then goes on where that one ended, with the newcomers.
     """
     par = b.par
-    first = par[av.LISTED]
-    segments = par[av.SEGMENTS]
+    first = par["listed"][0]
+    segments = par["segments"][0]
     if not goes_on(state, b, now):
         start_over(state, b, now)
         first = 0
         segments = 1  # only running jobs are in the book, and they give back
     find_startable(b, first, segments)
-    if par[av.MAY] > 0 and par[av.BOUND] < par[av.HORIZON]:
-        settle(b, par[av.HORIZON])
-    ask = par[av.NEXT] + 1
+    if par["may"][0] > 0 and par["bound"][0] < par["horizon"][0]:
+        settle(b, par["horizon"][0])
+    ask = par["next"][0] + 1
     step = 1
     unasked = 0  # jobs that were postponed since the last check which may start
-    while par[av.NEXT] < par[av.LISTED]:
-        i = par[av.NEXT]
+    while par["next"][0] < par["listed"][0]:
+        i = par["next"][0]
         if i >= ask:
             step *= 2
             ask = i + step
             unasked = 0
             ask_again(b, i)
-        last = par[av.LAST]
-        horizon = par[av.HORIZON]
-        if par[av.BLOCKED] != 0:
+        last = par["last"][0]
+        horizon = par["horizon"][0]
+        if par["blocked"][0] != 0:
             if i > last:
                 return
             if i & (av.BLOCK - 1) == 0 and i + av.BLOCK <= last and pass_over_block(b, horizon):
@@ -123,7 +117,7 @@ def decide(state: State, b: Availability, now: int) -> None:
                 continue
             stop = min(ask, last + 1, (i | (av.BLOCK - 1)) + 1)
             unasked += pass_over_known(b, stop, horizon)
-            i = par[av.NEXT]
+            i = par["next"][0]
             if i == stop:
                 continue
         if b.asked[i] == av.GONE:
@@ -133,20 +127,20 @@ def decide(state: State, b: Availability, now: int) -> None:
         if i > last and state.job[job, BLOCKED_AT] >= 0:
             return
         since = earliest_known(b, i)
-        until = horizon if par[av.BLOCKED] != 0 else NEVER
-        length = b.job[job, av.LENGTH]
+        until = horizon if par["blocked"][0] != 0 else NEVER
+        length = b.job["length"][job]
         at = earliest_start(b, job, since, until)
-        start = par[av.SOONEST]
-        if at >= 0 and unasked > FEW and start + length > par[av.BOUND]:
+        start = par["soonest"][0]
+        if at >= 0 and unasked > FEW and start + length > par["bound"][0]:
             unasked = 0
             ask_again(b, i)
-            if i > par[av.LAST]:
+            if i > par["last"][0]:
                 return
-            until = par[av.HORIZON]
-        while start < until and start + length > par[av.BOUND]:
+            until = par["horizon"][0]
+        while start < until and start + length > par["bound"][0]:
             settle(b, start + length)
             at = earliest_start(b, job, start, until)
-            start = par[av.SOONEST]
+            start = par["soonest"][0]
         remember_earliest(b, job, start)
         if start >= until:
             pass_over(b, start)
@@ -156,14 +150,14 @@ def decide(state: State, b: Availability, now: int) -> None:
         pass_over(b, NEVER)
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
-            state.job[job, REASON] = BACKFILLED if par[av.BLOCKED] != 0 else reason
+            state.job[job, REASON] = BACKFILLED if par["blocked"][0] != 0 else reason
             begin(state, b, job, now)
             strike(b, i)
             drop_too_wide(b)
             continue
         remember_plan(b, job, start)
-        if par[av.BLOCKED] == 0:
-            par[av.BLOCKED] = 1
+        if par["blocked"][0] == 0:
+            par["blocked"][0] = 1
             if state.job[job, BLOCKED_AT] < 0:
                 state.job[job, BLOCKED_AT] = now
                 state.job[job, PROMISED] = start
@@ -173,14 +167,14 @@ def decide(state: State, b: Availability, now: int) -> None:
 def goes_on(state: State, b: Availability, now: int) -> bool:
     """True if the book of the last pass still holds; the newcomers are then in the list."""
     par = b.par
-    segments = par[av.SEGMENTS]
-    if par[av.VALID] == 0 or (segments > 1 and b.when[av.BEGIN, 1] <= now):
+    segments = par["segments"][0]
+    if par["valid"][0] == 0 or (segments > 1 and b.when["begin"][1] <= now):
         return False
-    if segments + state.reg[WAITING] + 2 > b.when.shape[1]:
+    if segments + state.reg[WAITING] + 2 > len(b.when):
         return False
-    if not add_arrivals(state, b, par[av.KINDS]):
+    if not add_arrivals(state, b, par["kinds"][0]):
         return False  # the book does not tell what there is for a new kind
-    b.when[av.BEGIN, 0] = now
+    b.when["begin"][0] = now
     return True
 
 
@@ -189,8 +183,8 @@ def start_over(state: State, b: Availability, now: int) -> None:
     """List the waiting jobs, and the running ones alone in the book."""
     par = b.par
     bring_up_to_date(state, b)
-    par[av.VALID] = 1
-    par[av.BLOCKED] = 0
+    par["valid"][0] = 1
+    par["blocked"][0] = 0
     clear_off(b)
     fill(b, now)
 
@@ -199,31 +193,31 @@ def start_over(state: State, b: Availability, now: int) -> None:
 def fill(b: Availability, now: int) -> None:
     """Write the running jobs into the book: until their limits, or the next second if past."""
     av.clear(b, now)
-    for i in range(b.par[av.RUNNING]):
+    for i in range(b.par["running"][0]):
         job = b.running[i]
-        first = b.job[job, av.FROM]
-        count = b.job[job, av.COUNT]
+        first = b.job["from"][job]
+        count = b.job["count"][job]
         clear_list(b)
         for k in range(count):
             spot = b.places[first + k]
             some = spot & ((1 << av.PLACE_BITS) - 1)
-            list_node(b, b.when[av.ROW, 0], spot >> av.PLACE_BITS, some, b.job[job, av.WISH])
-        write(b, 0, av.cut(b, max(b.job[job, av.UNTIL], now + 1)))
+            list_node(b, b.when["row"][0], spot >> av.PLACE_BITS, some, b.job["wish"][job])
+        write(b, 0, av.cut(b, max(b.job["until"][job], now + 1)))
 
 
 @kernel
 def begin(state: State, b: Availability, job: int, now: int) -> None:
     """Start a job now on the listed nodes."""
     par = b.par
-    b.job[job, av.UNTIL] = now + b.job[job, av.LENGTH]
-    b.job[job, av.FROM] = par[av.PLACES]
-    for k in range(par[av.LISTED_RUNS]):
-        for node in range(b.node[av.WHERE, k], b.node[av.UP_TO, k]):
-            b.places[par[av.PLACES]] = node << av.PLACE_BITS | b.node[av.TAKE, k]
-            par[av.PLACES] += 1
-    b.job[job, av.COUNT] = par[av.PLACES] - b.job[job, av.FROM]
-    b.running[par[av.RUNNING]] = job
-    par[av.RUNNING] += 1
+    b.job["until"][job] = now + b.job["length"][job]
+    b.job["from"][job] = par["places"][0]
+    for k in range(par["listed_runs"][0]):
+        for node in range(b.node["where"][k], b.node["up_to"][k]):
+            b.places[par["places"][0]] = node << av.PLACE_BITS | b.node["take"][k]
+            par["places"][0] += 1
+    b.job["count"][job] = par["places"][0] - b.job["from"][job]
+    b.running[par["running"][0]] = job
+    par["running"][0] += 1
     dequeue(state, job)
     log(state, STARTED, job)
 
@@ -233,8 +227,8 @@ def occupy(state: State, table: Table, b: Availability, now: int) -> None:
     """The jobs that were started take their processors in the world."""
     for i in range(state.reg[DECISIONS]):
         job = state.did[WHICH, i]
-        until = b.job[job, av.UNTIL]
-        for p in range(b.job[job, av.FROM], b.job[job, av.FROM] + b.job[job, av.COUNT]):
+        until = b.job["until"][job]
+        for p in range(b.job["from"][job], b.job["from"][job] + b.job["count"][job]):
             node = b.places[p] >> av.PLACE_BITS
             claim(
                 table,
@@ -242,10 +236,10 @@ def occupy(state: State, table: Table, b: Availability, now: int) -> None:
                 node,
                 b.places[p] & ((1 << av.PLACE_BITS) - 1),
                 until,
-                table.par[nodes.HOLD],
+                table.par["hold"][0],
             )
         enlist(table, job, until)
-        table.job[job, nodes.START] = now
+        table.job["start"][job] = now
 
 
 # ---------------------------------------------------------------------------- learning
@@ -253,39 +247,39 @@ def occupy(state: State, table: Table, b: Availability, now: int) -> None:
 def forget_ended(world: World, table: Table, rates: Rates, b: Availability, now: int) -> None:
     """Take ended jobs off the running list; what they drew becomes a record of their tag."""
     kept = 0
-    for i in range(b.par[av.RUNNING]):
+    for i in range(b.par["running"][0]):
         job = b.running[i]
         if world.truth[job, ENDS_AT] >= 0:
             b.running[kept] = job
             kept += 1
-        elif b.par[av.BY_TAG] != 0 and b.job[job, av.TAG] >= 0:
-            tag = b.job[job, av.TAG]
-            b.tag[tag, av.SUM] += measured(table, rates, b, job, now)
-            b.tag[tag, av.RECORDS] += 1
-    b.par[av.RUNNING] = kept
+        elif b.par["by_tag"][0] != 0 and b.job["tag"][job] >= 0:
+            tag = b.job["tag"][job]
+            b.tag["sum"][tag] += measured(table, rates, b, job, now)
+            b.tag["records"][tag] += 1
+    b.par["running"][0] = kept
 
 
 @kernel
 def measured(table: Table, rates: Rates, b: Availability, job: int, now: int) -> int:
     """What was measured for an ended job, in grains; its own slowdown counts if BY_RATE."""
-    amount = b.job[job, av.MEASURED]
-    elapsed = now - table.job[job, nodes.START]
-    if b.par[av.BY_RATE] == 0 or elapsed == 0:
+    amount = b.job["measured"][job]
+    elapsed = now - table.job["start"][job]
+    if b.par["by_rate"][0] == 0 or elapsed == 0:
         return amount
-    unit = rates.par[nodes.UNIT]
+    unit = rates.par["unit"][0]
     work = 0
-    p = table.job[job, nodes.FIRST]
-    for i in range(b.job[job, av.FROM], b.job[job, av.FROM] + b.job[job, av.COUNT]):
+    p = table.job["first"][job]
+    for i in range(b.job["from"][job], b.job["from"][job] + b.job["count"][job]):
         some = b.places[i] & ((1 << av.PLACE_BITS) - 1)
-        work += some * (rates.job[job, nodes.RUN] * unit - rates.part[p, nodes.LEFT])
-        p = table.proc[p, nodes.NEXT]
-    return av.share_of(amount, work, b.job[job, av.PROCS] * unit * elapsed)
+        work += some * (rates.job["run"][job] * unit - rates.part["left"][p])
+        p = table.proc["next"][p]
+    return av.share_of(amount, work, b.job["procs"][job] * unit * elapsed)
 
 
 @kernel
 def look_up_arrivals(state: State, b: Availability) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
-    if b.par[av.BY_TAG] != 0:
-        for job in range(b.par[av.LOOKED], state.reg[JOBS_ARRIVED]):
+    if b.par["by_tag"][0] != 0:
+        for job in range(b.par["looked"][0], state.reg[JOBS_ARRIVED]):
             av.look_up(b, job)
-    b.par[av.LOOKED] = state.reg[JOBS_ARRIVED]
+    b.par["looked"][0] = state.reg[JOBS_ARRIVED]

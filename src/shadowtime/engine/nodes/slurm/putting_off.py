@@ -8,9 +8,8 @@ look shows that the job starts later still. However long the queue, few jobs hav
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.earliest import (
     earliest_known,
     earliest_start,
@@ -22,15 +21,12 @@ from shadowtime.engine.nodes.slurm.writing import write
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.slurm.availability import Availability
-
 
 @kernel
 def clear_off(b: Availability) -> None:
     """No job is put off."""
-    b.par[av.NEXT] = 0
-    b.par[av.BOUND] = NEVER
+    b.par["next"][0] = 0
+    b.par["bound"][0] = NEVER
 
 
 @kernel
@@ -39,12 +35,12 @@ def pass_over(b: Availability, since: int) -> None:
 
     NEVER if it has started or is planned.
     """
-    i = b.par[av.NEXT]
+    i = b.par["next"][0]
     block = i >> av.BLOCK_BITS
     b.since[i] = since
     b.soon[block] = since if i & (av.BLOCK - 1) == 0 else min(b.soon[block], since)
-    b.par[av.NEXT] = i + 1
-    b.par[av.BOUND] = min(b.par[av.BOUND], since)
+    b.par["next"][0] = i + 1
+    b.par["bound"][0] = min(b.par["bound"][0], since)
 
 
 @kernel
@@ -53,7 +49,7 @@ def pass_over_known(b: Availability, stop: int, until: int) -> int:
 
     Returns how many there are; gaps between them are passed over as well.
     """
-    first = b.par[av.NEXT]
+    first = b.par["next"][0]
     block = first >> av.BLOCK_BITS
     soon = NEVER if first & (av.BLOCK - 1) == 0 else b.soon[block]
     passed = 0
@@ -70,15 +66,15 @@ def pass_over_known(b: Availability, stop: int, until: int) -> int:
         i += 1
     if i > first:
         b.soon[block] = soon
-        b.par[av.NEXT] = i
-        b.par[av.BOUND] = min(b.par[av.BOUND], soon)
+        b.par["next"][0] = i
+        b.par["bound"][0] = min(b.par["bound"][0], soon)
     return passed
 
 
 @kernel
 def pass_over_block(b: Availability, until: int) -> bool:
     """Go on to the next block if none of the jobs in this one starts before ``until``."""
-    first = b.par[av.NEXT]
+    first = b.par["next"][0]
     block = first >> av.BLOCK_BITS
     since = earliest_in(b, block, until)
     if since < until:
@@ -86,8 +82,8 @@ def pass_over_block(b: Availability, until: int) -> bool:
     for i in range(first, first + av.BLOCK):
         b.since[i] = since
     b.soon[block] = since
-    b.par[av.NEXT] = first + av.BLOCK
-    b.par[av.BOUND] = min(b.par[av.BOUND], since)
+    b.par["next"][0] = first + av.BLOCK
+    b.par["bound"][0] = min(b.par["bound"][0], since)
     return True
 
 
@@ -98,11 +94,11 @@ def earliest_in(b: Availability, block: int, until: int) -> int:
     If it is before ``until`` that is all there is to know: the other kinds are not looked at.
     """
     since = NEVER
-    for kind in range(b.par[av.KINDS]):
-        procs = b.block[block, kind, av.FEWEST]
+    for kind in range(b.par["kinds"][0]):
+        procs = b.block["fewest"][block, kind]
         if procs < NEVER:
-            at = with_places(b, kind, procs, b.block[block, kind, av.SHORTEST], 0)
-            since = min(since, b.when[av.BEGIN, at])
+            at = with_places(b, kind, procs, b.block["shortest"][block, kind], 0)
+            since = min(since, b.when["begin"][at])
             if since < until:
                 break
     return since
@@ -116,7 +112,7 @@ def settle(b: Availability, until: int) -> None:
     Those behind it do not matter, nor do plans that were made for jobs behind it: they end before
     it can start, or it would not have been put off any longer.
     """
-    i = first_to_start(b, b.par[av.NEXT], until)
+    i = first_to_start(b, b.par["next"][0], until)
     while i >= 0:
         # None in front of it starts before ``until``, but one may before it would end.
         end = b.since[i] + b.lasts[i]
@@ -130,10 +126,10 @@ def settle(b: Availability, until: int) -> None:
         write(b, at, av.cut(b, b.since[i] + b.lasts[i]))
         remember_plan(b, job, b.since[i])
         b.since[i] = NEVER
-        i = first_to_start(b, b.par[av.NEXT], until)
-    b.par[av.BOUND] = NEVER
-    for block in range((b.par[av.NEXT] + av.BLOCK - 1) >> av.BLOCK_BITS):
-        b.par[av.BOUND] = min(b.par[av.BOUND], b.soon[block])
+        i = first_to_start(b, b.par["next"][0], until)
+    b.par["bound"][0] = NEVER
+    for block in range((b.par["next"][0] + av.BLOCK - 1) >> av.BLOCK_BITS):
+        b.par["bound"][0] = min(b.par["bound"][0], b.soon[block])
 
 
 @routine
@@ -142,7 +138,7 @@ def first_to_start(b: Availability, last: int, until: int) -> int:
     for block in range((last + av.BLOCK - 1) >> av.BLOCK_BITS):
         if b.soon[block] < until and not waits_until(b, block, until):
             begin = block << av.BLOCK_BITS
-            end = min(b.par[av.NEXT], begin + av.BLOCK)
+            end = min(b.par["next"][0], begin + av.BLOCK)
             soon = NEVER
             for i in range(begin, min(last, end)):
                 if b.since[i] < until and look_for(b, i, b.found[i], until):
@@ -160,7 +156,7 @@ def look_for(b: Availability, i: int, job: int, until: int) -> bool:
         b.since[i] = NEVER
         return False
     at = earliest_start(b, job, max(b.since[i], earliest_known(b, i)), until)
-    b.since[i] = b.par[av.SOONEST]
+    b.since[i] = b.par["soonest"][0]
     remember_earliest(b, job, b.since[i])
     return at >= 0
 
@@ -172,7 +168,7 @@ def waits_until(b: Availability, block: int, until: int) -> bool:
     if since < until:
         return False
     first = block << av.BLOCK_BITS
-    for i in range(first, min(b.par[av.NEXT], first + av.BLOCK)):
+    for i in range(first, min(b.par["next"][0], first + av.BLOCK)):
         b.since[i] = max(b.since[i], since)
     b.soon[block] = max(b.soon[block], since)
     return True

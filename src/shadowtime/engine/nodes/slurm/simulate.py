@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.nodes.run_tables import (
@@ -22,22 +23,15 @@ from shadowtime.engine.nodes.run_tables import (
 )
 from shadowtime.engine.nodes.slurm import availability as bk
 from shadowtime.engine.saved import reading
+from shadowtime.engine.watch import Watch
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
-from shadowtime.policy import estimate, reserve
-from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.policy import Policy, estimate, reserve
+from shadowtime.schedule import Schedule
+from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints, Rows
+from shadowtime.workload import Workload
 from shadowtime.workload.draws import demand_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.engine.watch import Watch
-    from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 GRAIN = 1000
 """Counted bandwidth is in thousandths of a MB/s, so that measured means are whole numbers."""
@@ -89,7 +83,7 @@ def simulate_slurm(
         held, _ = pauses.continued(held)
         while slurm.run(*held) == ROOM_NEEDED:
             if not pauses.paused(held):
-                more = bk.rows(2 * held[-1].when.shape[1], nodes, cores)
+                more = bk.rows(2 * len(held[-1].when), nodes, cores)
                 held = *held[:-1], held[-1]._replace(**more)
     state, world, table, rates, _ = held
     made = as_schedule(workload, cluster, state, table, rates)
@@ -116,27 +110,27 @@ def book_for(
     part = policy.estimate.tags
     counts = policy.place.caps
     cap, demand = declared(workload, cluster, counts=counts)
-    jobs = np.zeros((len(workload), bk.JOB_COLUMNS), np.int64)
-    jobs[:, bk.PROCS] = workload.procs
-    jobs[:, bk.LENGTH] = np.maximum(workload.request, 1)
-    jobs[:, bk.WISH] = demand * GRAIN if counts else 0
-    jobs[:, bk.TAG] = UNKNOWN
-    tags = np.zeros((1, 2), np.int64)
-    registers = {bk.CAP: cap * GRAIN, bk.COUNTS: int(counts), bk.SHARE: cores}
+    jobs = np.zeros(len(workload), bk.JOBS)
+    jobs["procs"] = workload.procs
+    jobs["length"] = np.maximum(workload.request, 1)
+    jobs["wish"] = demand * GRAIN if counts else 0
+    jobs["tag"] = UNKNOWN
+    tags = np.zeros(1, bk.TAGS)
+    registers = {"cap": cap * GRAIN, "counts": int(counts), "share": cores}
     if part is not None:
         share = min(part.share or cores, cores)
         registers |= {
-            bk.BY_TAG: 1,
-            bk.SHARE: share,
-            bk.LATE: int(part.predict == "start"),
-            bk.BY_RATE: int(part.record == "rate"),
+            "by_tag": 1,
+            "share": share,
+            "late": int(part.predict == "start"),
+            "by_rate": int(part.record == "rate"),
         }
-        jobs[:, bk.TAG] = tags_of(workload)
-        jobs[:, bk.MEASURED] = measured(part, jobs[:, bk.TAG], demand)
+        jobs["tag"] = tags_of(workload)
+        jobs["measured"] = measured(part, jobs["tag"], demand)
         tags = history(part, workload, jobs)
         refuse_too_wide(workload, -(-workload.procs // share) > nodes, "on nodes of their own")
     if counts:
-        worst = largest_wish(jobs, tags) if part is not None else jobs[:, bk.WISH]
+        worst = largest_wish(jobs, tags) if part is not None else jobs["wish"]
         refuse_greedy(workload, worst, cap * GRAIN)
         room = np.minimum(cores, np.where(worst > 0, cap * GRAIN // np.maximum(worst, 1), cores))
         refuse_too_wide(workload, workload.procs > nodes * room, f"within {cap} MB/s a node")
@@ -181,14 +175,14 @@ def measured(part: estimate.ByTag, tags: Ints, demand: Ints) -> Ints:
     )
 
 
-def history(part: estimate.ByTag, workload: Workload, jobs: Ints) -> Ints:
+def history(part: estimate.ByTag, workload: Workload, jobs: Rows) -> Rows:
     """Sum and number of the records of each tag before the first job."""
-    known = np.zeros((int(jobs[:, bk.TAG].max(initial=0)) + 1, 2), np.int64)
+    known = np.zeros(int(jobs["tag"].max(initial=0)) + 1, bk.TAGS)
     if part.preloaded:
-        found, first = np.unique(jobs[:, bk.TAG], return_index=True)
+        found, first = np.unique(jobs["tag"], return_index=True)
         for tag, job in zip(found.tolist(), first.tolist(), strict=True):
             if tag >= 0:
-                known[tag] = jobs[job, bk.MEASURED], 1
+                known[tag] = jobs["measured"][job], 1
     if part.store:
         from shadowtime.hperf.history import load
 
@@ -203,16 +197,17 @@ def history(part: estimate.ByTag, workload: Workload, jobs: Ints) -> Ints:
             )
             averages = {}
         for tag, (mean, records) in averages.items():
-            known[tag] += math.ceil(Fraction(mean) * records * GRAIN), records
+            known["sum"][tag] += math.ceil(Fraction(mean) * records * GRAIN)
+            known["records"][tag] += records
     return known
 
 
-def largest_wish(jobs: Ints, tags: Ints) -> Ints:
+def largest_wish(jobs: Rows, tags: Rows) -> Ints:
     """The most each job can ever be counted with: no mean is above the largest record."""
-    most = np.where(tags[:, bk.RECORDS] > 0, -(-tags[:, bk.SUM] // np.maximum(1, tags[:, 1])), 0)
-    known = jobs[:, bk.TAG] >= 0
-    np.maximum.at(most, jobs[known, bk.TAG], jobs[known, bk.MEASURED])
-    return np.where(known, most[jobs[:, bk.TAG]], 0)
+    most = np.where(tags["records"] > 0, -(-tags["sum"] // np.maximum(1, tags["records"])), 0)
+    known = jobs["tag"] >= 0
+    np.maximum.at(most, jobs["tag"][known], jobs["measured"][known])
+    return np.where(known, most[jobs["tag"]], 0)
 
 
 def refuse_greedy(workload: Workload, wish: Ints, cap: int) -> None:

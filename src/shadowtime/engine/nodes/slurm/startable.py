@@ -6,14 +6,10 @@ what a pass is for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.earliest import begin_window, narrow_and_count
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.slurm.availability import Availability
 
 
 @routine
@@ -28,7 +24,7 @@ def find_startable(b: Availability, first: int, segments: int) -> None:
     found = 0
     longest = 0
     holder = 0
-    for block in range(first >> av.BLOCK_BITS, (par[av.LISTED] + av.BLOCK - 1) >> av.BLOCK_BITS):
+    for block in range(first >> av.BLOCK_BITS, (par["listed"][0] + av.BLOCK - 1) >> av.BLOCK_BITS):
         most = longest_of(b, block)
         if most > 0:
             b.may[found] = block
@@ -37,27 +33,27 @@ def find_startable(b: Availability, first: int, segments: int) -> None:
                 longest = most
                 holder = found
             found += 1
-    par[av.NEWEST] = first
-    par[av.MAY] = found
-    par[av.LAST] = par[av.LISTED] - 1
-    par[av.HOLDER] = holder
-    par[av.HORIZON] = b.when[av.BEGIN, 0] + longest
-    par[av.ASKED] = segments
+    par["newest"][0] = first
+    par["may"][0] = found
+    par["last"][0] = par["listed"][0] - 1
+    par["holder"][0] = holder
+    par["horizon"][0] = b.when["begin"][0] + longest
+    par["asked"][0] = segments
     narrow_down(b, first)
 
 
 @routine
 def ask_again(b: Availability, first: int) -> None:
-    """Find LAST and HORIZON again, of the jobs from the place ``first`` on."""
-    if b.par[av.ASKED] == 0:
-        b.par[av.ASKED] = max(1, av.place_of(b, b.par[av.HORIZON]))
-        count_all(b, b.par[av.ASKED])
-    narrow_down(b, max(first, b.par[av.NEWEST]))
+    """Find ``last`` and ``horizon`` again, of the jobs from the place ``first`` on."""
+    if b.par["asked"][0] == 0:
+        b.par["asked"][0] = max(1, av.place_of(b, b.par["horizon"][0]))
+        count_all(b, b.par["asked"][0])
+    narrow_down(b, max(first, b.par["newest"][0]))
 
 
 @routine
 def narrow_down(b: Availability, first: int) -> None:
-    """Find the last job that may start, and as HORIZON the latest end of all that may.
+    """Find the last job that may start, and as ``horizon`` the latest end of all that may.
 
     The book only fills up during a pass: a job it has no room for stays without. So the last one
     is found from where it was, and the longest in the few blocks that once had one as long: mostly
@@ -65,33 +61,33 @@ def narrow_down(b: Availability, first: int) -> None:
     """
     par = b.par
     step_back(b, first)
-    now = b.when[av.BEGIN, 0]
-    most = par[av.HORIZON] - now
+    now = b.when["begin"][0]
+    most = par["horizon"][0] - now
     longest = 0
-    if par[av.HOLDER] < par[av.MAY]:
-        longest = longest_with_room(b, par[av.HOLDER], first)
+    if par["holder"][0] < par["may"][0]:
+        longest = longest_with_room(b, par["holder"][0], first)
     if longest < most:
-        for k in range(par[av.MAY]):
-            if b.most[k] > longest and k != par[av.HOLDER]:
+        for k in range(par["may"][0]):
+            if b.most[k] > longest and k != par["holder"][0]:
                 some = longest_with_room(b, k, first)
                 if some > longest:
                     longest = some
-                    par[av.HOLDER] = k
-    par[av.HORIZON] = now + longest
+                    par["holder"][0] = k
+    par["horizon"][0] = now + longest
 
 
 @routine
 def step_back(b: Availability, first: int) -> None:
-    """Go back from LAST to a job that may start, from the place ``first`` on."""
+    """Go back from ``last`` to a job that may start, from the place ``first`` on."""
     par = b.par
-    while par[av.MAY] > 0:
-        begin = b.may[par[av.MAY] - 1] << av.BLOCK_BITS
-        for i in range(min(par[av.LAST], begin + av.BLOCK - 1), max(first, begin) - 1, -1):
+    while par["may"][0] > 0:
+        begin = b.may[par["may"][0] - 1] << av.BLOCK_BITS
+        for i in range(min(par["last"][0], begin + av.BLOCK - 1), max(first, begin) - 1, -1):
             if has_room(b, i):
-                par[av.LAST] = i
+                par["last"][0] = i
                 return
-        par[av.MAY] -= 1
-    par[av.LAST] = -1
+        par["may"][0] -= 1
+    par["last"][0] = -1
 
 
 @kernel
@@ -100,17 +96,17 @@ def drop_too_wide(b: Availability) -> None:
 
     A job has just been written: of later segments it is not known what they have now.
     """
-    if b.par[av.MAY] > 0 and b.asked[b.par[av.LAST]] >> av.KIND_BITS > b.when[av.FREE, 0]:
-        step_back(b, b.par[av.NEWEST])
+    if b.par["may"][0] > 0 and b.asked[b.par["last"][0]] >> av.KIND_BITS > b.when["free"][0]:
+        step_back(b, b.par["newest"][0])
 
 
 @kernel
 def longest_of(b: Availability, block: int) -> int:
     """The longest limit of a kind of which a block has jobs no wider than what is left now."""
     longest = 0
-    for kind in range(b.par[av.KINDS]):
-        if b.block[block, kind, av.FEWEST] <= b.when[av.ENOUGH + kind, 0]:
-            longest = max(longest, b.block[block, kind, av.LONGEST])
+    for kind in range(b.par["kinds"][0]):
+        if b.block["fewest"][block, kind] <= b.enough[kind, 0]:
+            longest = max(longest, b.block["longest"][block, kind])
     return longest
 
 
@@ -119,7 +115,7 @@ def longest_with_room(b: Availability, k: int, first: int) -> int:
     """The longest limit of the jobs in a block on the list that may start."""
     longest = 0
     begin = b.may[k] << av.BLOCK_BITS
-    for i in range(max(first, begin), min(b.par[av.LAST] + 1, begin + av.BLOCK)):
+    for i in range(max(first, begin), min(b.par["last"][0] + 1, begin + av.BLOCK)):
         if b.lasts[i] > longest and has_room(b, i):
             longest = b.lasts[i]
     b.most[k] = longest
@@ -128,30 +124,30 @@ def longest_with_room(b: Availability, k: int, first: int) -> int:
 
 @kernel
 def has_room(b: Availability, i: int) -> bool:
-    """True if the job at a place of the queue may start now, and ends by HORIZON then."""
+    """True if the job at a place of the queue may start now, and ends by ``horizon`` then."""
     procs = b.asked[i] >> av.KIND_BITS
-    enough = av.ENOUGH + (b.asked[i] & (av.MOST_KINDS - 1))
-    if procs > min(b.when[enough, 0], b.when[av.FREE, 0]):
+    kind = b.asked[i] & (av.MOST_KINDS - 1)
+    if procs > min(b.enough[kind, 0], b.when["free"][0]):
         return False
-    end = b.when[av.BEGIN, 0] + b.lasts[i]
-    if end > b.par[av.HORIZON]:
+    end = b.when["begin"][0] + b.lasts[i]
+    if end > b.par["horizon"][0]:
         return False
     low = 1
-    high = b.par[av.ASKED]
+    high = b.par["asked"][0]
     while low < high:
         middle = (low + high) >> 1
-        if b.when[av.BEGIN, middle] < end:
+        if b.when["begin"][middle] < end:
             low = middle + 1
         else:
             high = middle
-    fits: bool = procs <= b.when[enough, low - 1]
+    fits: bool = procs <= b.enough[kind, low - 1]
     return fits
 
 
 @kernel
 def count_all(b: Availability, segments: int) -> None:
     """Processes of every kind that could start now, for each segment: until its end."""
-    for kind in range(b.par[av.KINDS]):
+    for kind in range(b.par["kinds"][0]):
         count_until(b, kind, segments)
 
 
@@ -162,11 +158,10 @@ def count_until(b: Availability, kind: int, segments: int) -> None:
     Too many of a kind of several demands, which only means that some jobs are asked again.
     """
     when = b.when
-    line = av.ENOUGH + kind
-    count = when[av.TOTAL + kind, 0]
-    when[line, 0] = count
-    begin_window(b, kind, when[av.ROW, 0])
+    count = b.total[kind, 0]
+    b.enough[kind, 0] = count
+    begin_window(b, kind, when["row"][0])
     for at in range(1, segments):
         if count > 0:
-            count = narrow_and_count(b, kind, when[av.ROW, at])
-        when[line, at] = count
+            count = narrow_and_count(b, kind, when["row"][at])
+        b.enough[kind, at] = count

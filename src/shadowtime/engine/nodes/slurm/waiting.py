@@ -8,25 +8,22 @@ queue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
 from shadowtime.kernel.registers import NEVER, WAITING
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.slurm.availability import Availability
-    from shadowtime.kernel.state import State
+from shadowtime.kernel.state import State
 
 
 @kernel
 def bring_up_to_date(state: State, b: Availability) -> None:
     """List all waiting jobs, each with its kind."""
     par = b.par
-    few_gaps = par[av.LISTED] * 4 <= state.reg[WAITING] * 5  # of a short queue a new list is cheap
-    if par[av.LATE] != 0 or not few_gaps or not add_arrivals(state, b, av.MOST_KINDS):
+    # Of a short queue a new list is cheap.
+    few_gaps = par["listed"][0] * 4 <= state.reg[WAITING] * 5
+    if par["late"][0] != 0 or not few_gaps or not add_arrivals(state, b, av.MOST_KINDS):
         list_again(state, b)
 
 
@@ -34,21 +31,21 @@ def bring_up_to_date(state: State, b: Availability) -> None:
 def add_arrivals(state: State, b: Availability, most_kinds: int) -> bool:
     """Add the jobs that came since the last pass; False if one is of a kind too many."""
     par = b.par
-    if par[av.LISTED] == 0:
+    if par["listed"][0] == 0:
         return False
-    for job in range(par[av.ARRIVED], state.reg[JOBS_ARRIVED]):
-        kind = av.kind_of(b, b.job[job, av.WISH])
-        if kind == par[av.KINDS]:
+    for job in range(par["arrived"][0], state.reg[JOBS_ARRIVED]):
+        kind = av.kind_of(b, b.job["wish"][job])
+        if kind == par["kinds"][0]:
             if kind >= most_kinds:
                 return False
-            b.kinds[kind] = b.job[job, av.WISH]
-            par[av.KINDS] = kind + 1
-            for block in range((par[av.LISTED] >> av.BLOCK_BITS) + 1):
+            b.kinds[kind] = b.job["wish"][job]
+            par["kinds"][0] = kind + 1
+            for block in range((par["listed"][0] >> av.BLOCK_BITS) + 1):
                 clear_block(b, block, kind)
-        b.found[par[av.LISTED]] = job
-        enter(b, par[av.LISTED], kind)
-        par[av.LISTED] += 1
-        par[av.ARRIVED] = job + 1
+        b.found[par["listed"][0]] = job
+        enter(b, par["listed"][0], kind)
+        par["listed"][0] += 1
+        par["arrived"][0] = job + 1
     return True
 
 
@@ -56,22 +53,22 @@ def add_arrivals(state: State, b: Availability, most_kinds: int) -> bool:
 def list_again(state: State, b: Availability) -> None:
     """Make the list anew, without gaps."""
     par = b.par
-    par[av.LISTED] = gather(state, b.found)
-    par[av.ARRIVED] = state.reg[JOBS_ARRIVED]
-    if par[av.LATE] != 0:
-        for i in range(par[av.LISTED]):
+    par["listed"][0] = gather(state, b.found)
+    par["arrived"][0] = state.reg[JOBS_ARRIVED]
+    if par["late"][0] != 0:
+        for i in range(par["listed"][0]):
             av.look_up(b, b.found[i])
-    par[av.KINDS] = 0
-    for i in range(par[av.LISTED]):
-        wish = b.job[b.found[i], av.WISH]
+    par["kinds"][0] = 0
+    for i in range(par["listed"][0]):
+        wish = b.job["wish"][b.found[i]]
         kind = av.kind_of(b, wish)
         if kind == av.MOST_KINDS:
             # With the least that one of them is counted with, none has more places than that.
             kind = av.MOST_KINDS - 1
             b.kinds[kind] = min(max(0, b.kinds[kind]), max(0, wish))
-        elif kind == par[av.KINDS]:
+        elif kind == par["kinds"][0]:
             b.kinds[kind] = wish
-            par[av.KINDS] = kind + 1
+            par["kinds"][0] = kind + 1
             for block in range((i >> av.BLOCK_BITS) + 1):
                 clear_block(b, block, kind)
         enter(b, i, kind)
@@ -81,13 +78,13 @@ def list_again(state: State, b: Availability) -> None:
 def enter(b: Availability, i: int, kind: int) -> None:
     """Give the job at a place of the list, the last so far, its kind."""
     job = b.found[i]
-    b.job[job, av.KIND] = kind
-    b.asked[i] = b.job[job, av.PROCS] << av.KIND_BITS | kind
-    b.lasts[i] = b.job[job, av.LENGTH]
-    b.same[i] = b.job[job, av.ALIKE] << av.KIND_BITS | kind
+    b.job["kind"][job] = kind
+    b.asked[i] = b.job["procs"][job] << av.KIND_BITS | kind
+    b.lasts[i] = b.job["length"][job]
+    b.same[i] = b.job["alike"][job] << av.KIND_BITS | kind
     block = i >> av.BLOCK_BITS
     if i & (av.BLOCK - 1) == 0:
-        for each in range(b.par[av.KINDS]):
+        for each in range(b.par["kinds"][0]):
             clear_block(b, block, each)
     narrow_block(b, block, i)
 
@@ -97,9 +94,10 @@ def strike(b: Availability, i: int) -> None:
     """The job at a place of the list waits no longer."""
     block = i >> av.BLOCK_BITS
     b.asked[i] = av.GONE
-    for kind in range(b.par[av.KINDS]):
+    for kind in range(b.par["kinds"][0]):
         clear_block(b, block, kind)
-    for other in range(block << av.BLOCK_BITS, min(b.par[av.LISTED], (block + 1) << av.BLOCK_BITS)):
+    beyond = min(b.par["listed"][0], (block + 1) << av.BLOCK_BITS)
+    for other in range(block << av.BLOCK_BITS, beyond):
         if b.asked[other] != av.GONE:
             narrow_block(b, block, other)
 
@@ -107,9 +105,9 @@ def strike(b: Availability, i: int) -> None:
 @kernel
 def clear_block(b: Availability, block: int, kind: int) -> None:
     """No job of a kind is in a block."""
-    b.block[block, kind, av.FEWEST] = NEVER
-    b.block[block, kind, av.SHORTEST] = NEVER
-    b.block[block, kind, av.LONGEST] = 0
+    b.block["fewest"][block, kind] = NEVER
+    b.block["shortest"][block, kind] = NEVER
+    b.block["longest"][block, kind] = 0
 
 
 @kernel
@@ -117,6 +115,6 @@ def narrow_block(b: Availability, block: int, i: int) -> None:
     """Count a job in its block."""
     kind = b.asked[i] & (av.MOST_KINDS - 1)
     procs = b.asked[i] >> av.KIND_BITS
-    b.block[block, kind, av.FEWEST] = min(b.block[block, kind, av.FEWEST], procs)
-    b.block[block, kind, av.SHORTEST] = min(b.block[block, kind, av.SHORTEST], b.lasts[i])
-    b.block[block, kind, av.LONGEST] = max(b.block[block, kind, av.LONGEST], b.lasts[i])
+    b.block["fewest"][block, kind] = min(b.block["fewest"][block, kind], procs)
+    b.block["shortest"][block, kind] = min(b.block["shortest"][block, kind], b.lasts[i])
+    b.block["longest"][block, kind] = max(b.block["longest"][block, kind], b.lasts[i])

@@ -7,15 +7,13 @@ as are equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
-
-if TYPE_CHECKING:
-    from shadowtime.engine.nodes.slurm.availability import Availability
 
 ONE = np.uint64(1)
 """Unsigned counters make vector code of the loops over nodes (kernel/vector.py)."""
@@ -24,7 +22,7 @@ ONE = np.uint64(1)
 @kernel
 def clear_list(b: Availability) -> None:
     """Nothing is to be written."""
-    b.par[av.LISTED_RUNS] = 0
+    b.par["listed_runs"][0] = 0
 
 
 @kernel
@@ -34,20 +32,20 @@ def list_node(b: Availability, row: int, node: int, count: int, wish: int) -> No
     It belongs to the run before it if that ends here and has as much left at the beginning, ``row``
     of the book: then it probably has all the time.
     """
-    at = b.par[av.LISTED_RUNS]
-    if at > 0 and b.node[av.UP_TO, at - 1] == node and b.node[av.TAKE, at - 1] == count:
+    at = b.par["listed_runs"][0]
+    if at > 0 and b.node["up_to"][at - 1] == node and b.node["take"][at - 1] == count:
         if b.cell[row, node] == b.cell[row, node - 1]:
-            b.node[av.UP_TO, at - 1] = node + 1
+            b.node["up_to"][at - 1] = node + 1
             return
-    b.node[av.WHERE, at] = node
-    b.node[av.UP_TO, at] = node + 1
-    b.node[av.TAKE, at] = count
+    b.node["where"][at] = node
+    b.node["up_to"][at] = node + 1
+    b.node["take"][at] = count
     if wish == av.ALONE:
-        b.node[av.DROP, at] = b.par[av.CORES] << b.par[av.BITS]
+        b.node["drop"][at] = b.par["cores"][0] << b.par["bits"][0]
     else:
-        b.node[av.DROP, at] = (count << b.par[av.BITS]) + count * wish
-    b.node[av.KNOWN, at] = -1
-    b.par[av.LISTED_RUNS] = at + 1
+        b.node["drop"][at] = (count << b.par["bits"][0]) + count * wish
+    b.node["known"][at] = -1
+    b.par["listed_runs"][0] = at + 1
 
 
 @routine
@@ -58,44 +56,44 @@ def write(b: Availability, first: int, last: int) -> None:
     """
     when = b.when
     node = b.node
-    runs = b.par[av.LISTED_RUNS]
-    kinds = b.par[av.KINDS]
+    runs = b.par["listed_runs"][0]
+    kinds = b.par["kinds"][0]
     cores = 0
-    b.par[av.ASKED] = 0
+    b.par["asked"][0] = 0
     for k in range(runs):
-        cores += (node[av.UP_TO, k] - node[av.WHERE, k]) * (node[av.DROP, k] >> b.par[av.BITS])
+        cores += (node["up_to"][k] - node["where"][k]) * (node["drop"][k] >> b.par["bits"][0])
     for i in range(first, last):
-        row = when[av.ROW, i]
-        when[av.FREE, i] -= cores
+        row = when["row"][i]
+        when["free"][i] -= cores
         for k in range(runs):
-            at = node[av.WHERE, k]
-            if node[av.UP_TO, k] == at + 1:
+            at = node["where"][k]
+            if node["up_to"][k] == at + 1:
                 line, one = np.uint64(row), np.uint64(at)
-                cell = b.cell[line, one] - node[av.DROP, k]
+                cell = b.cell[line, one] - node["drop"][k]
                 b.cell[line, one] = cell
                 find_places(b, k, cell)
                 for kind in range(kinds):
-                    some = node[av.FITS + kind, k]
+                    some = b.fits[kind, k]
                     which = np.uint64(kind)
-                    when[av.TOTAL + kind, i] += some - b.room[which, line, one]
+                    b.total[kind, i] += some - b.room[which, line, one]
                     b.room[which, line, one] = some
                 continue
-            while at < node[av.UP_TO, k]:
-                end = take_from_equal(b, row, at, node[av.UP_TO, k], node[av.DROP, k])
+            while at < node["up_to"][k]:
+                end = take_from_equal(b, row, at, node["up_to"][k], node["drop"][k])
                 find_places(b, k, b.cell[row, at])
                 for kind in range(kinds):
-                    some = node[av.FITS + kind, k]
-                    when[av.TOTAL + kind, i] += more_places(b, kind, row, at, end, some)
+                    some = b.fits[kind, k]
+                    b.total[kind, i] += more_places(b, kind, row, at, end, some)
                 at = end
 
 
 @kernel
 def find_places(b: Availability, k: int, cell: int) -> None:
     """How many processes of each kind go on a node of a run, by what is left there."""
-    if cell != b.node[av.KNOWN, k]:
-        b.node[av.KNOWN, k] = cell
-        for kind in range(b.par[av.KINDS]):
-            b.node[av.FITS + kind, k] = av.places_in(b, cell, b.kinds[kind])
+    if cell != b.node["known"][k]:
+        b.node["known"][k] = cell
+        for kind in range(b.par["kinds"][0]):
+            b.fits[kind, k] = av.places_in(b, cell, b.kinds[kind])
 
 
 @kernel

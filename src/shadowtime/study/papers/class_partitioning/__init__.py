@@ -5,10 +5,9 @@ Here: the plan, the workload beside Tables 4 and 8, and the numbers that the pap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from shadowtime.study.papers import Cell, Paper, PaperTable, Row, Runs, Subject
-from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.claims import paper_claims
 from shadowtime.study.papers.class_partitioning.figures import (
@@ -19,10 +18,8 @@ from shadowtime.study.papers.class_partitioning.figures import (
 )
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, WHOLE, Findings
 from shadowtime.study.papers.published import rows as _rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from shadowtime.study.papers.reproduction import Paper, Runs, Subject
+from shadowtime.study.papers.values import Cell, PaperTable, Row
 
 SIZES = ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128")
 BOUNDS = ("P > 64", "R <= 5 h", "R <= 20 h", "R <= 50 h")
@@ -54,16 +51,16 @@ def _table_4(found: Findings) -> PaperTable:
         values = [float(sum(one) if size == "total" else one[SIZES.index(size)]) for one in mine]
         return _fitted(values, float(lines[measure, month][size]))
 
-    return PaperTable(
-        name="Table 4",
-        title="The months by requested processors",
-        columns=tuple(p.MONTH_NAMES),
-        rows=tuple(
-            Row(
-                label=size,
+    return PaperTable.of(
+        "Table 4",
+        "The months by requested processors",
+        r.MONTH_NAMES,
+        (
+            Row.of(
+                size,
+                (cell(measure, month, size) for month in r.MONTH_NAMES),
                 unit=unit,
                 group=measure,
-                cells=tuple(cell(measure, month, size) for month in p.MONTH_NAMES),
             )
             for measure, unit in (("jobs", ""), ("demand", "%"))
             for size in ("total", *SIZES)
@@ -82,12 +79,12 @@ def _table_8(found: Findings) -> PaperTable:
         cells = tuple(
             _fitted(column, float(line[name])) for name, column in zip(BOUNDS, columns, strict=True)
         )
-        rows.append(Row(label="demand", cells=cells, unit="%", group=line["month"]))
-    return PaperTable(
-        name="Table 8",
-        title="Processor demand by class; with a bound on R: jobs of at most 64 processors",
-        columns=BOUNDS,
-        rows=tuple(rows),
+        rows.append(Row.of("demand", cells, unit="%", group=line["month"]))
+    return PaperTable.of(
+        "Table 8",
+        "Processor demand by class; with a bound on R: jobs of at most 64 processors",
+        BOUNDS,
+        rows,
     )
 
 
@@ -100,26 +97,23 @@ def _policies(found: Findings) -> PaperTable:
         "average slowdown": ("slowdown_mean", 1.0, ""),
         "slowdown bounded at 60 s": ("bsld60_mean", 1.0, ""),
     }
-    names = (p.SINGLE, *p.PARTITIONED)
+    names = (r.SINGLE, *r.PARTITIONED)
     rows = [
-        Row(
-            label=f"{label}, {group}",
-            unit=unit,
-            group=month,
-            cells=tuple(
-                Cell.over(found.values(month, p.policy_of(name, month), metric, group), scale=scale)
+        Row.of(
+            f"{label}, {group}",
+            (
+                Cell.over(found.values(month, r.policy_of(name, month), metric, group), scale=scale)
                 for name in names
             ),
+            unit=unit,
+            group=month,
         )
-        for month in p.MONTH_NAMES
+        for month in r.MONTH_NAMES
         for label, (metric, scale, unit) in measures.items()
         for group in r.GROUPS
     ]
-    return PaperTable(
-        name="Policies",
-        title="Single class and class partitioning by month and class",
-        columns=names,
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Policies", "Single class and class partitioning by month and class", names, rows
     )
 
 
@@ -133,29 +127,29 @@ def _by_depth(
     order: str = "LXF&W",
     metric: str = "wait_mean_s",
 ) -> Row:
-    return Row(
-        label=label,
-        unit="h",
-        group=month,
-        cells=tuple(
+    return Row.of(
+        label,
+        (
             Cell.over(
-                found.values(month, p.with_depth(order, depth), metric, group, world=world),
+                found.values(month, r.with_depth(order, depth), metric, group, world=world),
                 scale=HOURS,
             )
             for depth in found.depths
         ),
+        unit="h",
+        group=month,
     )
 
 
 def _orders(found: Findings) -> PaperTable:
-    return PaperTable(
-        name="Orders",
-        title="Average wait by order and number of reservations, no partition",
-        columns=tuple(f"K = {depth}" for depth in found.depths),
-        rows=tuple(
+    return PaperTable.of(
+        "Orders",
+        "Average wait by order and number of reservations, no partition",
+        (f"K = {depth}" for depth in found.depths),
+        (
             _by_depth(found, f"{order}, {group}", month, group=group, order=order)
-            for month in p.MONTH_NAMES
-            for order in p.ORDERS
+            for month in r.MONTH_NAMES
+            for order in r.ORDERS
             for group in (ALL, LARGE)
         ),
     )
@@ -163,13 +157,13 @@ def _orders(found: Findings) -> PaperTable:
 
 def _shared_jobs(found: Findings) -> PaperTable:
     waits = {"average wait": "wait_mean_s", "maximum wait": "wait_max_s"}
-    return PaperTable(
-        name="Shared jobs",
-        title="Jobs of at most 64 processors alone, on nine hosts, under LXF&W",
-        columns=tuple(f"K = {depth}" for depth in found.depths),
-        rows=tuple(
+    return PaperTable.of(
+        "Shared jobs",
+        "Jobs of at most 64 processors alone, on nine hosts, under LXF&W",
+        (f"K = {depth}" for depth in found.depths),
+        (
             _by_depth(found, label, month, world=r.SHARED_JOBS, metric=metric)
-            for month in p.MONTH_NAMES
+            for month in r.MONTH_NAMES
             for label, metric in waits.items()
         ),
     )
@@ -177,29 +171,29 @@ def _shared_jobs(found: Findings) -> PaperTable:
 
 def _sharing(found: Findings) -> PaperTable:
     """Dedicated jobs alone on a host, or beside others: the text leaves open which was run."""
-    named = {f"LXF&W, K = {depth}": p.with_depth("LXF&W", depth) for depth in r.QUICK_DEPTHS}
-    named |= p.PARTITIONED
+    named = {f"LXF&W, K = {depth}": r.with_depth("LXF&W", depth) for depth in r.QUICK_DEPTHS}
+    named |= r.PARTITIONED
     rows = [
-        Row(
-            label=f"{words}, {group}",
-            unit="h",
-            group=month,
-            cells=tuple(
+        Row.of(
+            f"{words}, {group}",
+            (
                 Cell.over(
                     found.values(month, policy, "wait_mean_s", group, world=world), scale=HOURS
                 )
                 for policy in named.values()
             ),
+            unit="h",
+            group=month,
         )
-        for month in p.MONTH_NAMES
+        for month in r.MONTH_NAMES
         for group in (ALL, LARGE)
         for words, world in (("whole host", WHOLE), ("space-shared", r.SPACE_SHARED))
     ]
-    return PaperTable(
-        name="Dedicated",
-        title="Average wait where dedicated jobs take a whole host, and where they share one",
-        columns=tuple(named),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Dedicated",
+        "Average wait where dedicated jobs take a whole host, and where they share one",
+        named,
+        rows,
     )
 
 
@@ -219,7 +213,7 @@ def more(found: Findings) -> dict[str, Any]:
     runs = {}
     for month in (subject.label for subject in found.subjects):
         outcomes = found.months[month, 1].outcomes
-        named = [p.policy_of(name, month) for name in (p.SINGLE, *p.PARTITIONED)]
+        named = [r.policy_of(name, month) for name in (r.SINGLE, *r.PARTITIONED)]
         runs[month] = tuple(run for one in named if (run := outcomes[WHOLE, one].run))
     return {"runs": runs}
 

@@ -8,18 +8,13 @@ dedicated job: alone on its host, or beside others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
-from shadowtime.study.papers import Claim, published
-from shadowtime.study.papers.class_partitioning import policies as p
+from shadowtime.study.papers import published
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, MEDIUM, SAME, SMALL, WHOLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shadowtime.workload.o2k import O2kCheck
-
+from shadowtime.study.papers.values import Claim
+from shadowtime.workload.o2k import O2kCheck
 
 BOUNDS = {SMALL: (0.0, 0.2), MEDIUM: (0.0, 3.0), LARGE: (50.0, float("inf"))}
 """Average waits in hours with one reservation in the heavy months."""
@@ -27,11 +22,11 @@ BOUNDS = {SMALL: (0.0, 0.2), MEDIUM: (0.0, 3.0), LARGE: (50.0, float("inf"))}
 
 def one_reservation(judge: r.Judge) -> Iterator[Claim]:
     """Both heavy months, all three classes."""
-    policy = p.with_depth("LXF&W", 1)
+    policy = r.with_depth("LXF&W", 1)
     for reading, world in r.READINGS.items():
         hours = {
             (month, group): judge.found.hours(month, policy, "wait_mean_s", group, world=world)
-            for month in p.HEAVY
+            for month in r.HEAVY
             for group in BOUNDS
         }
         spread = [
@@ -43,7 +38,7 @@ def one_reservation(judge: r.Judge) -> Iterator[Claim]:
             f"average wait in h: {listed}; large jobs of January's draws from {min(spread):.0f} to "
             f"{max(spread):.0f} h (alone on their hosts)",
             ours="; ".join(
-                "-".join(f"{hours[month, group]:.2g}" for month in p.HEAVY) for group in BOUNDS
+                "-".join(f"{hours[month, group]:.2g}" for month in r.HEAVY) for group in BOUNDS
             )
             + " h",
             reading=reading,
@@ -64,14 +59,14 @@ def reservations(judge: r.Judge) -> Iterator[Claim]:
 def _hours(
     judge: r.Judge, month: str, depth: int, metric: str, group: str = ALL, world: str = WHOLE
 ) -> float:
-    policy = p.with_depth("LXF&W", depth)
+    policy = r.with_depth("LXF&W", depth)
     return judge.found.hours(month, policy, metric, group, world=world)
 
 
 def _shared(judge: r.Judge) -> Claim:
     """2 or 4 must be within 10 % of the best number in average and maximum wait, each month."""
     good, listed = [], []
-    for month in p.MONTH_NAMES:
+    for month in r.MONTH_NAMES:
         waits = {
             metric: {
                 depth: _hours(judge, month, depth, metric, world=r.SHARED_JOBS)
@@ -92,7 +87,7 @@ def _shared(judge: r.Judge) -> Claim:
             f"{longest[2]:.0f} and {longest[4]:.0f} at 2 and 4"
         )
     return judge.published["reservations"].judged(
-        len(good) == len(p.MONTH_NAMES),
+        len(good) == len(r.MONTH_NAMES),
         "; ".join(listed),
         ours=f"2 or 4 within 10 % of the best in {len(good)} of 4 months",
         reading="shared jobs alone: average and maximum wait",
@@ -102,7 +97,7 @@ def _shared(judge: r.Judge) -> Claim:
 def _heavy(judge: r.Judge) -> Claim:
     """10 must be within 10 % of the best number for all and for large jobs, in both months."""
     good, listed, played = 0, [], 0
-    for month in p.HEAVY:
+    for month in r.HEAVY:
         for group in (ALL, LARGE):
             waits = {
                 depth: _hours(judge, month, depth, "wait_mean_s", group)
@@ -144,13 +139,13 @@ def single_class(judge: r.Judge) -> Iterator[Claim]:
     """No other order does better by more than 10 %, for all jobs or for large ones."""
     better, listed = [], []
     others = [
-        (order, depth) for order in p.ORDERS if order != "LXF&W" for depth in judge.found.depths
+        (order, depth) for order in r.ORDERS if order != "LXF&W" for depth in judge.found.depths
     ]
-    for month in p.MONTH_NAMES:
+    for month in r.MONTH_NAMES:
         for group in (ALL, LARGE):
-            star = judge.found.hours(month, p.policy_of(p.SINGLE, month), "wait_mean_s", group)
+            star = judge.found.hours(month, r.policy_of(r.SINGLE, month), "wait_mean_s", group)
             waits = {
-                key: judge.found.hours(month, p.with_depth(*key), "wait_mean_s", group)
+                key: judge.found.hours(month, r.with_depth(*key), "wait_mean_s", group)
                 for key in others
             }
             best = min(waits, key=lambda key: waits[key])
@@ -199,7 +194,7 @@ def _workload(judge: r.Judge) -> Iterator[Claim]:
     """Section 2.2: the means over the draws of each month."""
 
     def mean(of: Callable[[O2kCheck], float]) -> dict[str, float]:
-        checks = {month: judge.found.checks(month) for month in p.MONTH_NAMES}
+        checks = {month: judge.found.checks(month) for month in r.MONTH_NAMES}
         return {month: sum(map(of, some)) / len(some) for month, some in checks.items()}
 
     total = mean(lambda check: check.demand_total)
@@ -250,14 +245,14 @@ def _caps(judge: r.Judge) -> Iterator[Claim]:
     """A rule of the policy; what the second reservation on a host is worth."""
     moved = jobs = 0
     for runs in judge.found.months.values():
-        once = runs.outcomes[WHOLE, p.ONCE].start
-        twice = runs.outcomes[WHOLE, p.PARTITIONED[p.L_SM_50]].start
+        once = runs.outcomes[WHOLE, r.ONCE].start
+        twice = runs.outcomes[WHOLE, r.PARTITIONED[r.L_SM_50]].start
         assert once is not None and twice is not None
         moved, jobs = moved + int((once != twice).sum()), jobs + len(once)
     yield judge.published["caps"].judged(
         True,
         "a rule of the policy, which the runs here obey (reservations=2, times=2). With one time "
-        f"the resources in place of two, {moved:,} of {jobs:,} starts differ under {p.L_SM_50}: a "
+        f"the resources in place of two, {moved:,} of {jobs:,} starts differ under {r.L_SM_50}: a "
         "large job may then wait for a host that is soon free again, and leave the others open",
         ours="2; 2x",
     )
@@ -266,16 +261,16 @@ def _caps(judge: r.Judge) -> Iterator[Claim]:
 def _part_l_sm(judge: r.Judge) -> Iterator[Claim]:
     for reading, world in r.READINGS.items():
         worse = [
-            f"{words} {judge.described(month, p.L_SM_50, p.SINGLE, metric, ALL, world)}"
-            for month in p.MONTH_NAMES
+            f"{words} {judge.described(month, r.L_SM_50, r.SINGLE, metric, ALL, world)}"
+            for month in r.MONTH_NAMES
             for words, metric in ALL_JOBS.items()
-            if judge.change(month, p.L_SM_50, p.SINGLE, metric, ALL, world) > SAME
+            if judge.change(month, r.L_SM_50, r.SINGLE, metric, ALL, world) > SAME
         ]
         average = "; ".join(
-            judge.described(month, p.L_SM_50, p.SINGLE, "wait_mean_s", ALL, world)
-            for month in p.MONTH_NAMES
+            judge.described(month, r.L_SM_50, r.SINGLE, "wait_mean_s", ALL, world)
+            for month in r.MONTH_NAMES
         )
-        count = len(p.MONTH_NAMES) * len(ALL_JOBS)
+        count = len(r.MONTH_NAMES) * len(ALL_JOBS)
         yield judge.published["part-l-sm"].judged(
             not worse,
             f"average wait {average}. Worse by more than 10 %: {'; '.join(worse) or 'nowhere'}",
@@ -284,15 +279,15 @@ def _part_l_sm(judge: r.Judge) -> Iterator[Claim]:
         )
         lower = [
             month
-            for month in p.MONTH_NAMES
+            for month in r.MONTH_NAMES
             if all(
-                judge.change(month, p.L_SM_50, p.SINGLE, metric, LARGE, world) <= -r.MUCH
+                judge.change(month, r.L_SM_50, r.SINGLE, metric, LARGE, world) <= -r.MUCH
                 for metric in ("wait_mean_s", "wait_p95_s")
             )
         ]
         listed = "; ".join(
-            judge.described(month, p.L_SM_50, p.SINGLE, "wait_mean_s", LARGE, world)
-            for month in p.MONTH_NAMES
+            judge.described(month, r.L_SM_50, r.SINGLE, "wait_mean_s", LARGE, world)
+            for month in r.MONTH_NAMES
         )
         yield judge.published["part-l-sm"].judged(
             len(lower) >= 3,
@@ -308,21 +303,21 @@ def _short_limit(judge: r.Judge) -> Iterator[Claim]:
         worse = {
             group: [
                 month
-                for month in p.MONTH_NAMES
-                if judge.change(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world) > 0
+                for month in r.MONTH_NAMES
+                if judge.change(month, r.L_SM_5, r.L_SM_50, "wait_mean_s", group, world) > 0
             ]
             for group in (SMALL, MEDIUM)
         }
         listed = "; ".join(
             f"{group}: "
             + ", ".join(
-                judge.described(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world)
-                for month in p.MONTH_NAMES
+                judge.described(month, r.L_SM_5, r.L_SM_50, "wait_mean_s", group, world)
+                for month in r.MONTH_NAMES
             )
             for group in worse
         )
         yield judge.published["short-limit"].judged(
-            all(len(months) == len(p.MONTH_NAMES) for months in worse.values()),
+            all(len(months) == len(r.MONTH_NAMES) for months in worse.values()),
             f"average wait of (3H,5h) against (3H,50h), {listed}",
             ours=f"worse in {len(worse[SMALL])} and {len(worse[MEDIUM])} of 4 months",
             reading=reading,
@@ -332,8 +327,8 @@ def _short_limit(judge: r.Judge) -> Iterator[Claim]:
 def _part_l_a(judge: r.Judge) -> Iterator[Claim]:
     for reading, world in r.READINGS.items():
         gaps = {
-            (month, group): judge.change(month, p.L_A_50, p.L_SM_50, "wait_mean_s", group, world)
-            for month in p.MONTH_NAMES
+            (month, group): judge.change(month, r.L_A_50, r.L_SM_50, "wait_mean_s", group, world)
+            for month in r.MONTH_NAMES
             for group in (ALL, LARGE)
         }
         close = [key for key, gap in gaps.items() if abs(gap) <= SAME]
@@ -345,12 +340,12 @@ def _part_l_a(judge: r.Judge) -> Iterator[Claim]:
             reading=f"part-L/A(3H,50h); {reading}",
         )
         poor = {
-            month: judge.change(month, p.L_A_5, p.L_SM_50, "wait_mean_s", ALL, world)
-            for month in p.HEAVY
+            month: judge.change(month, r.L_A_5, r.L_SM_50, "wait_mean_s", ALL, world)
+            for month in r.HEAVY
         }
         longest = {
-            month: judge.change(month, p.L_A_5, p.L_SM_50, "wait_max_s", ALL, world)
-            for month in p.HEAVY
+            month: judge.change(month, r.L_A_5, r.L_SM_50, "wait_max_s", ALL, world)
+            for month in r.HEAVY
         }
         yield judge.published["part-l-a"].judged(
             min(poor.values()) >= r.MUCH,

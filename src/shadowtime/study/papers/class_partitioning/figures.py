@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from shadowtime.study.papers import Panel, PaperFigure, Series
-from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning import runs as r
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE
+from shadowtime.study.papers.values import Panel, PaperFigure, Series
 from shadowtime.workload.o2k import MARGIN_DAYS, o2k_month
 
 
@@ -15,7 +14,7 @@ def paper_notes(found: r.Findings) -> tuple[str, ...]:
 
 
 def _workload(found: r.Findings) -> str:
-    worst = {month: max(check.worst for check in found.checks(month)) for month in p.MONTH_NAMES}
+    worst = {month: max(check.worst for check in found.checks(month)) for month in r.MONTH_NAMES}
     listed = ", ".join(f"{month} {gap:.1%}" for month, gap in worst.items())
     return (
         "The trace of the O2K was never published. Each draw of a month has the jobs and demands "
@@ -26,9 +25,9 @@ def _workload(found: r.Findings) -> str:
 
 
 def _spread(found: r.Findings) -> str:
-    policy = p.with_depth("LXF&W", 1)
+    policy = r.with_depth("LXF&W", 1)
     parts = []
-    for month in p.MONTH_NAMES:
+    for month in r.MONTH_NAMES:
         hours = [value / 3600 for value in found.values(month, policy, "wait_mean_s", LARGE)]
         parts.append(f"{month} {min(hours):.0f} to {max(hours):.0f} h")
     return (
@@ -39,11 +38,11 @@ def _spread(found: r.Findings) -> str:
 
 def _winner(found: r.Findings) -> str:
     parts = []
-    for month in p.MONTH_NAMES:
-        named = (p.SINGLE, *p.PARTITIONED)
+    for month in r.MONTH_NAMES:
+        named = (r.SINGLE, *r.PARTITIONED)
         for group in (ALL, LARGE):
             hours = {
-                name: found.hours(month, p.policy_of(name, month), "wait_mean_s", group)
+                name: found.hours(month, r.policy_of(name, month), "wait_mean_s", group)
                 for name in named
             }
             best = min(hours, key=lambda name: hours[name])
@@ -92,24 +91,24 @@ def _figure_1(found: r.Findings) -> PaperFigure:
         labels += [f"<{name}", name]
     columns: list[list[float]] = [[] for _ in labels]
     for seed in found.seeds:
-        request = o2k_month(p.MONTH_NAMES["Feb03"], seed=seed).request
+        request = o2k_month(r.MONTH_NAMES["Feb03"], seed=seed).request
         low = 0
         for at, peak in enumerate(PEAKS.values()):
             columns[2 * at].append(100 * float(((request > low) & (request < peak)).mean()))
             columns[2 * at + 1].append(100 * float((request == peak).mean()))
             low = peak
-    panel = Panel(
-        title="Feb03",
-        kind="bars",
-        x_label="requested run time: up to and at a peak",
-        y_label="% of jobs",
-        x=tuple(labels),
-        series=(Series.over("jobs", columns),),
+    panel = Panel.of(
+        "Feb03",
+        "bars",
+        "requested run time: up to and at a peak",
+        "% of jobs",
+        labels,
+        (Series.over("jobs", columns),),
     )
-    return PaperFigure(
-        name="Figure 1",
-        title="Distribution of requested run time",
-        panels=(panel,),
+    return PaperFigure.of(
+        "Figure 1",
+        "Distribution of requested run time",
+        (panel,),
         says="about half of the jobs request 5, 50, 200 or 400 hours, and another significant "
         "fraction 10 minutes or 1 hour",
         note="drawn by a recipe that puts the peaks there: no finding of ours",
@@ -121,16 +120,16 @@ def _months(
 ) -> Panel:
     """One metric in every month; ``named`` gives each line's policy by month."""
     scale, unit = (HOURS, "h") if metric.endswith("_s") else (1.0, "")
-    return Panel(
-        title=title,
-        kind="bars",
-        x_label="month",
-        y_label=unit,
-        x=tuple(p.MONTH_NAMES),
-        series=tuple(
+    return Panel.of(
+        title,
+        "bars",
+        "month",
+        unit,
+        r.MONTH_NAMES,
+        (
             Series.over(
                 name,
-                [found.values(month, of[month], metric, group) for month in p.MONTH_NAMES],
+                [found.values(month, of[month], metric, group) for month in r.MONTH_NAMES],
                 scale=scale,
             )
             for name, of in named.items()
@@ -139,18 +138,18 @@ def _months(
 
 
 def _named(*names: str) -> dict[str, dict[str, str]]:
-    return {name: {month: p.policy_of(name, month) for month in p.MONTH_NAMES} for name in names}
+    return {name: {month: r.policy_of(name, month) for month in r.MONTH_NAMES} for name in names}
 
 
 def _figure_2(found: r.Findings) -> PaperFigure:
     depths = {
-        f"K = {depth}": dict.fromkeys(p.MONTH_NAMES, p.with_depth("LXF&W", depth))
+        f"K = {depth}": dict.fromkeys(r.MONTH_NAMES, r.with_depth("LXF&W", depth))
         for depth in found.depths
     }
-    return PaperFigure(
-        name="Figure 2",
-        title="Average wait under LXF&W by the number of reservations",
-        panels=tuple(
+    return PaperFigure.of(
+        "Figure 2",
+        "Average wait under LXF&W by the number of reservations",
+        (
             _months(found, f"({letter}) {group} jobs", "wait_mean_s", group, depths)
             for letter, group in zip("abcd", r.GROUPS, strict=True)
         ),
@@ -160,7 +159,7 @@ def _figure_2(found: r.Findings) -> PaperFigure:
 
 
 def _figure_3(found: r.Findings) -> PaperFigure:
-    named = _named(p.SINGLE, p.L_SM_5, p.L_SM_50)
+    named = _named(r.SINGLE, r.L_SM_5, r.L_SM_50)
     panels = (
         ("(a) average wait, all jobs", "wait_mean_s", ALL),
         ("(b) average wait, small jobs", "wait_mean_s", r.SMALL),
@@ -172,10 +171,10 @@ def _figure_3(found: r.Findings) -> PaperFigure:
         ("(h) 95th percentile wait, large jobs", "wait_p95_s", LARGE),
         ("average slowdown, bounded at 60 s", "bsld60_mean", ALL),
     )
-    return PaperFigure(
-        name="Figure 3",
-        title="Single class and class partitioning",
-        panels=tuple(_months(found, *panel, named) for panel in panels),
+    return PaperFigure.of(
+        "Figure 3",
+        "Single class and class partitioning",
+        (_months(found, *panel, named) for panel in panels),
         says="part-L/SM(3H,50h) is the same or better for all jobs each month and greatly better "
         "for large jobs in three months; part-L/SM(3H,5h) is worse for small and medium jobs",
         note="The last panel is ours: jobs of a second dominate the plain slowdown.",
@@ -186,17 +185,17 @@ def _ranges(
     found: r.Findings, title: str, month: str, metric: str, kind: str, names: tuple[str, ...]
 ) -> Panel:
     labels = found.labels(kind)
-    return Panel(
-        title=title,
-        kind="bars",
-        x_label=kind,
-        y_label="h",
-        x=tuple(label.replace(" ", "") for label in labels),
-        series=tuple(
+    return Panel.of(
+        title,
+        "bars",
+        kind,
+        "h",
+        (label.replace(" ", "") for label in labels),
+        (
             Series.over(
                 name,
                 [
-                    found.values(month, p.policy_of(name, month), metric, label, kind=kind)
+                    found.values(month, r.policy_of(name, month), metric, label, kind=kind)
                     for label in labels
                 ],
                 scale=HOURS,
@@ -216,11 +215,11 @@ def _figure_4(found: r.Findings) -> PaperFigure:
         ("(f)", "average", r.BY_REQUEST),
         ("(g)", "maximum", r.BY_REQUEST),
     )
-    names = (p.SINGLE, p.L_SM_50)
-    return PaperFigure(
-        name="Figure 4",
-        title="January 2003 by actual run time, processors and requested run time",
-        panels=tuple(
+    names = (r.SINGLE, r.L_SM_50)
+    return PaperFigure.of(
+        "Figure 4",
+        "January 2003 by actual run time, processors and requested run time",
+        (
             _ranges(found, f"{letter} {statistic} wait", "Jan03", STATISTICS[statistic], of, names)
             for letter, statistic, of in asked
         ),
@@ -231,11 +230,11 @@ def _figure_4(found: r.Findings) -> PaperFigure:
 
 
 def _figure_5(found: r.Findings) -> PaperFigure:
-    names = (p.L_SM_50, p.L_A_50, p.L_A_5)
-    return PaperFigure(
-        name="Figure 5",
-        title="part-L/A",
-        panels=(
+    names = (r.L_SM_50, r.L_A_50, r.L_A_5)
+    return PaperFigure.of(
+        "Figure 5",
+        "part-L/A",
+        (
             *(
                 _ranges(
                     found,
@@ -245,7 +244,7 @@ def _figure_5(found: r.Findings) -> PaperFigure:
                     r.BY_SIZE,
                     names,
                 )
-                for letter, month in zip("ab", p.HEAVY, strict=True)
+                for letter, month in zip("ab", r.HEAVY, strict=True)
             ),
             _months(found, "(c) average wait, all jobs", "wait_mean_s", ALL, _named(*names)),
             _months(found, "(d) maximum wait, all jobs", "wait_max_s", ALL, _named(*names)),

@@ -7,29 +7,78 @@ measured by the waits and slowdowns of all jobs and of classes of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.examples import example
 from shadowtime.engine import simulate
 from shadowtime.metrics import Classes, Window, by_classes, classify, times_up_to
 from shadowtime.metrics.intervals import paired
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import Estimate, Published, Runs, Subject, SubjectRun, Task
-from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.workload.o2k import o2k_workload
-from shadowtime.workload.o2k_tables import SHARED_PROCS
+from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
+from shadowtime.study.papers.values import Estimate, Published
+from shadowtime.workload import Workload
+from shadowtime.workload.o2k import O2kCheck, o2k_workload
+from shadowtime.workload.o2k_draw import MONTHS, SHARED_PROCS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from shadowtime.cluster import Cluster
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
-    from shadowtime.workload.o2k import O2kCheck
+
+MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), MONTHS, strict=True))
+"""The paper's names of the months, and the generator's."""
+
+HEAVY = ("Jan03", "Feb03")
+LATER = ("Jan03", "Feb03", "Mar03")
+"""The months of 2003."""
+
+DEPTHS = (1, 2, 4, 10, 15, 20, 25, 40)
+"""Numbers of reservations: those of Figure 2 and of the text."""
+
+ORDERS = {"LXF&W": "lxfw", "FCFS": "easy", "LXF&W&P": "lxfwp", "LPF": "lpf"}
+"""The paper's orders and the policies that have them."""
+
+STAR = {"Dec02": 25, "Jan03": 10, "Feb03": 10, "Mar03": 10}
+"""Reservations of single-class*: the best by the paper."""
+
+SINGLE = "single-class*"
+L_SM_5, L_SM_50 = "part-L/SM(3H,5h)", "part-L/SM(3H,50h)"
+L_A_5, L_A_50 = "part-L/A(2H,5h)", "part-L/A(3H,50h)"
+PARTITIONED = {
+    L_SM_5: "part-l-sm(hosts=3, hours=5)",
+    L_SM_50: "part-l-sm(hosts=3, hours=50)",
+    L_A_5: "part-l-a(hosts=2, hours=5)",
+    L_A_50: "part-l-a(hosts=3, hours=50)",
+}
+ONCE = "part-l-sm(hosts=3, hours=50, times=1)"
+"""part-L/SM(3H,50h) with reservations in class one up to once each host's resources."""
+
+
+def with_depth(order: str, depth: int) -> str:
+    """An order with K reservations.
+
+    Examples
+    --------
+    >>> with_depth("LXF&W", 10), with_depth("FCFS", 1)
+    ('lxfw(reserve=10)', 'easy(reserve=1)')
+    """
+    return f"{ORDERS[order]}(reserve={depth})"
+
+
+def policy_of(name: str, month: str) -> str:
+    """The text of a policy under the paper's name; single-class* differs from month to month.
+
+    Examples
+    --------
+    >>> policy_of("single-class*", "Dec02"), policy_of("part-L/A(2H,5h)", "Dec02")
+    ('lxfw(reserve=25)', 'part-l-a(hosts=2, hours=5)')
+    """
+    return with_depth("LXF&W", STAR[month]) if name == SINGLE else PARTITIONED[name]
+
 
 WHOLE = "whole"
 """All jobs on the twelve hosts; dedicated jobs take a whole host."""
@@ -67,7 +116,7 @@ def draw_month(month: str, seed: int) -> DrawnMonth:
     >>> [len(world.cluster.hosts) for world in drawn.worlds.values()]
     [12, 12, 9]
     """
-    drawn = o2k_workload(p.MONTH_NAMES[month], seed=seed)
+    drawn = o2k_workload(MONTH_NAMES[month], seed=seed)
     jobs, machine = drawn.workload, example("o2k")
     window = Window(since=drawn.window[0], until=drawn.window[1])
     sharing = machine.replace(options={**machine.options, "dedicated_exclusive": False})
@@ -86,7 +135,7 @@ def draw_month(month: str, seed: int) -> DrawnMonth:
 def subjects() -> list[Subject]:
     """The months as the report and the result folder know them: the first draw of each."""
     found = []
-    for month in p.MONTH_NAMES:
+    for month in MONTH_NAMES:
         world = draw_month(month, 1).worlds[WHOLE]
         found.append(Subject(label=month, workload=world.workload, cluster=world.cluster))
     return found
@@ -197,7 +246,7 @@ class Findings:
 
 
 def runs(
-    subjects: tuple[Subject, ...], seeds: tuple[int, ...], depths: tuple[int, ...] = p.DEPTHS
+    subjects: tuple[Subject, ...], seeds: tuple[int, ...], depths: tuple[int, ...] = DEPTHS
 ) -> Runs:
     """Four months, a draw of each for every seed."""
     return Runs(
@@ -206,7 +255,7 @@ def runs(
                 name=f"{month}, draw {seed}", work=partial(month_runs, month, seed, depths)
             )
             for seed in seeds
-            for month in p.MONTH_NAMES
+            for month in MONTH_NAMES
         },
         collect=lambda results: Findings(
             subjects=subjects, seeds=seeds, depths=depths, months=results
@@ -216,12 +265,12 @@ def runs(
 
 def policies_of(depths: tuple[int, ...]) -> list[tuple[str, str]]:
     """World and policy of every run on a draw of a month."""
-    single = [p.with_depth(order, depth) for order in p.ORDERS for depth in depths]
-    plain = [p.with_depth("LXF&W", depth) for depth in depths]
-    few = [p.with_depth("LXF&W", depth) for depth in QUICK_DEPTHS]
-    parted = list(p.PARTITIONED.values())
+    single = [with_depth(order, depth) for order in ORDERS for depth in depths]
+    plain = [with_depth("LXF&W", depth) for depth in depths]
+    few = [with_depth("LXF&W", depth) for depth in QUICK_DEPTHS]
+    parted = list(PARTITIONED.values())
     return [
-        *((WHOLE, policy) for policy in (*single, *parted, p.ONCE)),
+        *((WHOLE, policy) for policy in (*single, *parted, ONCE)),
         *((SPACE_SHARED, policy) for policy in (*few, *parted)),
         *((SHARED_JOBS, policy) for policy in plain),
     ]
@@ -230,12 +279,12 @@ def policies_of(depths: tuple[int, ...]) -> list[tuple[str, str]]:
 def month_runs(month: str, seed: int, depths: tuple[int, ...]) -> MonthRuns:
     """All runs on one draw of a month; of the first draw the main schedules are kept."""
     drawn = draw_month(month, seed)
-    named = [p.policy_of(p.SINGLE, month), *p.PARTITIONED.values()]
+    named = [policy_of(SINGLE, month), *PARTITIONED.values()]
     found = {
         (world, policy): outcome(
             drawn.worlds[world],
             policy,
-            starts=world == WHOLE and policy in (p.ONCE, p.PARTITIONED[p.L_SM_50]),
+            starts=world == WHOLE and policy in (ONCE, PARTITIONED[L_SM_50]),
             keep=world == WHOLE and seed == 1 and policy in named,
         )
         for world, policy in policies_of(depths)
@@ -275,16 +324,16 @@ class Judge:
         self, month: str, name: str, base: str, metric: str, group: str = ALL, world: str = WHOLE
     ) -> float:
         """How much higher a metric's mean is under a policy than under another, as a share."""
-        ours = self.found.mean(month, p.policy_of(name, month), metric, group, world=world)
-        theirs = self.found.mean(month, p.policy_of(base, month), metric, group, world=world)
+        ours = self.found.mean(month, policy_of(name, month), metric, group, world=world)
+        theirs = self.found.mean(month, policy_of(base, month), metric, group, world=world)
         return excess(ours, theirs)
 
     def described(
         self, month: str, name: str, base: str, metric: str, group: str = ALL, world: str = WHOLE
     ) -> str:
         """The same in words, with the 95 % interval of the difference draw by draw."""
-        ours = self.found.values(month, p.policy_of(name, month), metric, group, world=world)
-        theirs = self.found.values(month, p.policy_of(base, month), metric, group, world=world)
+        ours = self.found.values(month, policy_of(name, month), metric, group, world=world)
+        theirs = self.found.values(month, policy_of(base, month), metric, group, world=world)
         scale, unit = (1 / 3600, " h") if metric.endswith("_s") else (1.0, "")
         means = [scale * sum(column) / len(column) for column in (ours, theirs)]
         text = f"{month} {means[0]:.2f} against {means[1]:.2f}{unit}"
@@ -297,5 +346,5 @@ class Judge:
     def each(self, values: Callable[[str], float], form: str, months: Iterable[str] = ()) -> str:
         """A value for every month."""
         return ", ".join(
-            f"{month} {format(values(month), form)}" for month in (tuple(months) or p.MONTH_NAMES)
+            f"{month} {format(values(month), form)}" for month in (tuple(months) or MONTH_NAMES)
         )

@@ -6,26 +6,22 @@ its measures are how jobs use their time limits (spec: algorithms 6.4).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics.energy import demand_of, peak_drawn
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
+from shadowtime.schedule import Schedule
+from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
+from shadowtime.workload import Workload
 from shadowtime.workload.hperf_jobs import hperf_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
-
 
 POLICIES = {
     "ConsRes": "consres",

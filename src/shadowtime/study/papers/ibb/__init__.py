@@ -5,22 +5,18 @@ Here: the plan, and the notes: what reproduces, what does not and why, what the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from shadowtime.study.papers import GENERATED_NOTE, Log, Paper, Runs, Subject
 from shadowtime.study.papers.ibb import case as c
 from shadowtime.study.papers.ibb import runs as r
 from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE, Case
 from shadowtime.study.papers.ibb.claims import REACH, paper_claims
-from shadowtime.study.papers.ibb.runs import METRICS
+from shadowtime.study.papers.ibb.runs import METRICS, Findings
 from shadowtime.study.papers.ibb.tables import paper_figures, paper_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.study.papers.ibb.runs import Findings
+from shadowtime.study.papers.reproduction import GENERATED_NOTE, Log, Paper, Runs, Subject
 
 
 def paper_notes(found: Findings) -> tuple[str, ...]:

@@ -5,24 +5,20 @@ The two workloads of the paper on its machine, on others, and in every reading o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shadowtime.cluster import Cluster
+from shadowtime.study.papers.reproduction import Subject
 from shadowtime.trace import read
-from shadowtime.workload import lublin_workload, merge, scale_load
+from shadowtime.workload import Workload, lublin_workload, merge, scale_load
 from shadowtime.workload.clean import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from shadowtime.study.papers import Subject
     from shadowtime.types import Ints
-    from shadowtime.workload import Workload
-
 
 PURE, MIXED, CERIT = "pure", "mixed", "CERIT-SC"
 """The main cases."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shadowtime.study.papers import Claim, Published, published
-from shadowtime.study.papers.ibb.case import MIXED, PURE
-from shadowtime.study.papers.ibb.runs import METRICS, POLICIES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shadowtime.study.papers.ibb.case import Case
-    from shadowtime.study.papers.ibb.runs import Findings
+from shadowtime.study.papers import published
+from shadowtime.study.papers.ibb.case import MIXED, PURE, Case
+from shadowtime.study.papers.ibb.runs import METRICS, POLICIES, Findings
+from shadowtime.study.papers.values import Claim, Published
 
 READINGS = {
     "BB one a pass": ("IBB", "BB"),

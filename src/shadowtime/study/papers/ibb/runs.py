@@ -8,22 +8,52 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics.jobs import Jobs, pyss_filter
 from shadowtime.policy import parse_policy
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
-from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
-from shadowtime.study.papers.ibb.condor import condor_runs
+from shadowtime.study.papers.ibb.case import Case
+from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.types import Reason
-from shadowtime.workload import leave_out, offered_load
+from shadowtime.workload import Workload, leave_out, offered_load
 from shadowtime.workload.clean import fit
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
-    from shadowtime.study.papers.ibb.case import Case
     from shadowtime.types import AnyArray
-    from shadowtime.workload import Workload
+
+JOBS, NODES, CORES, NODE_MEMORY = 54, 4, 8, 16 << 20
+"""Jobs and nodes are the paper's, eight processors and 16 GB of memory a node are ours."""
+CONDOR_SEED = 16
+MODES = {"FCFS": "fcfs", "Best-fit": "greedy", "IBB": "ibb"}
+
+
+def condor_jobs(seed: int = CONDOR_SEED) -> Workload:
+    """The 54 jobs.
+
+    Examples
+    --------
+    >>> jobs = condor_jobs()
+    >>> len(jobs), int(jobs.submit[-1]), int(jobs.procs.max()) <= 32
+    (54, 53, True)
+    """
+    rng = np.random.default_rng(seed)
+    weight = np.array([3, 3, 4, 4, 2, 1])
+    procs = 2 ** rng.choice(6, JOBS, p=weight / weight.sum())
+    run = np.exp(rng.uniform(np.log(4), np.log(240), JOBS)).astype(np.int64)
+    memory = procs * (rng.integers(32, 513, JOBS) << 10)
+    return Workload.build(
+        name="54 drawn jobs", submit=range(JOBS), run=run, procs=procs, demand={"memory": memory}
+    )
+
+
+def condor_runs() -> Mapping[str, Jobs]:
+    """The schedules of the 54 jobs under HTCondor's two modes and IBB."""
+    pool = Cluster.pool(NODES * CORES, memory=NODES * NODE_MEMORY)
+    jobs = condor_jobs()
+    made = {name: simulate(jobs, pool, parse_policy(text)) for name, text in MODES.items()}
+    return {name: Jobs.of(schedule, started(schedule)) for name, schedule in made.items()}
 
 
 ONE_RESOURCE = "EASY, processors"

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.study.papers import Cell, Panel, PaperFigure, PaperTable, Row, Series
-from shadowtime.study.papers.ibb.case import MIXED, PURE
-from shadowtime.study.papers.ibb.condor import JOBS
+from shadowtime.study.papers.ibb.case import MIXED, PURE, Case
 from shadowtime.study.papers.ibb.runs import (
     DRAWN,
+    JOBS,
     LEGEND,
     METRICS,
     PAIRS,
     POLICIES,
     SHAKEN,
+    Findings,
     over,
     shaken_loads,
 )
-
-if TYPE_CHECKING:
-    from shadowtime.study.papers.ibb.case import Case
-    from shadowtime.study.papers.ibb.runs import Findings
-
+from shadowtime.study.papers.values import Cell, Panel, PaperFigure, PaperTable, Row, Series
 
 NAMES = {PURE: "Figure 1", MIXED: "Figure 2"}
 SAYS = {
@@ -39,13 +33,13 @@ def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
 
 def _by_load(found: Findings, case: Case) -> PaperFigure:
     def panel(metric: str, label: str) -> Panel:
-        return Panel(
-            title=label.partition(",")[0],
-            kind="line",
-            x_label="relative load",
-            y_label=label,
-            x=case.loads,
-            series=tuple(
+        return Panel.of(
+            label.partition(",")[0],
+            "line",
+            "relative load",
+            label,
+            case.loads,
+            (
                 Series(
                     name=name,
                     y=tuple(found.at(case, load).points[name].of(metric) for load in case.loads),
@@ -54,10 +48,10 @@ def _by_load(found: Findings, case: Case) -> PaperFigure:
             ),
         )
 
-    return PaperFigure(
-        name=NAMES.get(case.name, f"Figure {case.name}"),
-        title=f"Averages by relative load: {case.says}",
-        panels=tuple(panel(metric, label) for metric, label in METRICS.items()),
+    return PaperFigure.of(
+        NAMES.get(case.name, f"Figure {case.name}"),
+        f"Averages by relative load: {case.says}",
+        (panel(metric, label) for metric, label in METRICS.items()),
         says=SAYS.get(case.name, ""),
         note=f"{LEGEND} FCFS is off the scale: see Averages.",
     )
@@ -66,23 +60,23 @@ def _by_load(found: Findings, case: Case) -> PaperFigure:
 def _condor(found: Findings) -> PaperFigure:
     titles = {"wait": "wait, s", "response": "response, s", "slowdown": "slowdown"}
     panels = tuple(
-        Panel(
-            title=metric,
-            kind="line",
-            x_label="job",
-            y_label=label,
-            x=tuple(float(number) for number in range(1, JOBS + 1)),
-            series=tuple(
+        Panel.of(
+            metric,
+            "line",
+            "job",
+            label,
+            (float(number) for number in range(1, JOBS + 1)),
+            (
                 Series(name=name, y=tuple(getattr(jobs, metric).astype(float).tolist()))
                 for name, jobs in found.condor.items()
             ),
         )
         for metric, label in titles.items()
     )
-    return PaperFigure(
-        name="Figure 3",
-        title="Each job of 54 on four nodes, one submitted a second",
-        panels=panels,
+    return PaperFigure.of(
+        "Figure 3",
+        "Each job of 54 on four nodes, one submitted a second",
+        panels,
         says="FCFS packs far less than IBB; Best-fit packs almost like IBB but large jobs may "
         "starve; the slowdown of each job is almost the same under IBB, uneven under FCFS "
         "(section 4.3).",
@@ -135,7 +129,7 @@ def _gains(found: Findings, case: Case) -> PaperTable:
         columns = {pair: found.gains(case, pair, metric) for pair in PAIRS}
         for k, load in enumerate(case.loads):
             cells = tuple(Cell(ours=100 * columns[pair][k]) for pair in PAIRS)
-            rows.append(Row(label=f"{load:g}", unit="%", group=group, cells=cells))
+            rows.append(Row.of(f"{load:g}", cells, unit="%", group=group))
         best = tuple(
             Cell(
                 ours=100 * max(columns[pair]),
@@ -143,17 +137,17 @@ def _gains(found: Findings, case: Case) -> PaperTable:
             )
             for pair in PAIRS
         )
-        rows.append(Row(label=BEST, unit="%", group=group, cells=best))
+        rows.append(Row.of(BEST, best, unit="%", group=group))
     loads = ", ".join(
         f"{load:g} x: {_offered(found, case, load)}"
         for load in (case.loads[0], 1.0, case.loads[-1])
         if load in case.loads
     )
-    return PaperTable(
-        name=f"Gains, {case.name}",
-        title=f"What is gained by relative load, in per cent: {case.says}",
-        columns=tuple(over(pair) for pair in PAIRS),
-        rows=tuple(rows),
+    return PaperTable.of(
+        f"Gains, {case.name}",
+        f"What is gained by relative load, in per cent: {case.says}",
+        (over(pair) for pair in PAIRS),
+        rows,
         note=f"1 - a/b: above 0 the first is better. {LEGEND} Offered load at {loads}.",
     )
 
@@ -166,44 +160,42 @@ def _offered(found: Findings, case: Case, load: float) -> str:
 
 def _at_one(found: Findings) -> PaperTable:
     rows = [
-        Row(
-            label=case.name,
+        Row.of(
+            case.name,
+            (Cell(ours=100 * found.gain(case, 1.0, pair, metric)) for pair in PAIRS),
             unit="%",
             group=label.partition(",")[0],
-            cells=tuple(Cell(ours=100 * found.gain(case, 1.0, pair, metric)) for pair in PAIRS),
         )
         for metric, label in METRICS.items()
         for case in found.cases
         if 1.0 in case.loads
     ]
     listed = "; ".join(f"{case.name}: {case.says}" for case in found.cases)
-    return PaperTable(
-        name="Gains, every reading",
-        title="The same at relative load 1, for every machine and reading",
-        columns=tuple(over(pair) for pair in PAIRS),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Gains, every reading",
+        "The same at relative load 1, for every machine and reading",
+        (over(pair) for pair in PAIRS),
+        rows,
         note=f"{listed}.",
     )
 
 
 def _averages(found: Findings) -> PaperTable:
     rows = [
-        Row(
-            label=case.name,
+        Row.of(
+            case.name,
+            (Cell(ours=found.at(case, 1.0).points[name].of(metric)) for name in POLICIES),
             group=label,
-            cells=tuple(
-                Cell(ours=found.at(case, 1.0).points[name].of(metric)) for name in POLICIES
-            ),
         )
         for metric, label in METRICS.items()
         for case in found.cases
         if 1.0 in case.loads
     ]
-    return PaperTable(
-        name="Averages",
-        title="Average wait, response and slowdown at relative load 1",
-        columns=tuple(POLICIES),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Averages",
+        "Average wait, response and slowdown at relative load 1",
+        POLICIES,
+        rows,
         note=LEGEND,
     )
 
@@ -217,12 +209,12 @@ def _shaken(found: Findings) -> PaperTable:
                 drawn = (found.drawn(case, load, pair, metric) for pair in pairs)
                 cells = tuple(Cell.over(values, scale=100) for values in drawn)
                 group = f"{case.name}: {label.partition(',')[0]}"
-                rows.append(Row(label=f"{load:g}", unit="%", group=group, cells=cells))
-    return PaperTable(
-        name="Shaken inputs",
-        title="Gains by relative load, means over inputs without 1 % of their jobs",
-        columns=tuple(over(pair) for pair in pairs),
-        rows=tuple(rows),
+                rows.append(Row.of(f"{load:g}", cells, unit="%", group=group))
+    return PaperTable.of(
+        "Shaken inputs",
+        "Gains by relative load, means over inputs without 1 % of their jobs",
+        (over(pair) for pair in pairs),
+        rows,
         note=f"{len(found.seeds)} draws; their standard errors are in the files.",
     )
 
@@ -237,18 +229,18 @@ def _filter(found: Findings) -> PaperTable:
             at = case.loads.index(1.0)
             numbers = (plain[at], kept[at], max(plain), max(kept))
             rows.append(
-                Row(
-                    label=label.partition(",")[0],
+                Row.of(
+                    label.partition(",")[0],
+                    (Cell(ours=100 * value) for value in numbers),
                     unit="%",
                     group=case.name,
-                    cells=tuple(Cell(ours=100 * value) for value in numbers),
                 )
             )
-    return PaperTable(
-        name="Statistics filter",
-        title="The gain of IBB over BB with and without the statistics filter of pyss",
-        columns=columns,
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Statistics filter",
+        "The gain of IBB over BB with and without the statistics filter of pyss",
+        columns,
+        rows,
         note="At relative load 1, and the largest over all loads.",
     )
 
@@ -261,17 +253,14 @@ def _resources(found: Findings) -> PaperTable:
     }
     columns = [(name, policy) for name, policy in runs]
     rows = tuple(
-        Row(
-            label=metric,
-            cells=tuple(Cell(ours=runs[key].get(metric)) for key in columns),
-        )
+        Row.of(metric, (Cell(ours=runs[key].get(metric)) for key in columns))
         for metric in RESOURCES
     )
-    return PaperTable(
-        name="Resources",
-        title="What the resources do at relative load 1",
-        columns=tuple(f"{policy}, {name}" for name, policy in columns),
-        rows=rows,
+    return PaperTable.of(
+        "Resources",
+        "What the resources do at relative load 1",
+        (f"{policy}, {name}" for name, policy in columns),
+        rows,
         note="short: part of the time with a waiting job in which the first one lacks it. "
         "stranded: idle because another resource is full. imbalance: fullest over average, 1 to 2.",
     )

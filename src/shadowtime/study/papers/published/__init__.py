@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-from shadowtime.study.papers.claims import Published
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from shadowtime.study.papers.values import Published
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:

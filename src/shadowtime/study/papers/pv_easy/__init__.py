@@ -5,20 +5,16 @@ Here: the plan, and the notes: what reproduces, what does not and why, what the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from shadowtime.study.papers import GENERATED_NOTE, NEAR, Cell, Log, Paper, PaperTable, Row
-from shadowtime.study.papers.pv_easy import policies as p
 from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.claims import paper_claims
 from shadowtime.study.papers.pv_easy.figures import paper_figures
+from shadowtime.study.papers.pv_easy.runs import Findings
 from shadowtime.study.papers.pv_easy.tables import VIOLATIONS, paper_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shadowtime.study.papers.pv_easy.runs import Findings
-
+from shadowtime.study.papers.reproduction import GENERATED_NOTE, Log, Paper
+from shadowtime.study.papers.values import NEAR, Cell, PaperTable, Row
 
 FAR = 0.20
 """Cells that differ by more than this are named."""
@@ -79,7 +75,7 @@ def _readings(tables: Mapping[str, PaperTable]) -> str:
                 if entry[0].group == f"EASY {reading}"
             )
         )
-        for reading in p.READINGS
+        for reading in r.READINGS
     }
     nearest = min(apart, key=lambda reading: apart[reading])
     listed = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
@@ -90,7 +86,7 @@ def _readings(tables: Mapping[str, PaperTable]) -> str:
         if row.group == f"EASY {nearest}" and abs(cell.difference or 0.0) > FAR
     ]
     beyond = f" Beyond {FAR:.0%} even there: {', '.join(far)}." if far else ""
-    usual = "is not" if apart[p.DEFINED] > FAR else "may be"
+    usual = "is not" if apart[r.DEFINED] > FAR else "may be"
     return (
         f"The EASY baseline of Tables 1 and 4 {usual} EASY as it is usually defined. Mean distance "
         f"from the paper's cells by reading: {listed}. The nearest is '{nearest}'; which one the "
@@ -105,13 +101,13 @@ def _violations(tables: Mapping[str, PaperTable]) -> str:
         reading: _average(
             _differences(e for e in table.compared() if e[0].group == f"EASY-Last {reading}")
         )
-        for reading in p.PROMISES
+        for reading in r.PROMISES
     }
     listed = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
     how = "in its order of magnitude only" if min(apart.values()) > FAR else "in one reading"
     counts = {
         reading: (sum(c.ours or 0 for c in cells), sum(c.paper or 0 for c in cells))
-        for reading in p.PROMISES
+        for reading in r.PROMISES
         for cells in (
             [
                 cell
@@ -132,14 +128,14 @@ def _violations(tables: Mapping[str, PaperTable]) -> str:
 def _slowdowns(found: Findings) -> str:
     """The ranking of Figures 5 and 6."""
     parts, rankings = [], set()
-    for reading in (p.DEFINED, p.NEAREST):
+    for reading in (r.DEFINED, r.NEAREST):
         for metric in ("mbs", "mwbs"):
             ranks = []
             for subject in found.subjects:
                 named = {
-                    "PV-EASY": p.PV,
-                    "EASY": p.easy(reading),
-                    "EASY-Last": p.easy_last(reading),
+                    "PV-EASY": r.PV,
+                    "EASY": r.easy(reading),
+                    "EASY-Last": r.easy_last(reading),
                 }
                 value = {name: found.metric(subject, of, metric) or 0 for name, of in named.items()}
                 ranks.append(f"{subject.label} {' < '.join(sorted(value, key=value.__getitem__))}")
@@ -198,7 +194,7 @@ def more(found: Findings) -> dict[str, Any]:
     accuracy = [
         {"trace": subject.label, "label": label, **known.as_dict()}
         for subject in found.subjects
-        for label, policy in p.ACCURACY.items()
+        for label, policy in r.ACCURACY.items()
         if (known := found.of(subject, policy).accuracy) is not None
     ]
     runs = {

@@ -8,19 +8,15 @@ none of them is judged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from shadowtime.study.papers import NEAR, Claim, Estimate, Published, Subject, near, published
-from shadowtime.study.papers.pv_easy import policies as p
+from shadowtime.study.papers import published
+from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.figures import METRICS
-from shadowtime.study.papers.pv_easy.runs import BIG, BORDERS, ERRORS, FAIR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shadowtime.study.papers.pv_easy.runs import Findings
-
+from shadowtime.study.papers.pv_easy.runs import BIG, BORDERS, ERRORS, FAIR, Findings
+from shadowtime.study.papers.reproduction import Subject
+from shadowtime.study.papers.values import NEAR, Claim, Estimate, Published, near
 
 NO_LOGS = "on a generated workload alone:"
 LOGS = ("CTC", "SDSC-BLUE", "SDSC-DS")
@@ -69,7 +65,7 @@ class Judge:
         )
 
 
-BOTH = (p.DEFINED, p.NEAREST)
+BOTH = (r.DEFINED, r.NEAREST)
 TEN = 0.1
 
 
@@ -81,7 +77,7 @@ def beats_easy(judge: Judge) -> Iterator[Claim]:
     }
     for words, errors in grids.items():
         for reading in BOTH:
-            lines = [line for line, (_, of) in p.FIGURE_4.items() if of == reading]
+            lines = [line for line, (_, of) in r.FIGURE_4.items() if of == reading]
             listed, won, played = [], 0, 0
             for line in lines:
                 for at, metric in enumerate(METRICS.values()):
@@ -133,8 +129,8 @@ def big_blocked(judge: Judge) -> Iterator[Claim]:
         for metric, name in METRICS.items():
             wins = games = 0
             for subject in judge.found.subjects:
-                ours = judge.found.of(subject, p.PV).sizes
-                theirs = judge.found.of(subject, p.easy(reading)).sizes
+                ours = judge.found.of(subject, r.PV).sizes
+                theirs = judge.found.of(subject, r.easy(reading)).sizes
                 assert ours is not None and theirs is not None
                 for a, b in zip(ours.groups[first:], theirs.groups[first:], strict=True):
                     if a.jobs and b.jobs:
@@ -164,9 +160,9 @@ def same_performance(judge: Judge) -> Iterator[Claim]:
     for reading in BOTH:
         wrong, listed = [], []
         for metric, name in METRICS.items():
-            ours = judge.values(p.PV, metric)
-            theirs = judge.values(p.easy(reading), metric)
-            last = judge.values(p.easy_last(reading), metric)
+            ours = judge.values(r.PV, metric)
+            theirs = judge.values(r.easy(reading), metric)
+            last = judge.values(r.easy_last(reading), metric)
             for k, subject in enumerate(judge.found.subjects):
                 listed.append(f"{name} on {subject.label} {ours[k]:.1f} / {theirs[k]:.1f}"
                             f" / {last[k]:.1f}")  # fmt: skip
@@ -189,11 +185,11 @@ def same_performance(judge: Judge) -> Iterator[Claim]:
 def estimates_win(judge: Judge) -> Iterator[Claim]:
     """User estimates against predictions inside EASY (section 6)."""
     for reading in BOTH:
-        line = "FCFS-EASY" if reading == p.DEFINED else "FCFS-EASY, loose and fixed"
+        line = "FCFS-EASY" if reading == r.DEFINED else "FCFS-EASY, loose and fixed"
         parts, listed = [], []
         for at, (metric, name) in enumerate(METRICS.items()):
-            own = judge.values(p.easy(reading), metric)
-            last = judge.values(p.easy_last(reading), metric)
+            own = judge.values(r.easy(reading), metric)
+            last = judge.values(r.easy_last(reading), metric)
             for k, subject in enumerate(judge.found.subjects):
                 virtual = [_point(judge, subject, line, x, at) for x in ERRORS if x <= TEN]
                 parts.append((own[k] < last[k], own[k] < min(virtual)))
@@ -235,8 +231,8 @@ def paper_claims(found: Findings) -> tuple[Claim, ...]:
 
 
 def _delay_max(judge: Judge) -> Iterator[Claim]:
-    for reading in (p.DEFINED, p.NEAREST):
-        hours = judge.values(p.easy(reading), "fst2_delay_max_s", 1 / 3600)
+    for reading in (r.DEFINED, r.NEAREST):
+        hours = judge.values(r.easy(reading), "fst2_delay_max_s", 1 / 3600)
         yield judge.verdict(
             "delay-max",
             near(max(hours), 90.7),
@@ -247,8 +243,8 @@ def _delay_max(judge: Judge) -> Iterator[Claim]:
 
 
 def _violation_max(judge: Judge) -> Iterator[Claim]:
-    for reading in (p.DEFINED, "fixed", "fixed until missed"):
-        hours = judge.values(p.easy_last(reading), "violation_delay_max_s", 1 / 3600)
+    for reading in (r.DEFINED, "fixed", "fixed until missed"):
+        hours = judge.values(r.easy_last(reading), "violation_delay_max_s", 1 / 3600)
         yield judge.verdict(
             "violation-max",
             near(max(hours), 32.9),
@@ -259,7 +255,7 @@ def _violation_max(judge: Judge) -> Iterator[Claim]:
 
 
 def _wasted_load(judge: Judge) -> Iterator[Claim]:
-    lost = judge.values(p.PV, "wasted_load", 100.0)
+    lost = judge.values(r.PV, "wasted_load", 100.0)
     yield judge.verdict(
         "wasted-load",
         near(min(lost), 2.48) and near(max(lost), 5.66),
@@ -269,14 +265,14 @@ def _wasted_load(judge: Judge) -> Iterator[Claim]:
 
 
 def _unfair_share(judge: Judge) -> Iterator[Claim]:
-    for reading in (p.DEFINED, p.NEAREST):
-        late = judge.values(p.easy(reading), "fst2_delayed", 100.0)
-        blocked = judge.values(p.easy(reading), "blocked")
+    for reading in (r.DEFINED, r.NEAREST):
+        late = judge.values(r.easy(reading), "fst2_delayed", 100.0)
+        blocked = judge.values(r.easy(reading), "blocked")
         shares = [one / max(many, 1.0) for one, many in zip(late, blocked, strict=True)]
         strict = [
             one / max(many, 1.0)
             for one, many in zip(
-                judge.values(p.easy(reading), "fst_delayed", 100.0), blocked, strict=True
+                judge.values(r.easy(reading), "fst_delayed", 100.0), blocked, strict=True
             )
         ]
         yield judge.verdict(
@@ -294,14 +290,14 @@ def _no_violation(judge: Judge) -> Iterator[Claim]:
     """A theorem: judged on any workload."""
     found, failures, runs = judge.found, [], 0
     for subject in found.subjects:
-        for policy in p.PREDICTORS.values():
+        for policy in r.PREDICTORS.values():
             result = found.of(subject, policy)
             runs += 1
             count = result.metrics["violations"]
             broken = [*(result.unproved or ()), *([f"{count:g} violations"] if count else [])]
             failures += [f"{subject.label}, {policy}: {what}" for what in broken]
     evidence = (
-        f"no violation in {runs} runs ({len(p.PREDICTORS)} predictors on each workload), and check "
+        f"no violation in {runs} runs ({len(r.PREDICTORS)} predictors on each workload), and check "
         f"proves {', '.join(FAIR)} of every one"
     )
     yield judge.published["no-violation"].judged(
@@ -310,7 +306,7 @@ def _no_violation(judge: Judge) -> Iterator[Claim]:
 
 
 def _predictor_error(judge: Judge) -> Iterator[Claim]:
-    known = {"Last Model": p.PV, "last two runs": "easy++"}
+    known = {"Last Model": r.PV, "last two runs": "easy++"}
     errors = {}
     for label, policy in known.items():
         for subject in judge.found.subjects:
@@ -328,7 +324,7 @@ def _predictor_error(judge: Judge) -> Iterator[Claim]:
 
 
 def _preempted_cost(judge: Judge) -> Iterator[Claim]:
-    kills, lost = judge.values(p.PV, "mkt"), judge.values(p.PV, "rtw_mean", 100.0)
+    kills, lost = judge.values(r.PV, "mkt"), judge.values(r.PV, "rtw_mean", 100.0)
     yield judge.verdict(
         "preempted-cost",
         max(kills) < 2 and all(round(share, -1) in (40.0, 50.0) for share in lost),
@@ -355,7 +351,7 @@ def _default_installed(judge: Judge) -> Iterator[Claim]:
 
 
 def _same_makespan(judge: Judge) -> Iterator[Claim]:
-    ours, theirs = judge.values(p.PV, "makespan_s"), judge.values(p.easy(), "makespan_s")
+    ours, theirs = judge.values(r.PV, "makespan_s"), judge.values(r.easy(), "makespan_s")
     changes = [100 * (a / b - 1) for a, b in zip(ours, theirs, strict=True)]
     yield judge.verdict(
         "same-makespan",

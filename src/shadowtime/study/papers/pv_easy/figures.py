@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shadowtime.study.papers import Panel, PaperFigure, Series, Subject
-from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.runs import ERRORS, LABELS
-
-if TYPE_CHECKING:
-    from shadowtime.study.papers.pv_easy.runs import Findings
+from shadowtime.study.papers.pv_easy import runs as r
+from shadowtime.study.papers.pv_easy.runs import ERRORS, LABELS, Findings
+from shadowtime.study.papers.reproduction import Subject
+from shadowtime.study.papers.values import Panel, PaperFigure, Series
 
 METRICS = {"mbs": "MBS", "mwbs": "MWBS"}
 
-BLOCKED = {"EASY": p.easy(), "EASY, loose and fixed": p.easy(p.NEAREST), "PV-EASY": p.PV}
+BLOCKED = {"EASY": r.easy(), "EASY, loose and fixed": r.easy(r.NEAREST), "PV-EASY": r.PV}
 """Whose blocked jobs Figures 2 and 3 show."""
 
 
@@ -37,19 +33,14 @@ def _blocked(found: Findings, name: str, metric: str) -> PaperFigure:
             series.append(
                 Series(name=label, y=tuple(getattr(group, metric) for group in sizes.groups))
             )
-        return Panel(
-            title=subject.label,
-            kind="bars",
-            x_label="share of the processors",
-            y_label=METRICS[metric],
-            x=LABELS,
-            series=tuple(series),
+        return Panel.of(
+            subject.label, "bars", "share of the processors", METRICS[metric], LABELS, series
         )
 
-    return PaperFigure(
-        name=name,
-        title=f"{METRICS[metric]} of the blocked jobs by size",
-        panels=tuple(panel(subject) for subject in found.subjects),
+    return PaperFigure.of(
+        name,
+        f"{METRICS[metric]} of the blocked jobs by size",
+        (panel(subject) for subject in found.subjects),
         says="Big blocked jobs (more than 1/4 of the processors) mostly fare better in PV-EASY "
         "than in EASY, small ones do not (section 5.2.1).",
         note="Each scheduler's own blocked jobs. The paper's groups are not given: these are ours.",
@@ -61,19 +52,19 @@ def _figure4(found: Findings) -> PaperFigure:
         def columns(line: str) -> list[list[float]]:
             return [[pair[at] for pair in found.sweep[subject.label, line, x]] for x in ERRORS]
 
-        return Panel(
-            title=f"{subject.label}, {METRICS[metric]}",
-            kind="line",
-            x_label="largest error, %",
-            y_label=METRICS[metric],
-            x=tuple(round(100 * x, 6) for x in ERRORS),
-            series=tuple(Series.over(line, columns(line)) for line in p.FIGURE_4),
+        return Panel.of(
+            f"{subject.label}, {METRICS[metric]}",
+            "line",
+            "largest error, %",
+            METRICS[metric],
+            (round(100 * x, 6) for x in ERRORS),
+            (Series.over(line, columns(line)) for line in r.FIGURE_4),
         )
 
-    return PaperFigure(
-        name="Figure 4",
-        title="A virtual predictor with a bounded error in PV-EASY, FCFS-EASY and SJF-EASY",
-        panels=tuple(
+    return PaperFigure.of(
+        "Figure 4",
+        "A virtual predictor with a bounded error in PV-EASY, FCFS-EASY and SJF-EASY",
+        (
             panel(subject, at, metric)
             for subject in found.subjects
             for at, metric in enumerate(METRICS)
@@ -92,27 +83,27 @@ def _overall(found: Findings, name: str, metric: str) -> PaperFigure:
             Series(
                 name=reading,
                 y=(
-                    found.metric(subject, p.PV, metric) if reading == p.DEFINED else None,
-                    found.metric(subject, p.easy(reading), metric),
-                    found.metric(subject, p.easy_last(reading), metric),
+                    found.metric(subject, r.PV, metric) if reading == r.DEFINED else None,
+                    found.metric(subject, r.easy(reading), metric),
+                    found.metric(subject, r.easy_last(reading), metric),
                 ),
             )
-            for reading in p.READINGS
+            for reading in r.READINGS
         )
-        return Panel(
-            title=subject.label,
-            kind="bars",
-            x_label="scheduler",
-            y_label=METRICS[metric],
-            x=("PV-EASY", "EASY", "EASY-Last"),
-            series=series,
+        return Panel.of(
+            subject.label,
+            "bars",
+            "scheduler",
+            METRICS[metric],
+            ("PV-EASY", "EASY", "EASY-Last"),
+            series,
         )
 
     worst = "; EASY-Last performs worst in the three workloads" if metric == "mwbs" else ""
-    return PaperFigure(
-        name=name,
-        title=f"{METRICS[metric]} of PV-EASY, EASY and EASY-Last",
-        panels=tuple(panel(subject) for subject in found.subjects),
+    return PaperFigure.of(
+        name,
+        f"{METRICS[metric]} of PV-EASY, EASY and EASY-Last",
+        (panel(subject) for subject in found.subjects),
         says="PV-EASY achieves smaller (SDSC-BLUE) or similar (CTC, SDSC-DS) values as EASY "
         f"(section 5.2.3){worst}.",
         note="EASY and EASY-Last in every reading; PV-EASY has but one.",

@@ -1,36 +1,127 @@
-"""What is run, the paper's measures of each run, and what the runs find.
-
-Blocked jobs are grouped by their share of the machine (Figures 2 and 3). The paper names one
-border, a quarter of the processors; the groups are ours: halves below it, eighths up to a half
-above it.
-"""
+"""The policies of the study, what is run, the paper's measures of each run, and what is found."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics import fairness, measure, reservation_violations
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.policy import parse_policy
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.schedule.runs import started
 from shadowtime.study.accuracy import Accuracy, accuracy_report, predictions
-from shadowtime.study.papers import Runs, Subject, SubjectRun, Task, of_kind
-from shadowtime.study.papers.pv_easy import policies as p
+from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.clean import Overrun
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray
-    from shadowtime.workload.clean import Overrun
+
+READINGS = {
+    "as defined": "",
+    "loose": "extra_update=no",
+    "fixed": "fixed_reservation=yes",
+    "loose and fixed": "fixed_reservation=yes, extra_update=no",
+}
+"""Readings of EASY and the switches that make them."""
+
+PROMISES = {**READINGS, "fixed until missed": "fixed_reservation=until-missed"}
+"""Readings of EASY-Last in Table 2: a promise that was missed may stand, so that no job is
+backfilled until the head starts, or be made anew (spec: algorithms 2.7)."""
+
+DEFINED, NEAREST = "as defined", "loose and fixed"
+"""The usual EASY, and the reading whose counts are nearest to the paper's (see notes)."""
+
+PV = "pv-easy"
+PRUNED = "pv-easy(prune=yes)"
+
+PREDICTORS = {
+    "Last Model": PV,
+    "last two runs": "pv-easy(estimate=last-two)",
+    "user estimates": "pv-easy(estimate=requested)",
+    "true run times": "pv-easy(estimate=actual)",
+    "virtual, 10 %": "pv-easy(estimate=noisy(x=0.1, seed=1))",
+    "virtual, 40 %": "pv-easy(estimate=noisy(x=0.4, seed=1))",
+}
+"""PV-EASY with every predictor: strict fairness must not depend on any of them."""
+
+ACCURACY = {
+    "user estimates": "easy",
+    "Last Model, in PV-EASY": PV,
+    "Last Model, in EASY": "easy-last",
+    "last two runs, in EASY++": "easy++",
+    "virtual, 10 %": PREDICTORS["virtual, 10 %"],
+    "virtual, 40 %": PREDICTORS["virtual, 40 %"],
+}
+"""Predictors whose errors are reported, and the policy in which each was at work."""
+
+ABLATIONS = {
+    "PV-EASY": PV,
+    "PV-EASY, victims pruned": PRUNED,
+    "PV-EASY without venture": "pv-easy(venture=no)",
+    "PV-EASY without preemption": "pv-easy(preempt=never)",
+    "PV-EASY, user estimates": "pv-easy(estimate=requested)",
+    "PV-EASY, last two runs": "pv-easy(estimate=last-two)",
+    "PV-EASY, true run times": "pv-easy(estimate=actual)",
+    "EASY": "easy",
+    "EASY, Last Model": "easy-last",
+    "EASY, last two runs": "easy(estimate=last-two)",
+    "EASY, true run times": "easy(estimate=actual)",
+    "EASY-SJBF": "easy-sjbf",
+    "EASY-SJBF, Last Model": "easy-sjbf(estimate=last)",
+    "EASY-SJBF, last two runs (EASY++)": "easy++",
+    "EASY-SJBF, true run times": "easy-sjbf(estimate=actual)",
+}
+"""What each part of PV-EASY is worth, and what prediction is worth without it."""
+
+
+def easy(reading: str = DEFINED, *options: str, base: str = "easy") -> str:
+    """The policy text of EASY in a reading.
+
+    Examples
+    --------
+    >>> easy(), easy("loose"), easy("fixed", "estimate=actual", base="easy-sjbf")
+    ('easy', 'easy(extra_update=no)', 'easy-sjbf(fixed_reservation=yes, estimate=actual)')
+    """
+    arguments = ", ".join(option for option in (PROMISES[reading], *options) if option)
+    return f"{base}({arguments})" if arguments else base
+
+
+def easy_last(reading: str = DEFINED) -> str:
+    """EASY on Last-Model predictions, in a reading."""
+    return easy(reading, base="easy-last")
+
+
+def virtual(x: float, seed: int) -> str:
+    """The paper's virtual predictor as an option."""
+    return f"estimate=noisy(x={x:g}, seed={seed})"
+
+
+FIGURE_4 = {
+    "PV-EASY": (PV, ""),
+    "FCFS-EASY": ("easy", DEFINED),
+    "SJF-EASY": ("easy-sjbf", DEFINED),
+    "FCFS-EASY, loose and fixed": ("easy", NEAREST),
+    "SJF-EASY, loose and fixed": ("easy-sjbf", NEAREST),
+}
+"""The lines of Figure 4: base and reading."""
+
+
+def with_virtual(line: str, x: float, seed: int) -> str:
+    """The policy of a line of Figure 4 at a maximum error and a seed."""
+    base, reading = FIGURE_4[line]
+    if not reading:
+        return f"{base}({virtual(x, seed)})"
+    return easy(reading, virtual(x, seed), base=base)
+
 
 Pair: TypeAlias = tuple[float, float]
 """MBS and MWBS of a run."""
@@ -41,10 +132,10 @@ ERRORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 OVERRUN: tuple[Overrun, ...] = ("cut", "extend", "keep")
 """Rules for jobs that ran longer than requested; the first is the default."""
 
-KEPT = ("easy", "easy-last", p.PV)
+KEPT = ("easy", "easy-last", PV)
 """Schedules that are kept for the report and the result folder."""
 
-RECLEANED = ("easy", "easy-last", p.PV)
+RECLEANED = ("easy", "easy-last", PV)
 """Policies run again under the other rules for overrunning jobs."""
 
 
@@ -136,9 +227,9 @@ def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
     jobs, cluster, policy = subject.workload, subject.cluster, parse_policy(text)
     schedule = simulate(jobs, cluster, policy)
     metrics = measure(schedule, jobs, cluster)
-    readings_of_easy = {p.easy(reading) for reading in p.READINGS}
-    readings_of_last = {p.easy_last(reading) for reading in p.PROMISES}
-    fair = text in p.PREDICTORS.values()
+    readings_of_easy = {easy(reading) for reading in READINGS}
+    readings_of_last = {easy_last(reading) for reading in PROMISES}
+    fair = text in PREDICTORS.values()
     if text in readings_of_easy or keep:
         metrics |= fairness(schedule, jobs, cluster)
     if text in readings_of_last or fair:
@@ -148,13 +239,13 @@ def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
     if fair:
         report = check(schedule, jobs, cluster, claims=FAIR)
         unproved = tuple(str(report[claim]) for claim in FAIR if report[claim].verdict != "proved")
-    sized = text == p.PV or text in readings_of_easy
+    sized = text == PV or text in readings_of_easy
     return Outcome(
         metrics=metrics,
         sizes=blocked_by_size(schedule, cluster) if sized else None,
         unproved=unproved,
         accuracy=accuracy_report(schedule, jobs, policy.estimate)
-        if text in p.ACCURACY.values()
+        if text in ACCURACY.values()
         else None,
         run=SubjectRun.of(text, schedule, jobs, cluster, metrics=metrics) if keep else None,
     )
@@ -182,9 +273,9 @@ class Findings:
 
 def all_policies() -> list[str]:
     """Every policy that is run once on every subject."""
-    readings = [p.easy(reading) for reading in p.READINGS]
-    readings += [p.easy_last(reading) for reading in p.PROMISES]
-    named = (p.PREDICTORS, p.ABLATIONS, p.ACCURACY)
+    readings = [easy(reading) for reading in READINGS]
+    readings += [easy_last(reading) for reading in PROMISES]
+    named = (PREDICTORS, ABLATIONS, ACCURACY)
     return list(dict.fromkeys([*readings, *(text for names in named for text in names.values())]))
 
 
@@ -197,7 +288,7 @@ def runs(subjects: tuple[Subject, ...], seeds: tuple[int, ...]) -> Runs:
     ordered = sorted(subjects, key=lambda subject: -len(subject.workload))
     tasks: dict[Any, Task] = {}
     for one in ordered:
-        for line in p.FIGURE_4:
+        for line in FIGURE_4:
             for x in ERRORS:
                 for seed in seeds if x else seeds[:1]:
                     tasks["point", one.label, line, x, seed] = _point(one, line, x, seed)
@@ -231,7 +322,7 @@ def _point(subject: Subject, line: str, x: float, seed: int) -> Task:
     """A point of Figure 4: MBS and MWBS alone."""
 
     def work() -> Pair:
-        policy = parse_policy(p.with_virtual(line, x, seed))
+        policy = parse_policy(with_virtual(line, x, seed))
         schedule = simulate(subject.workload, subject.cluster, policy)
         jobs = Jobs.of(schedule, started(schedule))
         bounded = jobs.bounded_paper()

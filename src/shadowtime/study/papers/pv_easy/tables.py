@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from shadowtime.study.papers import Cell, PaperTable, Row, Subject, published
-from shadowtime.study.papers.pv_easy import policies as p
-from shadowtime.study.papers.pv_easy.runs import OVERRUN
+from shadowtime.study.accuracy import Accuracy
+from shadowtime.study.papers import published
+from shadowtime.study.papers.pv_easy import runs as r
+from shadowtime.study.papers.pv_easy.runs import OVERRUN, Findings
+from shadowtime.study.papers.reproduction import Subject
+from shadowtime.study.papers.values import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from shadowtime.study.accuracy import Accuracy
-    from shadowtime.study.papers.pv_easy.runs import Findings
     from shadowtime.types import Ints
-
 
 MINUTE, HOUR, PERCENT = 1 / 60, 1 / 3600, 100.0
 """From our units to the paper's."""
@@ -52,7 +51,7 @@ def _table(
     found: Findings, name: str, title: str, rows: Iterable[Row], note: str = ""
 ) -> PaperTable:
     columns = tuple(subject.label for subject in found.subjects)
-    return PaperTable(name=name, title=title, columns=columns, rows=tuple(rows), note=note)
+    return PaperTable.of(name, title, columns, rows, note=note)
 
 
 def _row(
@@ -67,7 +66,7 @@ def _row(
     """A row over all subjects."""
     known = paper or {}
     cells = (Cell(ours=value(one), paper=known.get(one.label)) for one in found.subjects)
-    return Row(label=label, unit=unit, group=group, cells=tuple(cells))
+    return Row.of(label, cells, unit=unit, group=group)
 
 
 def _rows(
@@ -89,8 +88,8 @@ def _rows(
 
 def _table1(found: Findings) -> PaperTable:
     def rows() -> Iterator[Row]:
-        groups = [(f"EASY {reading}", p.easy(reading), "fst2") for reading in p.READINGS]
-        groups.append(("EASY as defined, by strict fairness (FST)", p.easy(), "fst"))
+        groups = [(f"EASY {reading}", r.easy(reading), "fst2") for reading in r.READINGS]
+        groups.append(("EASY as defined, by strict fairness (FST)", r.easy(), "fst"))
         for group, policy, rule in groups:
             measures = (
                 Measure("jobs delayed", f"{rule}_delayed", "jobs_delayed"),
@@ -121,9 +120,9 @@ def _table2(found: Findings) -> PaperTable:
     )
     rows = (
         row
-        for reading in p.PROMISES
+        for reading in r.PROMISES
         for row in _rows(
-            found, f"EASY-Last {reading}", p.easy_last(reading), measures, partial(printed, 2)
+            found, f"EASY-Last {reading}", r.easy_last(reading), measures, partial(printed, 2)
         )
     )
     return _table(
@@ -176,7 +175,7 @@ def _counts(scheduler: str) -> dict[str, dict[str, float]]:
 
 def _table4(found: Findings) -> PaperTable:
     rows = [_row(found, "jobs", lambda s: len(s.workload), _counts("")["total_jobs"])]
-    groups = [(f"EASY {reading}", p.easy(reading), "EASY") for reading in p.READINGS]
+    groups = [(f"EASY {reading}", r.easy(reading), "EASY") for reading in r.READINGS]
     groups += [(group, policy, "PV-EASY") for group, policy in OWN.items()]
     measures = [Measure(name, name, name) for name in ("backfilled", "blocked")]
     for group, policy, scheduler in groups:
@@ -188,7 +187,7 @@ def _table4(found: Findings) -> PaperTable:
     )  # fmt: skip
 
 
-OWN = {"PV-EASY": p.PV, "PV-EASY, victims pruned": p.PRUNED}
+OWN = {"PV-EASY": r.PV, "PV-EASY, victims pruned": r.PRUNED}
 """The groups of Tables 4 to 6."""
 
 
@@ -257,36 +256,36 @@ def _picked(
 
 def _parts(found: Findings, subject: Subject) -> PaperTable:
     rows = tuple(
-        Row(label=label, cells=tuple(_picked(found.of(subject, policy).metrics, PARTS)))
-        for label, policy in p.ABLATIONS.items()
+        Row.of(label, _picked(found.of(subject, policy).metrics, PARTS))
+        for label, policy in r.ABLATIONS.items()
     )
-    return PaperTable(
-        name=f"Parts, {subject.label}",
-        title="PV-EASY with and without its parts, and EASY with the same predictors",
-        columns=tuple(PARTS),
-        rows=rows,
+    return PaperTable.of(
+        f"Parts, {subject.label}",
+        "PV-EASY with and without its parts, and EASY with the same predictors",
+        PARTS,
+        rows,
     )
 
 
 def _errors(found: Findings, subject: Subject) -> PaperTable:
     def rows() -> Iterator[Row]:
-        for label, policy in p.ACCURACY.items():
+        for label, policy in r.ACCURACY.items():
             known = _accuracy(found, subject, policy)
-            yield Row(label=label, cells=tuple(_picked(known.overall, ERROR)))
-        last = _accuracy(found, subject, p.PV)
+            yield Row.of(label, _picked(known.overall, ERROR))
+        last = _accuracy(found, subject, r.PV)
         for group, classes in (("processors", last.by_size), ("user", last.by_user[:USERS])):
             for row in classes:
-                yield Row(
-                    label=f"{row.label} ({row.jobs:,} jobs)",
+                yield Row.of(
+                    f"{row.label} ({row.jobs:,} jobs)",
+                    _picked(row.metrics, ERROR),
                     group=f"Last Model by {group}",
-                    cells=tuple(_picked(row.metrics, ERROR)),
                 )
 
-    return PaperTable(
-        name=f"Predictors, {subject.label}",
-        title="How far predictions are from run times",
-        columns=tuple(ERROR),
-        rows=tuple(rows()),
+    return PaperTable.of(
+        f"Predictors, {subject.label}",
+        "How far predictions are from run times",
+        ERROR,
+        rows(),
         note="Error: |prediction - run| / run; accuracy: the smaller of the two over the larger; "
         f"under: ran longer than predicted. The {USERS} users with the most processor time.",
     )
@@ -317,7 +316,7 @@ def _cleaning(found: Findings) -> PaperTable:
     slowdowns = [
         (f"{label} {metric.upper()}", policy, metric)
         for metric in ("mbs", "mwbs")
-        for label, policy in (("PV-EASY", p.PV), ("EASY", p.easy()), ("EASY-Last", p.easy_last()))
+        for label, policy in (("PV-EASY", r.PV), ("EASY", r.easy()), ("EASY-Last", r.easy_last()))
     ]
 
     def value(rule: str, policy: str, name: str, scale: float) -> Callable[[Subject], float]:
@@ -335,7 +334,7 @@ def _cleaning(found: Findings) -> PaperTable:
         for rule in OVERRUN:
             group = RULES[rule]
             for label, name, scale, unit, paper in measures:
-                ours = value(rule, p.PV, name, scale)
+                ours = value(rule, r.PV, name, scale)
                 yield _row(found, label, ours, paper, unit=unit, group=group)
             for label, policy, metric in slowdowns:
                 yield _row(found, label, value(rule, policy, metric, 1.0), group=group)

@@ -5,30 +5,23 @@ Here: the plan, the figures for both values of high demand, and the notes on the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from shadowtime.study.papers import (
+from shadowtime.study.papers.reproduction import (
     GENERATED_NOTE,
     Log,
-    Panel,
     Paper,
-    PaperFigure,
-    PaperTable,
     Runs,
-    Series,
     Subject,
     SubjectRun,
 )
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.claims import paper_claims
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Findings
-from shadowtime.study.papers.rua.tables import MEASURES, paper_tables
+from shadowtime.study.papers.rua.tables import MEASURES, Measure, paper_tables
+from shadowtime.study.papers.values import Panel, PaperFigure, PaperTable, Series
 from shadowtime.workload.demand import SCENARIOS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.study.papers.rua.tables import Measure
 
 
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
@@ -158,13 +151,13 @@ def _panel(
         known = found.of(center, scenario, policy, measure.metric, high=high, scale=measure.scale)
         return known.values if known else ()
 
-    return Panel(
-        title=f"{measure.title}, high = {high}",
-        kind="bars",
-        x_label="policy" if by_policy else "workload",
-        y_label=measure.unit,
-        x=tuple(across),
-        series=tuple(
+    return Panel.of(
+        f"{measure.title}, high = {high}",
+        "bars",
+        "policy" if by_policy else "workload",
+        measure.unit,
+        across,
+        (
             Series.over(name, [column(x, name) if by_policy else column(name, x) for x in across])
             for name in series
         ),
@@ -185,11 +178,8 @@ def _trade_off(found: Findings, number: int, center: str, other: int, what: str)
         for high in _highs(found)
         for table in (1, other)
     ]
-    return PaperFigure(
-        name=f"Figure {number}",
-        title=f"Bounded slowdown versus {what}: {center}",
-        panels=tuple(panels),
-        says=BALANCE,
+    return PaperFigure.of(
+        f"Figure {number}", f"Bounded slowdown versus {what}: {center}", panels, says=BALANCE
     )
 
 
@@ -207,10 +197,10 @@ def _variables(found: Findings, number: int, center: str) -> PaperFigure:
         for high in _highs(found)
         for table in (1, 3, 5, 7)
     ]
-    return PaperFigure(
-        name=f"Figure {number}",
-        title=f"RUA beside SJBF with first fit and LessConsume: {center}",
-        panels=tuple(panels),
+    return PaperFigure.of(
+        f"Figure {number}",
+        f"RUA beside SJBF with first fit and LessConsume: {center}",
+        panels,
         says=CLOSE,
     )
 

@@ -7,16 +7,12 @@ judged.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from shadowtime.study.papers import Claim, Published, near, published
-from shadowtime.study.papers.rua.runs import COLUMNS, HIGHS, RUA
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shadowtime.study.papers.rua.runs import Findings
+from shadowtime.study.papers import published
+from shadowtime.study.papers.rua.runs import COLUMNS, HIGHS, RUA, Findings
+from shadowtime.study.papers.values import Claim, Published, near
 
 BSLD, WAIT = "bsld_finished_p95", "wait_finished_p95_s"
 PENALISED, KILLED = "penalised_p95", "killed_contention"

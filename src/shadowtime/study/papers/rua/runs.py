@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics import Window
 from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.measure import scored
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers import Estimate, Runs, Subject, SubjectRun, Task
-from shadowtime.workload import job_range
+from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
+from shadowtime.study.papers.values import Estimate
+from shadowtime.workload import Workload, job_range
 from shadowtime.workload.demand import SCENARIOS, draw_bandwidth
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.workload import Workload
 
 COLUMNS = ("FF", "LC", "LCT=1", "LCT=1.15", "LCT=1.25", "LCT=1.5")
 """The columns of Tables 1 to 7, all of them SJBF."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from shadowtime.study.papers import Cell, PaperTable, Row, published
+from shadowtime.study.papers import published
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Key
+from shadowtime.study.papers.values import Cell, PaperTable, Row
 from shadowtime.workload.demand import SCENARIOS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 PRINTED = dict(zip(r.COLUMNS, ("ff", "lc", "lct1", "lct115", "lct125", "lct15"), strict=True))
 """Our columns as the published files call them."""
@@ -97,11 +95,11 @@ def cell_of(
 
 def _paper_table(found: r.Findings, number: int) -> PaperTable:
     measure = MEASURES[number]
-    return PaperTable(
-        name=f"Table {number}",
-        title=measure.title,
-        columns=found.centers,
-        rows=_by_policy(found, measure, {} if number == 4 else printed(number)),
+    return PaperTable.of(
+        f"Table {number}",
+        measure.title,
+        found.centers,
+        _by_policy(found, measure, {} if number == 4 else printed(number)),
         note=measure.note,
     )
 
@@ -114,11 +112,9 @@ def _by_policy(
     The paper has them the other way round, which no terminal is wide enough for.
     """
     return tuple(
-        Row(
-            label=policy,
-            unit=measure.unit,
-            group=f"{scenario}, high = {high}",
-            cells=tuple(
+        Row.of(
+            policy,
+            (
                 cell_of(
                     found,
                     Key(center, scenario, high, policy, 0),
@@ -127,6 +123,8 @@ def _by_policy(
                 )
                 for center in found.centers
             ),
+            unit=measure.unit,
+            group=f"{scenario}, high = {high}",
         )
         for high in _highs(found)
         for scenario in _scenarios(found)
@@ -145,11 +143,8 @@ def _scenarios(found: r.Findings) -> tuple[str, ...]:
 
 def _anyway(found: r.Findings) -> PaperTable:
     measure = Measure("Killed jobs with run >= request", "killed_anyway")
-    return PaperTable(
-        name="Killed anyway",
-        title=measure.title,
-        columns=found.centers,
-        rows=_by_policy(found, measure, {}),
+    return PaperTable.of(
+        "Killed anyway", measure.title, found.centers, _by_policy(found, measure, {})
     )
 
 
@@ -168,13 +163,13 @@ SHORT = {
 def _variants(found: r.Findings, key: Key, names: Mapping[str, tuple[str, str]]) -> list[Row]:
     """A row per variant, given as name: (policy, reading); a column per measure."""
     return [
-        Row(
-            label=name,
-            group=f"{key.center} {key.scenario}",
-            cells=tuple(
+        Row.of(
+            name,
+            (
                 cell_of(found, key._replace(policy=policy, reading=reading), measure)
                 for measure in SHORT.values()
             ),
+            group=f"{key.center} {key.scenario}",
         )
         for name, (policy, reading) in names.items()
     ]
@@ -189,11 +184,11 @@ def _limit(found: r.Findings) -> PaperTable:
         for scenario in _scenarios(found)
         for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
     ]
-    return PaperTable(
-        name="The limit",
-        title=f"What the longer limit does alone (high = {HIGHS[0]})",
-        columns=tuple(SHORT),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "The limit",
+        f"What the longer limit does alone (high = {HIGHS[0]})",
+        SHORT,
+        rows,
         note="RUA gives a job request x planned factor; the others kill at the request.",
     )
 
@@ -211,11 +206,11 @@ def _readings(found: r.Findings) -> PaperTable:
         for row in _variants(found, Key(center, _scenarios(found)[0], HIGHS[0], "", 0), names)
         if any(cell.ours is not None for cell in row.cells)
     ]
-    return PaperTable(
-        name="Readings",
-        title=f"The same with other choices (high = {HIGHS[0]})",
-        columns=tuple(SHORT),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Readings",
+        f"The same with other choices (high = {HIGHS[0]})",
+        SHORT,
+        rows,
         note="stretch=window adds the penalty of the shared windows to the run time, as the paper "
         "writes it; the size of its CTC machine is not stated (108 nodes here, 128 beside it).",
     )
@@ -232,11 +227,11 @@ def _beyond(found: r.Findings) -> PaperTable:
         if scenario != "LOW"
         for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
     ]
-    return PaperTable(
-        name="Beyond the paper",
-        title=f"What the paper left for later (high = {HIGHS[0]})",
-        columns=tuple(SHORT),
-        rows=tuple(rows),
+    return PaperTable.of(
+        "Beyond the paper",
+        f"What the paper left for later (high = {HIGHS[0]})",
+        SHORT,
+        rows,
         note="; ".join(
             f"{name}: {text}" for name, text in ({RUA: r.POLICIES[RUA]} | r.BEYOND).items()
         ),
