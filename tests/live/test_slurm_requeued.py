@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_loop import a_loop, obedient
 from live.test_slurm_real import lasting_until, loop_over
@@ -56,15 +58,19 @@ def test_one_that_has_waited_is_not_kept() -> None:
     assert clock.slept[-1] == 0.25
 
 
-def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
-    """It returns to the gate at once, and the next job gets its nodes in the same poll."""
+@pytest.mark.parametrize("until", [1120, 1117])
+def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes(until: int) -> None:
+    """It returns to the gate at once, and the next job gets its nodes in the same poll.
+
+    One delay in sixty ends in the second of the minute at which leases end.
+    """
     fake, clock = FakeSlurm(queue_line("7", NumCPUs=64), NODES), FakeClock()
     obedient(fake)
     loop = a_loop(fake, clock)
     loop.step()
     assert fake.sent[-1] == "update JobId=7 ReqNodeList=n1,n2,n3,n4 StartTime=now"
     clock.sleep(5)
-    pinned = {"ReqNodes": "n[1-4]", "NumCPUs": 64, "RestartCnt": 1, "EligibleTime": 1120}
+    pinned = {"ReqNodes": "n[1-4]", "NumCPUs": 64, "RestartCnt": 1, "EligibleTime": until}
     fake.queue = queue_line("7", Reason="BeginTime", PriorityLong=99, **pinned)
     fake.queue += queue_line("8", NumCPUs=64)
     del fake.sent[:]

@@ -372,7 +372,12 @@ class SlurmPort:
             return []
         self._send(lines)
         made = repairs.only(self._changeable)
-        self._leases.begins |= {job: self._rows[job].eligible for job in made.delayed}
+        now = self.clock.now()
+        self._leases.begins |= {
+            job: self._rows[job].eligible
+            for job in made.delayed
+            if not leased(self._rows[job].eligible, now)
+        }
         for job in (*made.beyond, *made.taken, *made.delayed):
             self.placed.pop(job, None)
             self._sent.pop(job, None)

@@ -269,7 +269,11 @@ def sort_jobs(
             else:
                 alone[row.id] = why
                 ahead = row.eligible - now if row.priority > LAST else 0
-                if not leased(row.eligible, now) and (0 < ahead <= SOON or (ahead > 0 and named)):
+                foreign = not leased(row.eligible, now)
+                # Slurm's delay may end in the second of leases: one in sixty does.
+                if (foreign and 0 < ahead <= SOON) or (
+                    named and ahead > 0 and (foreign or begin > now)
+                ):
                     delayed.append(row.id)
         elif row.state == "COMPLETING" and now - row.end > CLEANS_UP:
             holds(row, model.completing)
