@@ -9,9 +9,11 @@ import pytest
 from shadowtime.cluster.site import FOREVER, Node, Outage, Partition, Qos, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.distribute import gpus_taken
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.rules import Rules
 from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.state import SlurmState
 from shadowtime.slurm.submissions import asked_on_site
@@ -201,6 +203,58 @@ def test_gpus_of_a_type_are_on_nodes_that_have_it() -> None:
     )
     for name, nodes in (("gpu:b", 0b10), ("gpu", 0b01)):
         assert start_of(state_of(site), Request(gres=(Gres(name=name, count=1),))) == nodes
+
+
+def with_gpus(version: str, *near: int) -> SlurmState:
+    """Two nodes of 8 cpus and 2 GPUs, which ``near`` binds to sockets."""
+    node = Node(name="a", amounts=(8, 2), sockets=max(1, len(near)), near=near)
+    site = Site(
+        resources=("cpus", "gpu"),
+        nodes=(node, replace(node, name="b")),
+        partitions=(Partition(name="batch", nodes=("a", "b"), default=True),),
+        config={"SLURM_VERSION": version},
+    )
+    return state_of(site)
+
+
+@pytest.mark.parametrize(
+    ("version", "near", "nodes"),
+    [("24.11.5", (), 0), ("26.05.5", (), 0b10), ("26.05.5", (1, 1), 0)],
+)
+def test_gpus_of_a_job_on_one_node_are_counted_on(
+    version: str, near: tuple[int, ...], nodes: int
+) -> None:
+    """`-N 1 --gpus=3` finds 2 on node a and as many on b: 26.05 starts it there with 2.
+
+    Where a start picks certain GPUs it does not find them; a plan is made all the same.
+    """
+    state = with_gpus(version, *near)
+    gpus = Gres(name="gpu", count=3, per="job")
+    ask = ask_of(Request(nodes=1, max_nodes=1, tasks=1, gres=(gpus,)), state.machine)
+    state.waiting = [Job(id=1, ask=ask, limit=600, user="u", partitions=("batch",), priority=9)]
+    assert [one.nodes for one in main_pass(state, 10).starts] == ([nodes] if nodes else [])
+    if nodes:
+        assert [share.gpus for share in state.running[0].holding] == [0b11]
+    elif near:
+        assert not backfill_pass(state, 10).starts
+
+
+def test_a_node_gives_no_more_gpus_than_were_needed_when_it_was_chosen() -> None:
+    """The node chosen last gives the one that was missing, not the first node one less."""
+    state = with_gpus("26.05.5", 1, 1)
+    gpus = Gres(name="gpu", count=3, per="job")
+    ask = ask_of(Request(tasks=3, gres=(gpus,)), state.machine)
+    nodes, free, both, one = state.machine.nodes, (0b11, 0b11), 0b10001, 0b1
+    for version, cores, counted, taken in (
+        ("22.05.8", (both, both), (1, 2), [0b11, 0b01]),
+        ("26.05.5", (both, both), (1, 2), [0b01, 0b11]),
+        ("26.05.5", (both, both), (2, 1), [0b11, 0b01]),
+        ("26.05.5", (one, both), (2, 2), [0b01, 0b11]),  # beside its cores first
+        ("26.05.5", (one, one), (2, 1), [0b11, 0b01]),  # others where those do not suffice
+    ):
+        rules = Rules.of(version)
+        found = gpus_taken(ask, nodes, free, cores, rules=rules, counted=counted)
+        assert found == taken, (version, cores, counted)
 
 
 @pytest.mark.parametrize(("version", "nodes"), [("24.11.5", 0b01), ("26.05.5", 0b11)])

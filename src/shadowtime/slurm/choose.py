@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.choose import choose_now
 from shadowtime.slurm.desk import AskTable
-from shadowtime.slurm.distribute import cores_beside, cores_for, deal, gpus_for, gpus_on_nodes
+from shadowtime.slurm.distribute import cores_beside, cores_for, deal, gpus_taken
 from shadowtime.slurm.machine import Machine, bits
 from shadowtime.slurm.usage import Holding, Share, Usage, WholeNodes
 from shadowtime.slurm.weights import base_weights
@@ -31,6 +32,8 @@ class Choice(NamedTuple):
     given: dict[int, int] | int
     view: Usage | None = None
     """What it was chosen from, where that is not simply what is free."""
+    gpus: Mapping[int, int] | None = None
+    """By node: GPUs that counted when it was chosen, where that bounds what it gives."""
 
     @property
     def cpus(self) -> dict[int, int]:
@@ -180,15 +183,22 @@ class Chooser:
 
     def chosen(self) -> Choice:
         """What the last test chose."""
-        found, given = self.asks.chosen, self.asks.desk.spot[:, d.GIVEN]
-        return Choice(found, {at: int(given[at]) for at in bits(found)})
+        found, spot = self.asks.chosen, self.asks.desk.spot
+        given = {at: int(spot[at, d.GIVEN]) for at in bits(found)}
+        if not (self.machine.has_gpus and self.rules.gpus_as_counted):
+            return Choice(found, given)
+        return Choice(found, given, gpus={at: int(spot[at, d.ADDED_GPUS]) for at in given})
 
     def overfills(self, usage: Usage, ask: Ask, choice: Choice) -> bool:
-        """True where a start takes more memory than its nodes have: Slurm calls them busy.
+        """True where a start takes more than its nodes have: Slurm calls them busy.
 
         A test counts memory for the cpus that a node offers, a start for the whole cores it takes;
-        will-run tests do not look at this.
+        a test of single nodes counts GPUs of the nodes before. Will-run tests do not look at this.
         """
+        alone = choice.gpus if self.rules.first_single_node and ask.single_node else None
+        for at in alone or ():
+            if self.machine.nodes[at].picks_gpus and usage.gpus[at].bit_count() < ask.job_gpus:
+                return True
         if not ask.memory_per_cpu or ask.exclusive or self.machine.one_thread:
             return False
         view = usage if choice.view is None else choice.view
@@ -217,18 +227,24 @@ class Chooser:
                 free_gpus,
                 as_told=self.rules.tasks_as_told,
             )
-        counts = gpus_on_nodes(ask, free_gpus, whole_tasks=self.rules.whole_gpu_tasks)
-        for at, node, cpus, count in zip(places, nodes, given, counts, strict=True):
+        cores_on = []
+        for at, node, cpus in zip(places, nodes, given, strict=True):
             free = usage.cores[at]
             if ask.gpus and node.near:
                 beside = cores_beside(node, ask, free, usage.gpus[at])
                 if beside is not None and beside.bit_count() * node.threads >= cpus:
                     free = beside
             whole = self.machine.full_cores[at]
-            cores = whole if ask.exclusive else cores_for(node, ask, free, cpus)
-            gpus = gpus_for(node, ask, usage.gpus[at], cores, count) if ask.gpus else 0
-            if ask.exclusive:
-                gpus = (1 << node.gpus) - 1
+            cores_on.append(whole if ask.exclusive else cores_for(node, ask, free, cpus))
+        taken = gpus_taken(
+            ask,
+            nodes,
+            [usage.gpus[at] for at in places],
+            cores_on,
+            rules=self.rules,
+            counted=None if choice.gpus is None else [choice.gpus[at] for at in places],
+        )
+        for at, node, cpus, cores, gpus in zip(places, nodes, given, cores_on, taken, strict=True):
             memory = 0
             if ask.memory is not None:
                 held = cpus if self.machine.counts_cpus else cores.bit_count() * node.threads

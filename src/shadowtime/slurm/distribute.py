@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.slurm.machine import Hardware
+from shadowtime.slurm.rules import Rules
 from shadowtime.slurm.usage import lowest
 
 if TYPE_CHECKING:
@@ -150,51 +153,96 @@ def cores_beside(node: Hardware, ask: Ask, free_cores: int, free_gpus: int) -> i
     return chosen if have >= ask.node_gpus else None
 
 
-def gpus_for(node: Hardware, ask: Ask, free: int, cores: int, count: int) -> int:
-    """Which GPUs a job takes beside its cores: near ones first.
+def gpus_taken(
+    ask: Ask,
+    nodes: Sequence[Hardware],
+    free: Sequence[int],
+    cores: Sequence[int],
+    *,
+    rules: Rules,
+    counted: Sequence[int] | None = None,
+) -> list[int]:
+    """Which GPUs a job takes on each of its nodes, as masks: those beside its cores first.
 
-    Asked per node or task they come from socket to socket in turn, asked per job in order.
+    ``free`` and ``cores`` are masks: free GPUs, and the cores that the job takes. ``counted`` are
+    the GPUs that counted on each node when it was chosen, if that is known.
     """
-    if not node.near:
-        return lowest(free, count)
-    used = [
-        near & free
-        for near, mask in zip(node.near, node.socket_masks, strict=True)
-        if mask & cores and near & free
-    ]
-    taken = 0
+    if not ask.gpus:
+        return [(1 << node.gpus) - 1 if ask.exclusive else 0 for node in nodes]
+    if ask.exclusive:
+        return [(1 << node.gpus) - 1 for node in nodes]
     if ask.gpus_per == "job":
-        taken = lowest(sum(used), count)
-    else:
-        while count > taken.bit_count() and any(used):
-            for at, near in enumerate(used):
-                if near and count > taken.bit_count():
-                    low = near & -near
-                    taken |= low
-                    used[at] = near ^ low
+        return _of_job(ask, nodes, free, cores, rules, counted if rules.gpus_as_counted else None)
+    each = ask.gpus if rules.whole_gpu_tasks and ask.gpus_per == "task" else 1
+    left, taken = ask.job_gpus, []
+    for at, (node, mask, own) in enumerate(zip(nodes, free, cores, strict=True)):
+        count = ask.gpus
+        if ask.gpus_per == "task":
+            others = (len(nodes) - at - 1) * each
+            count = max(0, min(mask.bit_count() // each * each, left - others))
+            left -= count
+        taken.append(_socket_by_socket(node, mask, own, count))
+    return taken
+
+
+def _near(node: Hardware, free: int, cores: int) -> list[int]:
+    """By socket: the free GPUs beside its cores, if the job has some of these."""
+    return [
+        near & free if mask & cores else 0
+        for near, mask in zip(node.near, node.socket_masks, strict=True)
+    ]
+
+
+def _socket_by_socket(node: Hardware, free: int, cores: int, count: int) -> int:
+    """GPUs from each socket in turn, then the lowest of all others."""
+    used = _near(node, free, cores) if node.near else []
+    taken = 0
+    while count > taken.bit_count() and any(used):
+        for at, near in enumerate(used):
+            if near and count > taken.bit_count():
+                low = near & -near
+                taken |= low
+                used[at] = near ^ low
     return taken | lowest(free & ~taken, count - taken.bit_count())
 
 
-def gpus_on_nodes(ask: Ask, free: Sequence[int], *, whole_tasks: bool = False) -> list[int]:
-    """GPUs per node: as asked per node, else from the first node on, one left for each other.
+def _of_job(
+    ask: Ask,
+    nodes: Sequence[Hardware],
+    free: Sequence[int],
+    cores: Sequence[int],
+    rules: Rules,
+    counted: Sequence[int] | None,
+) -> list[int]:
+    """GPUs asked per job: from the first node on, one left for each other.
 
-    ``whole_tasks``: asked per task they come in whole tasks.
-
-    Examples
-    --------
-    >>> from shadowtime.slurm.ask import Ask
-    >>> ask = Ask(tasks=2, cpus_per_task=1, min_nodes=1, max_nodes=2, wanted_nodes=1,
-    ...           min_cpus=2, least_cpus=1, gpus=4, gpus_per="job")
-    >>> gpus_on_nodes(ask, [4, 1])
-    [3, 1]
+    Nodes with cores beside their GPUs give those alone, and the nodes give others afterwards, in
+    the same order, until there are enough.
     """
-    if ask.gpus_per == "node":
-        return [ask.gpus] * len(free)
-    left = ask.job_gpus
-    found = []
-    each = ask.gpus if whole_tasks and ask.gpus_per == "task" else 1
-    for at, count in enumerate(free):
-        others = (len(free) - at - 1) * each
-        found.append(max(0, min(count // each * each, left - others)))
-        left -= found[-1]
-    return found
+    left, taken = ask.job_gpus, []
+    for at, (node, mask, own) in enumerate(zip(nodes, free, cores, strict=True)):
+        most = left - (len(nodes) - at - 1)
+        if node.picks_gpus:
+            if counted is not None:
+                most = min(most, counted[at])
+            if ask.cpus_per_gpu:
+                most = min(most, own.bit_count() * node.threads // ask.cpus_per_gpu)
+            most = max(most, 1 if rules.gpus_as_counted else 0)
+        found = lowest(mask, max(most, 0))
+        if node.near:
+            found = 0
+            near = _near(node, mask, own)
+            if rules.gpus_as_counted:
+                share = np.float32(most) / np.float32(own.bit_count())
+                for beside, socket in zip(near, node.socket_masks, strict=True):
+                    some = int(np.float32((own & socket).bit_count()) * share)
+                    found |= lowest(beside, min(some, most - found.bit_count()))
+            found |= lowest(sum(near) & ~found, most - found.bit_count())
+            found = found or lowest(mask, 1)
+        taken.append(found)
+        left -= found.bit_count()
+    for at, mask in enumerate(free):
+        more = lowest(mask & ~taken[at], max(left, 0))
+        taken[at] |= more
+        left -= more.bit_count()
+    return taken

@@ -59,6 +59,11 @@ class Hardware:
         """Cores: what is allocated whole."""
         return self.cpus // self.threads
 
+    @property
+    def picks_gpus(self) -> bool:
+        """True where a start picks certain GPUs; where they are all alike, it counts them."""
+        return bool(self.near or self.gpu_types)
+
     @cached_property
     def socket_masks(self) -> list[int]:
         """The cores of each socket as masks."""

@@ -109,6 +109,14 @@ CHANGES = (
         BOTH,
     ),
     Change(
+        "gpus_as_counted",
+        (24, 5, 0),
+        "select/cons_tres/gres_select_filter.c: _set_job_bits1",
+        "with --gpus a node gives no more GPUs than were still needed when it was chosen, its "
+        "sockets by the cores that the job has there",
+        SINCE_26,
+    ),
+    Change(
         "task_a_node_once",
         (24, 5, 0),
         "topology/common common_topo.c: common_topo_choose_nodes",
@@ -257,7 +265,7 @@ CHANGES = (
         (26, 5, 0),
         f"{JOB_TEST}: _get_one_res; topology/common common_topo.c: common_test_node",
         "a job of at most one node (-N 1, or -n 1 without -N) gets the first that fits, by Weight "
-        "and place",
+        "and place; GPUs of the nodes tried before count towards those of --gpus",
         SINCE_26,
     ),
     Change(
@@ -293,6 +301,7 @@ class Rules:
     cpus_beside_gpus: bool = False
     whole_seconds: bool = False
     whole_gpu_tasks: bool = False
+    gpus_as_counted: bool = False
     task_a_node_once: bool = False
     requeued_last: bool = False
     bounded_will_run: bool = False

@@ -19,8 +19,8 @@ def base_weights(machine: Machine) -> Ints:
 
 
 def fresh_weights(machine: Machine) -> Ints:
-    """Scheduling weights as a will-run test sets them."""
-    return np.array([node.weight * 65536 + PLAIN for node in machine.nodes], np.int64)
+    """Scheduling weights as a will-run test sets them: Weight * 65536."""
+    return np.array([node.weight * 65536 for node in machine.nodes], np.int64)
 
 
 def with_used_first(machine: Machine, weights: Ints, may_use: int, used: int) -> Ints:

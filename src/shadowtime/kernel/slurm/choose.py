@@ -8,6 +8,7 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.reference import by_reference
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.desk import Desk
+from shadowtime.kernel.slurm.need import cores_for, gpus_added
 from shadowtime.kernel.slurm.neighbours import by_sets
 from shadowtime.kernel.slurm.offers import (
     could_do,
@@ -134,9 +135,14 @@ def seek_by_product(desk: Desk, state: Ints, weight: Ints, ask: int, left: int) 
 
 @routine
 def single_fit(desk: Desk, state: Ints, weight: Ints, ask: int, required: int) -> int:
-    """The first node that does alone in one try; -1: none."""
+    """The first node that does alone in one try; -1: none.
+
+    Slurm counts GPUs that a job asks for as a whole on from node to node (spec: slurm 4.9).
+    """
     need, spot = desk.need, desk.spot
     low, high = need[d.LOW], need[d.HIGH]
+    first = need[d.AGAIN] == 0
+    need[d.CARRIED] = 0
     last = -1
     while True:
         now = -1  # the next weight; nodes of one weight in their order
@@ -153,11 +159,18 @@ def single_fit(desk: Desk, state: Ints, weight: Ints, ask: int, required: int) -
                 continue
             if required > 1 or (required == 1 and not has(desk.required, ask, at)):
                 continue
+            counted = 0
+            if desk.ask[ask, d.JOB_GPUS] > 0 and cores_for(desk, state, ask, at, first) > 0:
+                counted = spot[at, d.COUNTED]
             need[d.LOW] = need[d.HIGH] = place
-            found = fill(desk, state, weight, ask, 1, need[d.AGAIN] == 0)
+            found = fill(desk, state, weight, ask, 1, first)
             need[d.LOW], need[d.HIGH] = low, high
             if found:
+                need[d.CARRIED] = 0
                 return at
+            if counted > 0:
+                left = desk.ask[ask, d.JOB_GPUS] - need[d.CARRIED]
+                need[d.CARRIED] += gpus_added(counted, left)
 
 
 @routine
@@ -206,7 +219,7 @@ def once(desk: Desk, state: Ints, weight: Ints, ask: int, all_free: bool) -> boo
     """
     need, spot, mask = desk.need, desk.spot, desk.mask
     need[d.ALL_FREE] = 1 if all_free else 0
-    need[d.AGAIN] = need[d.CLIPPED] = 0
+    need[d.AGAIN] = need[d.CLIPPED] = need[d.CARRIED] = 0
     low, high = 0, list_tried(desk) - 1
     need[d.LOW], need[d.HIGH] = low, high
     single = desk.rule[d.FIRST_SINGLE] != 0 and desk.ask[ask, d.SINGLE] != 0

@@ -47,17 +47,19 @@ PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
 """``GPUS_PER``."""
 # ``spot``: scratch, by node.
 OFFER, COUNTED, NEAR, ALL_GPUS, LEAST, GIVEN, UNUSED, HERE, LEFT, TAKEN, BEFORE, MARK = range(12)
+ADDED_GPUS = 12
 """Cpus that a node offers (less once a try gave fewer), GPUs that count and all free ones, cpus
 beside GPUs, cpus that must come with GPUs, cpus given, free cpus; whether it is among the nodes
-tried; cpus for this try, whether it is taken; its weight before the test; a mark."""
-SPOTS = 12
+tried; cpus for this try, whether it is taken; its weight before the test; a mark. ``ADDED_GPUS``:
+GPUs that counted when it was taken, of those that a job still needed."""
+SPOTS = 13
 # ``need``: what is still needed while nodes are added, and marks of a test.
 N_CPUS, N_BOUND, N_DUE, N_MOST, N_GPUS, N_NODES = range(6)
-LOW, HIGH, AGAIN, CLIPPED, ALL_FREE, TASK_BOUND, BUSY_FIRST = range(6, 13)
+LOW, HIGH, AGAIN, CLIPPED, ALL_FREE, TASK_BOUND, BUSY_FIRST, CARRIED = range(6, 14)
 """The first and last place in ``tried`` to look at; a later try; a try gave less than a node
 offers; all cores count as free; the most tasks on a node by which GPUs bound cpus (-1: none); busy
-nodes first."""
-NEEDS = 13
+nodes first; GPUs of single nodes that did not do, which Slurm counts for the next ones."""
+NEEDS = 14
 # ``run``: sets of neighbours.
 RUN_START, RUN_END, RUN_CPUS, RUN_GPUS, RUN_NODES, RUN_REQUIRED, RUN_WEIGHT = range(7)
 RUNS = 7

@@ -115,7 +115,8 @@ def gpu_offer(desk: Desk, state: Ints, ask: int, at: int, first: bool) -> int:
     if cpus_per_gpu > 0:
         bound = min(bound, here * threads // cpus_per_gpu)
     if job_gpus > 0:
-        left_for_it = job_gpus - (max(asks[ask, d.MIN_NODES], 1) - 1)
+        left_for_it = job_gpus - desk.need[d.CARRIED]
+        left_for_it = left_for_it - (max(asks[ask, d.MIN_NODES], 1) - 1) if left_for_it > 0 else 1
         if 0 < left_for_it < bound:
             bound = left_for_it
     if bound > 0 and per_node > bound:

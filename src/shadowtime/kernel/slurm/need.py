@@ -35,7 +35,7 @@ def begin_need(desk: Desk, ask: int, by_tasks: bool) -> None:
         top = max(asks[ask, d.MAX_NODES], wanted_cpus(desk, ask) // asks[ask, d.TASK_CPUS])
         fixed = asks[ask, d.FIXED] if asks[ask, d.FIXED] > 0 else top
         need[d.N_MOST] = max(min(fixed, top), asks[ask, d.MIN_NODES])
-    need[d.N_GPUS] = asks[ask, d.JOB_GPUS]
+    need[d.N_GPUS] = asks[ask, d.JOB_GPUS] - need[d.CARRIED]
     if asks[ask, d.JOB_GPUS] > 0:
         need[d.N_NODES] = min(asks[ask, d.MIN_NODES], asks[ask, d.WANTED])
     else:
@@ -119,6 +119,12 @@ def take(desk: Desk, ask: int, at: int, cpus: int, due: int) -> int:
 
 
 @kernel
+def gpus_added(counted: int, wanted: int) -> int:
+    """Of the GPUs that count on a node those that are still wanted, but one at least."""
+    return max(min(counted, wanted) if wanted > 0 else counted, 1)
+
+
+@kernel
 def add(desk: Desk, at: int, cpus: int) -> None:
     """The node is taken with these cpus."""
     need, spot = desk.need, desk.spot
@@ -127,6 +133,7 @@ def add(desk: Desk, at: int, cpus: int) -> None:
     need[d.N_NODES] -= 1
     need[d.N_DUE] -= 1
     need[d.N_MOST] -= 1
+    spot[at, d.ADDED_GPUS] = gpus_added(spot[at, d.COUNTED], need[d.N_GPUS])
     need[d.N_GPUS] -= spot[at, d.COUNTED]
     spot[at, d.TAKEN] = 1
 

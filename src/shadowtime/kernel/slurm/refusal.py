@@ -48,7 +48,10 @@ def plain_weights(board: Board) -> None:
 
 @kernel
 def overfills(board: Board, desk: Desk, ask: int) -> bool:
-    """A start may take more memory than a test counts, and more than there is."""
+    """A start may take more than a test counts, and more than there is: memory, or GPUs."""
+    if desk.rule[d.FIRST_SINGLE] != 0 and desk.ask[ask, d.SINGLE] != 0:
+        if desk.ask[ask, d.JOB_GPUS] > 0:
+            return True
     return (
         desk.ask[ask, d.PER_CPU] != 0
         and desk.ask[ask, d.EXCLUSIVE] == 0

@@ -30,21 +30,26 @@ NEVER = -1
 """No end lets the job start."""
 
 
+@kernel
+def is_fresh(board: Board, completing: bool) -> bool:
+    """A test sets scheduling weights anew, in ``fresh_weight``; else those left by others count."""
+    mark = board.mark
+    return mark[b.FRESH] != 0 and (mark[b.GPUS] != 0 or completing)  # else weights never move
+
+
 @routine
-def has_fresh_weights(board: Board, completing: bool) -> bool:
-    """A test sets scheduling weights anew, here in ``fresh_weight``; else those left by others do.
+def set_fresh_weights(board: Board, completing: bool) -> None:
+    """What scheduling weights are set to before the tests for now, and before those for later.
 
     ``completing``: nodes of FOUND that still complete come last of equal Weight.
     """
-    mark = board.mark
-    if mark[b.FRESH] == 0 or (mark[b.GPUS] == 0 and not completing):
-        return False  # without GPUs weights never move
+    if not is_fresh(board, completing):
+        return
     for at in range(board.node.shape[0]):
         weight = board.node[at, b.BASE_WEIGHT]
         if completing and has(board.mask, b.COMPLETING, at) and has(board.mask, b.FOUND, at):
             weight += COMPLETING_WEIGHT
         board.fresh_weight[at] = weight
-    return True
 
 
 @routine
@@ -59,7 +64,7 @@ def fits_after(
     for word in range(mask.shape[1]):
         desk.mask[d.TRIED, word] = mask[b.FOUND, word]
     weight = board.weight
-    if has_fresh_weights(board, completing):
+    if is_fresh(board, completing):
         weight = board.fresh_weight
     if mark[b.GANG] != 0:
         return fits_in_rows(board, desk, weight, ask, section, ends, not now)
@@ -87,9 +92,12 @@ def will_run(
 
     It is known not to fit before ``first`` ends. The try is at ``start``, the next one at
     ``until`` (0: none). Where tests leave weights behind, one that fails is made all the same if no
-    later one is: each sets those of all nodes that the tests before it could, as more is free.
+    later one is: each sets those of all nodes that the tests before it could, as more is free. The
+    order in which single nodes are tried is that of the weights before a test: all are made.
     """
     mark = board.mark
+    if desk.rule[d.FIRST_SINGLE] != 0 and desk.ask[ask, d.SINGLE] != 0:
+        first = 0 if desk.ask[ask, d.ASK_GPUS] > 0 else first
     now, count = mark[b.NOW], mark[b.COUNT]
     section = board.record[row, b.SECTION]
     completing = False
@@ -103,8 +111,11 @@ def will_run(
         last_second = start if mark[b.AT_TRY] != 0 else start - 1
         while before < count and end_of(board, before) <= last_second:
             before += 1
+    set_fresh_weights(board, completing)
     if at_now and first == 0 and fits_after(board, desk, ask, section, 0, True, completing):
         return now
+    if completing:
+        set_fresh_weights(board, False)
     if mark[b.CANDIDATES] != 0 or before > 0 or completing or not at_now:
         if before >= first and fits_after(board, desk, ask, section, before, False, False):
             return now

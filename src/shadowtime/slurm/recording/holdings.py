@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
+from shadowtime.slurm.distribute import gpus_taken
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.machine import Machine, bits
 from shadowtime.slurm.recording.folder import NEAR, Recording
@@ -44,10 +46,9 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
     if set(by_node) != set(machine.names(job.nodes)):
         by_node = {}
     shares = []
-    free = [usage.gpus[at].bit_count() for at in places]
-    counts = gpus_on_nodes(ask, free, whole_tasks=state.parameters.rules.whole_gpu_tasks)
+    cores_on = []
     sure = True
-    for at, count in zip(places, counts, strict=True):
+    for at in places:
         node = machine.nodes[at]
         piece = by_node.get(node.name)
         if ask.exclusive:
@@ -63,15 +64,17 @@ def held_by_start(recording: Recording, state: SlurmState, job: Job) -> Held:
         else:
             cores = lowest(usage.cores[at], 1)
             sure = False
-        gpus = 0
-        if ask.gpus:
+        cores_on.append(cores)
+    nodes = [machine.nodes[at] for at in places]
+    free = [usage.gpus[at] for at in places]
+    taken = gpus_taken(ask, nodes, free, cores_on, rules=state.parameters.rules)
+    for at, node, cores, gpus in zip(places, nodes, cores_on, taken, strict=True):
+        piece = by_node.get(node.name)
+        if ask.gpus and not ask.exclusive:
             if piece is not None and piece.gpus is not None:
-                for one in piece.gpus:
-                    gpus |= 1 << one
-            else:
-                gpus = gpus_for(node, ask, usage.gpus[at], cores, count)
-        if ask.exclusive and node.gpus:
-            gpus = (1 << node.gpus) - 1
+                gpus = functools.reduce(operator.or_, (1 << one for one in piece.gpus), 0)
+            elif len(places) > 1 and ask.gpus_per == "job" and node.picks_gpus:
+                sure = False  # it depends on the order in which the nodes were chosen
         memory = 0
         if ask.memory is not None:
             cpus = cores.bit_count() * node.threads
