@@ -92,8 +92,15 @@ OTHER_PARAMETERS = _words(
 )
 """SchedulerParameters that do not decide when a recorded job starts."""
 
-QOS_FLAGS = frozenset(("denyonlimit", "requirereservation", "requiresreservation", "deleted"))
-"""Flags of a QOS that reject jobs, which are then in no log; the others are not modelled."""
+QOS_FLAGS = _words(
+    """
+    denyonlimit requirereservation requiresreservation deleted
+    noreserve overpartqos partitionmaxnodes partitionminnodes partitiontimelimit
+    """
+)
+"""Flags of a QOS that reject jobs, which are then in no log, and those that are followed.
+
+spec: slurm 6.7. The others are not modelled."""
 RESERVATION_FLAGS = frozenset(
     ("flex", "magnetic", "promiscuous", "replace", "replace_down", "time_float", "purge_comp")
 )

@@ -116,6 +116,11 @@ class Qos:
     usage_factor: float = 1.0
     grace: int = 0
 
+    @property
+    def lower_flags(self) -> frozenset[str]:
+        """Its flags in lower case."""
+        return frozenset(one.lower() for one in self.flags)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Association:

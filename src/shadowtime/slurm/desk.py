@@ -79,7 +79,7 @@ class AskTable:
             ask.min_cpus, ask.least_cpus, ask.tasks_per_node,
             -1 if ask.memory is None else ask.memory, ask.memory_per_cpu, ask.gpus,
             GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,
-            ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
+            ask.bounded_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
             ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
             self.takes_whole(ask), floor, -1, first, len(ask.either),
             ask.contiguous, ask.spread, -1, ask.by_partition and not ask.exclusive,
