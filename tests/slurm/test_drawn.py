@@ -589,3 +589,30 @@ def test_a_limit_on_nodes_bounds_what_a_job_aims_at(line: str, nodes: list[int])
     state = state_of(site)
     state.waiting = [_asked(state, site, f"{line} --exclusive --qos=few")]
     assert [one.nodes for one in main_pass(state, 10).starts] == nodes
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+@pytest.mark.parametrize("line", ["-n 1", "-n 1 -c 2", "-N 1 -n 2"])
+def test_jobs_of_one_node_go_to_the_least_loaded(version: str, line: str) -> None:
+    """With LLN, also where a job of one node else gets the first that fits."""
+    part = Partition(name="batch", nodes=("a", "b", "c"), default=True, least_loaded=True)
+    site = BOUNDED.replace(partitions=(part,), config={"SLURM_VERSION": version})
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-n 2 -w a", priority=9)]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b001]
+    state.waiting = [_asked(state, site, line, id=2, record=1, priority=8)]
+    assert [one.nodes for one in main_pass(state, 20).starts] == [0b010]
+
+
+def test_gpus_bring_cpus_along_by_default() -> None:
+    """DefCpuPerGPU=3: not for a job that names its cpus per task or per GPU."""
+    nodes = (Node(name="a", amounts=(4, 4)), Node(name="b", amounts=(4, 0)))
+    part = Partition(name="batch", nodes=("a", "b"), default=True, default_cpus_per_gpu=3)
+    site = Site(nodes=nodes, resources=("cpus", "gpu"), partitions=(part,))
+    held = []
+    for words in ("", " -c 1", " -c 2", " --cpus-per-gpu=4"):
+        state = state_of(site)
+        state.waiting = [_asked(state, site, f"-n 1 --gres=gpu:1{words}")]
+        main_pass(state, 10)
+        held.append([one.cpus for one in state.running])
+    assert held == [[3], [1], [2], [4]]

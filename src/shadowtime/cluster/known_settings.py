@@ -16,8 +16,8 @@ def _words(text: str) -> frozenset[str]:
 
 FOLLOWED = _words(
     """
-    accountingstorageenforce clustername defmempercpu defmempernode enforcepartlimits
-    maxmempercpu maxmempernode
+    accountingstorageenforce clustername defcpupergpu defmempergpu defmempercpu defmempernode
+    enforcepartlimits jobdefaults maxmempercpu maxmempernode
     fairsharedampeningfactor grestypes jobrequeue killwait licenses messagetimeout preemptmode
     preempttype prioritycalcperiod prioritydecayhalflife priorityfavorsmall priorityflags
     prioritymaxage prioritytype priorityweightage priorityweightassoc priorityweightfairshare
@@ -59,7 +59,7 @@ HARMLESS_BEGINS = (
 
 LACKING: Mapping[str, str] = {
     "allowspecresourcesusage": "no", "burstbuffertype": "(null)", "completewait": "0",
-    "dependencyparameters": "(null)", "federationparameters": "(null)", "jobdefaults": "(null)",
+    "dependencyparameters": "(null)", "federationparameters": "(null)",
     "licenseparameters": "(null)", "mcsplugin": "(null)", "nodefeaturesplugins": "(null)",
     "powerparameters": "(null)",
     "powerplugin": "(null)", "preemptexempttime": "00:00:00", "preemptparameters": "(null)",

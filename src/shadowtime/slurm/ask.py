@@ -168,10 +168,8 @@ class Ask:
 
     @property
     def single_node(self) -> bool:
-        """At most one node: -N 1, or one task without -N."""
-        if self.fixed_nodes:
-            return self.fixed_nodes == 1
-        return self.tasks == 1 and self.min_nodes == 1
+        """At most one node, which need not be the least loaded (spec: slurm 4.9)."""
+        return self.max_nodes == 1 and not self.least_loaded
 
     @property
     def tasks_here(self) -> tuple[int, int | None]:

@@ -148,16 +148,19 @@ def asked_on_site(
             return replace(ask.on(for_good), least_loaded=ask.least_loaded, cpu_pool=-1)
         return ask
 
-    ask = asked(request)
     who = Submitter(request.qos, request.account, user)
     named = [machine.sections[name] for name in partitions if name in machine.sections]
     least = min((one.min_nodes for one in named), default=0)
-    if not ask.fixed_nodes or ask.fixed_nodes >= least:
-        ask = ask.between(least, UNBOUNDED)
+    if request.max_nodes and max(request.max_nodes, request.nodes) < least:
+        least = 0
+    ask = asked(request).between(least, UNBOUNDED)
     for one in site.partitions:
         if one.name not in partitions:
             continue
         other = ask
+        if one.cpus_per_gpu(request) != request.cpus_per_gpu:
+            per_gpu = one.cpus_per_gpu(request)
+            other = asked(replace(request, cpus_per_gpu=per_gpu)).between(least, UNBOUNDED)
         if one.max_memory is not None:
             other = replace(ask, suits=0)
             found = bounded(
