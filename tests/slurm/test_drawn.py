@@ -616,3 +616,18 @@ def test_gpus_bring_cpus_along_by_default() -> None:
         main_pass(state, 10)
         held.append([one.cpus for one in state.running])
     assert held == [[3], [1], [2], [4]]
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+def test_jobs_of_one_cpu_are_packed_at_the_end(version: str) -> None:
+    """pack_serial_at_end: the last node, also where a job of one node gets the first that fits."""
+    words = {"SchedulerParameters": "pack_serial_at_end", "SLURM_VERSION": version}
+    state = state_of(site := BOUNDED.replace(config=words))
+    state.waiting = [
+        _asked(state, site, line, id=k, record=k, priority=9 - k)
+        for k, line in enumerate(("-n 1", "-n 1 -c 2"), 1)
+    ]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [
+        0b100,
+        0b001 if version[:2] == "26" else 0b100,
+    ]
