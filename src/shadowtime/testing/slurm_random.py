@@ -58,6 +58,7 @@ def draw_run(seed: int, *, jobs: int = 40, mean: float = 6.0, load: float = 1.3)
     alone = not tiers and coin.random() < 0.2
     limited = coin.random() < 0.3
     rule = "" if alone else coin.choice(("", "", "", *RULES))
+    gpus = any(name[:3] == "gpu" for one in kinds for name, _ in one.gres)
     made = _jobs(coin, jobs, kinds, mean=mean, load=load, tiers=tiers, limited=limited)
     if "MaxCPUs" in rule:  # whole nodes would never fit there
         made = tuple(
@@ -67,7 +68,9 @@ def draw_run(seed: int, *, jobs: int = 40, mean: float = 6.0, load: float = 1.3)
     return RandomRun(
         seed=seed,
         kinds=kinds,
-        settings=_settings(coin, preempts=preempts, limited=limited, memory="Mem" in rule),
+        settings=_settings(
+            coin, preempts=preempts, limited=limited, memory="Mem" in rule, gpus=gpus
+        ),
         partitions=_partitions(coin, count, rule, tiers=tiers, preempts=preempts, alone=alone),
         accounting=_accounting(coin) if limited else (),
         jobs=made,
@@ -92,7 +95,7 @@ def _machine(coin: random.Random) -> tuple[NodeKind, ...]:
 
 
 def _settings(
-    coin: random.Random, *, preempts: bool, limited: bool, memory: bool
+    coin: random.Random, *, preempts: bool, limited: bool, memory: bool, gpus: bool
 ) -> tuple[str, ...]:
     words = ["batch_sched_delay=0", "sched_interval=2", f"bf_interval={coin.choice((2, 3))}"]
     words.append(f"bf_resolution={coin.choice((1, 1, 60))}")
@@ -113,6 +116,8 @@ def _settings(
         lines += ["PreemptType=preempt/partition_prio", f"PreemptMode={mode}"]
     if limited:
         lines.append("AccountingStorageEnforce=limits")
+    if gpus and coin.random() < 0.4:
+        lines.append("DefCpuPerGPU=2")
     lines.append("Licenses=tool:3")
     return tuple(lines)
 
@@ -136,9 +141,10 @@ def _partitions(
 
 def _accounting(coin: random.Random) -> tuple[tuple[str, ...], ...]:
     bound = coin.choice(("MaxJobsPU=2", "GrpTRES=cpu=24", "GrpTRES=node=3", "GrpJobs=3"))
+    flags = coin.choice(((), (), ("Flags=NoReserve",), ("Flags=PartitionMaxNodes",)))
     return (
         ("add", "qos", "few"),
-        ("modify", "qos", "few", "set", bound),
+        ("modify", "qos", "few", "set", bound, *flags),
         ("modify", "user", "root", "set", "qos+=few"),
     )
 
