@@ -67,6 +67,7 @@ def sites(draw: st.DrawFn) -> Site:
         Partition(
             name=name, nodes=draw(some), max_time=draw(MAYBE), default_time=draw(MAYBE),
             min_nodes=draw(COUNTS), max_nodes=draw(MAYBE), max_cpus_per_node=draw(MAYBE),
+            default_cpus_per_gpu=draw(MAYBE),
             max_memory=draw(MAYBE),
             tier=draw(COUNTS), priority_factor=draw(COUNTS), exclusive=draw(st.booleans()),
             default_memory=draw(MAYBE), default_memory_per=draw(st.sampled_from(["cpu", "node"])),

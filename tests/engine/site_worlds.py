@@ -70,6 +70,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
                 max_time=pick.one([None, None, 10]),
                 max_nodes=pick.one([None, None, 2]),
                 max_cpus_per_node=pick.one([None, None, 2]),
+                default_cpus_per_gpu=pick.one([None, None, None, 2]),
                 tier=pick.one([1, 1, 2]),
                 exclusive=pick.one([False, False, False, True]),
                 default_memory=pick.one([None, 1]),

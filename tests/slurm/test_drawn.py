@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shadowtime.cluster.site import FOREVER, Node, Outage, Partition, Qos, Site
+from shadowtime.cluster.site import FOREVER, Limits, Node, Outage, Partition, Qos, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.distribute import gpus_taken
@@ -497,3 +497,191 @@ def test_memory_counts_for_cpus_where_it_is_no_resource() -> None:
     made = run_slurm(jobs, site, jobs.requests)
     assert made.start[0] == min(made.start[1:]) == 0
     assert max(made.start) >= 50
+
+
+def _asked(state: SlurmState, site: Site, line: str, **more: object) -> Job:
+    """A job as sbatch would submit it."""
+    request = apply_options(parse_line(f"sbatch {line}"), Request())
+    partitions, ask = asked_on_site(request, site, state)
+    made = {"id": 1, "ask": ask, "limit": 600, "user": "u", "partitions": partitions}
+    return Job(**made | {"qos": request.qos} | more)  # type: ignore[arg-type]
+
+
+BOUNDED = Site(
+    nodes=tuple(Node(name=name, amounts=(4,)) for name in "abc"),
+    partitions=(
+        Partition(name="narrow", nodes=("a", "b", "c"), default=True, max_nodes=2, max_time=900),
+        Partition(name="wide", nodes=("a", "b", "c"), min_nodes=2),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "nodes"),
+    [
+        ("-n 8", "", [0b110]),  # not two cpus of the first node and two more nodes
+        ("-N 1-3", "", []),  # it names more than the partition gives a job
+        ("-N 1-3", "PartitionMaxNodes", [0b111]),
+        ("-n 9", "PartitionMaxNodes", []),  # no -N that the flag could lift the bound for
+        ("-n 1 -p wide", "", [0b011]),
+        ("-N 1 -p wide", "", []),
+        ("-N 1 -p wide", "PartitionMinNodes", [0b001]),
+        ("-n 1 -p narrow,wide", "", [0b001]),
+    ],
+)
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+def test_a_partition_bounds_the_nodes_of_a_job(
+    version: str, line: str, flags: str, nodes: list[int]
+) -> None:
+    """MaxNodes and MinNodes; a QOS may lift both, for jobs that name their number of nodes."""
+    site = BOUNDED.replace(
+        config={"SLURM_VERSION": version}, qos=(Qos(name="q", flags=frozenset({flags} - {""})),)
+    )
+    state = state_of(site)
+    small = _asked(state, site, "-n 2", priority=9)
+    state.waiting = [small]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b001]
+    state.waiting = [_asked(state, site, f"{line} --qos=q", id=2, record=1, priority=8)]
+    assert [one.nodes for one in main_pass(state, 20).starts] == nodes
+
+
+def test_a_task_that_starts_counts_for_the_next_one() -> None:
+    """Backfill starts two tasks of three where a user may run two jobs; the third has no plan."""
+    one = Qos(name="few", limits=Limits(user_jobs=2))
+    site = SITE.replace(config={}, qos=(one,), enforce=frozenset({"limits"}))
+    state = state_of(site)
+    array = _asked(state, site, "-n 1 -p batch --qos=few", priority=9, tasks=[1, 2, 3], array=1)
+    state.waiting = [array]
+    found = backfill_pass(state, 10)
+    assert [one.task for one in found.starts] == [1, 2]
+    assert found.plans == []
+
+
+@pytest.mark.parametrize(("version", "stay"), [("22.05.8", True), ("24.11.5", False)])
+def test_the_preference_of_a_limit_on_nodes_stays(version: str, stay: bool) -> None:
+    """Up to 23.02 plans prefer the nodes that the last start under a limit on nodes did."""
+    few = Qos(name="few", limits=Limits(group_resources={"nodes": 2}))
+    site = BOUNDED.replace(
+        config={"SLURM_VERSION": version}, qos=(few,), enforce=frozenset({"limits"})
+    )
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-n 2 -w c --qos=few", priority=9)]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b100]
+    state.waiting = [_asked(state, site, "-N 2 --exclusive --qos=few", id=2, record=1, priority=8)]
+    assert main_pass(state, 20).starts == []
+    first, _, third = state.weights.tolist()
+    assert (first > third) == stay
+    state.waiting.append(_asked(state, site, "-n 2 -x c", id=3, record=2, priority=7))
+    main_pass(state, 30)
+    assert state.weights.tolist()[0] == third
+
+
+@pytest.mark.parametrize(("flags", "starts", "plans"), [("", [], 1), ("NoReserve", [2], 1)])
+def test_a_job_without_a_reservation_bars_no_other(
+    flags: str, starts: list[int], plans: int
+) -> None:
+    """All nodes are planned for one that waits: the job behind it is longer than the hole."""
+    site = BOUNDED.replace(qos=(Qos(name="q", flags=frozenset({flags} - {""})),))
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-N 2 --exclusive", limit=60, id=9)]
+    main_pass(state, 0)
+    wide = _asked(state, site, "-n 9 -p wide --qos=q", id=1, record=1, priority=9)
+    state.waiting = [wide, _asked(state, site, "-n 1", id=2, record=2, priority=8)]
+    found = backfill_pass(state, 10)
+    assert [one.job for one in found.starts] == starts
+    assert len([one for one in found.plans if one.job == 1]) == plans
+
+
+@pytest.mark.parametrize("backfill", [False, True])
+def test_a_qos_may_let_jobs_run_longer_than_the_partition(backfill: bool) -> None:
+    """Its limit is 1,000 s and that of the partition 900; without the flag it is in no pass."""
+    for flags, limits in (((), []), (("PartitionTimeLimit",), [1000])):
+        site = BOUNDED.replace(qos=(Qos(name="q", flags=frozenset(flags)),))
+        state = state_of(site)
+        state.waiting = [_asked(state, site, "-n 1 --qos=q", limit=1000)]
+        (backfill_pass if backfill else main_pass)(state, 10)
+        assert [one.limit for one in state.running] == limits
+
+
+@pytest.mark.parametrize(("flags", "count"), [((), 1), (("OverPartQOS",), 2)])
+def test_the_limits_of_a_qos_may_come_before_the_partitions(
+    flags: tuple[str, ...], count: int
+) -> None:
+    """The partition's QOS permits one job, the jobs' own two."""
+    few = Qos(name="few", limits=Limits(group_jobs=1))
+    own = Qos(name="q", limits=Limits(group_jobs=2), flags=frozenset(flags))
+    parts = (Partition(name="batch", nodes=("a", "b", "c"), default=True, qos="few"),)
+    site = BOUNDED.replace(partitions=parts, qos=(few, own), enforce=frozenset({"limits"}))
+    state = state_of(site)
+    state.waiting = [
+        _asked(state, site, "-n 1 --qos=q", id=k, record=k, priority=9 - k) for k in (1, 2, 3)
+    ]
+    assert len(main_pass(state, 10).starts) == count
+
+
+@pytest.mark.parametrize(("words", "count"), [("default_queue_depth=1", 2), ("", 4)])
+def test_each_task_of_an_array_counts_for_the_depth_of_a_pass(words: str, count: int) -> None:
+    """A pass looks at one record more than default_queue_depth, and so at two tasks."""
+    site = BOUNDED.replace(config={"SchedulerParameters": words})
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-n 1", priority=9, tasks=[1, 2, 3, 4], array=1)]
+    assert [one.task for one in main_pass(state, 10).starts] == [1, 2, 3, 4][:count]
+
+
+@pytest.mark.parametrize(
+    ("line", "nodes"),
+    [("-N 1-3", [0b011]), ("-n 9", []), ("-N 3", []), ("-N 1-3 --use-min-nodes", [0b001])],
+)
+def test_a_limit_on_nodes_bounds_what_a_job_aims_at(line: str, nodes: list[int]) -> None:
+    """Of three nodes a job may have two; one that needs three is over the limit."""
+    few = Qos(name="few", limits=Limits(job_resources={"nodes": 2}))
+    site = BOUNDED.replace(
+        partitions=(Partition(name="batch", nodes=("a", "b", "c"), default=True),),
+        qos=(few,),
+        enforce=frozenset({"limits"}),
+    )
+    state = state_of(site)
+    state.waiting = [_asked(state, site, f"{line} --exclusive --qos=few")]
+    assert [one.nodes for one in main_pass(state, 10).starts] == nodes
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+@pytest.mark.parametrize("line", ["-n 1", "-n 1 -c 2", "-N 1 -n 2"])
+def test_jobs_of_one_node_go_to_the_least_loaded(version: str, line: str) -> None:
+    """With LLN, also where a job of one node else gets the first that fits."""
+    part = Partition(name="batch", nodes=("a", "b", "c"), default=True, least_loaded=True)
+    site = BOUNDED.replace(partitions=(part,), config={"SLURM_VERSION": version})
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-n 2 -w a", priority=9)]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [0b001]
+    state.waiting = [_asked(state, site, line, id=2, record=1, priority=8)]
+    assert [one.nodes for one in main_pass(state, 20).starts] == [0b010]
+
+
+def test_gpus_bring_cpus_along_by_default() -> None:
+    """DefCpuPerGPU=3: not for a job that names its cpus per task or per GPU."""
+    nodes = (Node(name="a", amounts=(4, 4)), Node(name="b", amounts=(4, 0)))
+    part = Partition(name="batch", nodes=("a", "b"), default=True, default_cpus_per_gpu=3)
+    site = Site(nodes=nodes, resources=("cpus", "gpu"), partitions=(part,))
+    held = []
+    for words in ("", " -c 1", " -c 2", " --cpus-per-gpu=4"):
+        state = state_of(site)
+        state.waiting = [_asked(state, site, f"-n 1 --gres=gpu:1{words}")]
+        main_pass(state, 10)
+        held.append([one.cpus for one in state.running])
+    assert held == [[3], [1], [2], [4]]
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.5", "26.05.5"])
+def test_jobs_of_one_cpu_are_packed_at_the_end(version: str) -> None:
+    """pack_serial_at_end: the last node, also where a job of one node gets the first that fits."""
+    words = {"SchedulerParameters": "pack_serial_at_end", "SLURM_VERSION": version}
+    state = state_of(site := BOUNDED.replace(config=words))
+    state.waiting = [
+        _asked(state, site, line, id=k, record=k, priority=9 - k)
+        for k, line in enumerate(("-n 1", "-n 1 -c 2"), 1)
+    ]
+    assert [one.nodes for one in main_pass(state, 10).starts] == [
+        0b100,
+        0b001 if version[:2] == "26" else 0b100,
+    ]

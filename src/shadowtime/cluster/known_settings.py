@@ -16,8 +16,8 @@ def _words(text: str) -> frozenset[str]:
 
 FOLLOWED = _words(
     """
-    accountingstorageenforce clustername defmempercpu defmempernode enforcepartlimits
-    maxmempercpu maxmempernode
+    accountingstorageenforce clustername defcpupergpu defmempergpu defmempercpu defmempernode
+    enforcepartlimits jobdefaults maxmempercpu maxmempernode
     fairsharedampeningfactor grestypes jobrequeue killwait licenses messagetimeout preemptmode
     preempttype prioritycalcperiod prioritydecayhalflife priorityfavorsmall priorityflags
     prioritymaxage prioritytype priorityweightage priorityweightassoc priorityweightfairshare
@@ -59,7 +59,7 @@ HARMLESS_BEGINS = (
 
 LACKING: Mapping[str, str] = {
     "allowspecresourcesusage": "no", "burstbuffertype": "(null)", "completewait": "0",
-    "dependencyparameters": "(null)", "federationparameters": "(null)", "jobdefaults": "(null)",
+    "dependencyparameters": "(null)", "federationparameters": "(null)",
     "licenseparameters": "(null)", "mcsplugin": "(null)", "nodefeaturesplugins": "(null)",
     "powerparameters": "(null)",
     "powerplugin": "(null)", "preemptexempttime": "00:00:00", "preemptparameters": "(null)",
@@ -92,8 +92,15 @@ OTHER_PARAMETERS = _words(
 )
 """SchedulerParameters that do not decide when a recorded job starts."""
 
-QOS_FLAGS = frozenset(("denyonlimit", "requirereservation", "requiresreservation", "deleted"))
-"""Flags of a QOS that reject jobs, which are then in no log; the others are not modelled."""
+QOS_FLAGS = _words(
+    """
+    denyonlimit requirereservation requiresreservation deleted
+    noreserve overpartqos partitionmaxnodes partitionminnodes partitiontimelimit
+    """
+)
+"""Flags of a QOS that reject jobs, which are then in no log, and those that are followed.
+
+spec: slurm 6.7. The others are not modelled."""
 RESERVATION_FLAGS = frozenset(
     ("flex", "magnetic", "promiscuous", "replace", "replace_down", "time_float", "purge_comp")
 )

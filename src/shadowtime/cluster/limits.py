@@ -146,9 +146,12 @@ def job_allowed(
 ) -> bool:
     """True if no bound on the job alone forbids it permanently.
 
-    Wall time, amounts, a reservation, or more than the whole site has.
+    Wall time, unless its QOS has the flag PartitionTimeLimit, amounts, a reservation, or more than
+    the whole site has.
     """
-    if partition.max_time is not None and seconds > partition.max_time:
+    qos = site.qos_by_name.get(request.qos)
+    longer = qos is not None and "partitiontimelimit" in qos.lower_flags
+    if partition.max_time is not None and seconds > partition.max_time and not longer:
         return False
     if short_of(request.amounts, site.amounts, site.amounts):
         return False

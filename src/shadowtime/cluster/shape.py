@@ -177,17 +177,18 @@ class Shapes:
         if least > most:
             return None
         cpus, floor = request.cpus_per_task * times, 0
+        per_gpu = partition.cpus_per_gpu(request)
         for gres, (per, count) in zip(request.gres, shares, strict=True):
             parts = count * times if per == "task" else count
             for name in {gres.name, gres.name.partition(":")[0]}:
                 if name not in self.resource:
                     return None
                 (fixed if per == "node" else per_task)[self.resource[name]] += parts
-            if request.cpus_per_gpu and gres.name.partition(":")[0] == "gpu":
+            if per_gpu and gres.name.partition(":")[0] == "gpu":
                 if per == "node":
-                    floor = max(floor, count * request.cpus_per_gpu)
+                    floor = max(floor, count * per_gpu)
                 else:
-                    cpus = max(cpus, parts * request.cpus_per_gpu)
+                    cpus = max(cpus, parts * per_gpu)
         per_task[0] += cpus
         memory, memory_per = asked_memory(request, partition)
         if self.memory >= 0 and memory:

@@ -10,11 +10,14 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
 from shadowtime.types import NO_LIMIT
+
+if TYPE_CHECKING:
+    from shadowtime.workload.request import Request
 
 Preempting = Literal["off", "requeue", "cancel", "suspend"]
 FOREVER = NO_LIMIT
@@ -66,6 +69,8 @@ class Partition:
     max_memory: int | None = None
     """KB that a job may ask for, per cpu or node by ``max_memory_per`` (MaxMemPerCPU)."""
     max_memory_per: Literal["cpu", "node"] = "cpu"
+    default_cpus_per_gpu: int | None = None
+    """Cpus that each GPU brings where a job names none, nor any per task (DefCpuPerGPU)."""
     qos: str = ""
     preempt: Preempting | None = None
     """How jobs of this partition are preempted; None: the site's own setting."""
@@ -73,6 +78,12 @@ class Partition:
     default: bool = False
     billing: Mapping[str, float] = field(default_factory=dict)
     """Billing weight by resource (TRESBillingWeights); empty: one per cpu."""
+
+    def cpus_per_gpu(self, request: Request) -> int | None:
+        """Cpus for each GPU of a request, None where nothing tells them."""
+        if request.cpus_per_gpu is not None or request.cpus_per_task > 1:
+            return request.cpus_per_gpu
+        return self.default_cpus_per_gpu
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +126,11 @@ class Qos:
     flags: frozenset[str] = frozenset()
     usage_factor: float = 1.0
     grace: int = 0
+
+    @property
+    def lower_flags(self) -> frozenset[str]:
+        """Its flags in lower case."""
+        return frozenset(one.lower() for one in self.flags)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -173,6 +173,7 @@ def _partition(one: Group, every: tuple[str, ...]) -> Partition:
         min_nodes=one.whole("min_nodes", 0),
         max_nodes=one.maybe("max_nodes"),
         max_cpus_per_node=one.maybe("max_cpus_per_node"),
+        default_cpus_per_gpu=one.maybe("default_cpus_per_gpu"),
         tier=one.whole("tier", usual.tier),
         priority_factor=one.whole("priority_factor", usual.priority_factor),
         exclusive=one.flag("exclusive", False),

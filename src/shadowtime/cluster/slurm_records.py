@@ -146,7 +146,7 @@ USUAL = {
     "denyqos": "", "allocnodes": "ALL", "alternate": "", "rootonly": "NO", "reqresv": "NO",
     "exclusivetopo": "NO", "gracetime": "0",
     "overtimelimit": "NONE",
-    "maxcpuspersocket": "UNLIMITED", "selecttypeparameters": "NONE", "jobdefaults": "(null)",
+    "maxcpuspersocket": "UNLIMITED", "selecttypeparameters": "NONE",
 }  # fmt: skip
 """Rules of a partition that are not modelled, with the value at which they change nothing."""
 _SHOWN = {"allowgroups": "AllowGroups", "allowaccounts": "AllowAccounts", "allowqos": "AllowQos",
@@ -177,6 +177,8 @@ def parse_partition(
     alone = record.get("exclusive", "NO").upper()
     if alone not in ("NO", "NODE"):
         ignore("partition Exclusive", name)
+    if _default_of_jobs("defmempergpu", record, settings):
+        ignore("partition DefMemPerGPU", name)
     memory, per = _memory("def", record, settings)
     most, most_per = _memory("max", record, settings)
     try:
@@ -196,6 +198,7 @@ def parse_partition(
             least_loaded=record.get("lln", "NO").upper() == "YES",
             default_memory=memory,
             default_memory_per=per,
+            default_cpus_per_gpu=_default_of_jobs("defcpupergpu", record, settings),
             max_memory=most,
             max_memory_per=most_per,
             qos="" if record.get("qos", "").lower() in _NONE else record["qos"],
@@ -292,6 +295,20 @@ def _memory(
             if amount:
                 return amount * 1024, per
     return None, "cpu"
+
+
+def _default_of_jobs(
+    name: str, record: Mapping[str, str], settings: Mapping[str, str]
+) -> int | None:
+    """A default for GPUs: of the partition, else of all; scontrol shows both in JobDefaults."""
+    low = {key.lower(): value for key, value in settings.items()}
+    for source in (record, low):
+        shown = (part.partition("=") for part in source.get("jobdefaults", "").split(","))
+        found = {key.strip().lower(): value for key, _, value in shown}
+        count = _count({**source, **found}, name, None)
+        if count:
+            return count
+    return None
 
 
 NOT_MODELLED = ("licenses", "burstbuffer", "groups", "maxstartdelay", "watts")

@@ -69,6 +69,8 @@ class Ask:
     """True where the user gave -N 1."""
     fixed_nodes: int = 0
     """The upper bound of -N where given."""
+    bounded_nodes: int = 0
+    """The same, or that of the partition; 0: none."""
     unbounded_tasks: bool = False
     """--ntasks-per-node bounds no node's offer: a test as if on nodes of the job's own."""
     floor: tuple[int, int | None, int] = field(init=False, compare=False, repr=False)
@@ -100,6 +102,18 @@ class Ask:
                 cpu_pool=section.pool,
             )
         return found
+
+    def between(self, least: int, most: int) -> Ask:
+        """The same on no fewer and no more nodes than a partition allows (spec: slurm 9.5)."""
+        if least <= self.min_nodes and most >= self.max_nodes:
+            return self
+        low = max(self.min_nodes, least)
+        high = min(max(self.max_nodes, low), most)
+        wanted = min(max(self.wanted_nodes, low), high)
+        bound = min(self.bounded_nodes or most, most) if most < UNBOUNDED else self.bounded_nodes
+        return replace(
+            self, min_nodes=low, max_nodes=high, wanted_nodes=wanted, bounded_nodes=bound
+        )
 
     def instead(self, section: Section, other: Ask) -> None:
         """In this partition it asks for what ``other`` does."""
@@ -154,10 +168,8 @@ class Ask:
 
     @property
     def single_node(self) -> bool:
-        """At most one node: -N 1, or one task without -N."""
-        if self.fixed_nodes:
-            return self.fixed_nodes == 1
-        return self.tasks == 1 and self.min_nodes == 1
+        """At most one node, which need not be the least loaded (spec: slurm 4.9)."""
+        return self.max_nodes == 1 and not self.least_loaded
 
     @property
     def tasks_here(self) -> tuple[int, int | None]:
@@ -258,4 +270,5 @@ def ask_of(
         excluded=excluded,
         one_node=given == 1,
         fixed_nodes=given,
+        bounded_nodes=given,
     )

@@ -102,6 +102,7 @@ class BackfillPass:
         reuse = shortcuts and not (state.preemption.on or enforced or state.windows or gpus)
         reuse = reuse and self.clock is None
         later_plans = bool(wish.bf_one_resv_per_job or wish.bf_job_part_count_reserve)
+        later_plans |= any("noreserve" in flags for flags in state.accounts.flags.values())
         judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
         asked = bool(later_plans or self.counts.bounded or self.clock is not None)
         self.watches = bool(enforced or asked)
@@ -284,6 +285,9 @@ class BackfillPass:
             if state.accounts.after(job, tally, state.running, section, nodes=known):
                 mark[b.VERDICT] = b.REFUSED
                 return
+        if state.accounts.flagged(job, "noreserve"):
+            mark[b.VERDICT] = b.LISTED
+            return
         if wish.bf_job_part_count_reserve:
             if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
                 mark[b.VERDICT] = b.LISTED
@@ -313,7 +317,7 @@ class BackfillPass:
         """The job that is looked at may start now."""
         mark, state = self.mark, self.state
         job, section = self._record()
-        limit = planned_limit(job, section)
+        limit = self._limit_of_start(job, section)
         began = len(self.out.starts)
         if mark[b.FITS_NOW]:
             self.begin(job, section, self.board.chooser.chosen(), limit)
@@ -338,6 +342,14 @@ class BackfillPass:
         else:
             mark[b.START] = mark[b.LATER] or mark[b.NOW] + AFTER_LIMIT
             self.block(job, int(mark[b.START]))
+
+    def _limit_of_start(self, job: Job, section: Section) -> int:
+        """The limit of a job that starts: its own where its QOS says so (spec: slurm 6.7)."""
+        accounts = self.state.accounts
+        longer = accounts.flagged(job, "partitiontimelimit") and not job.least_time
+        if longer or accounts.flagged(job, "noreserve"):
+            return job.limit
+        return planned_limit(job, section)
 
     def _needs_no_test(self, ask: Ask) -> bool:
         """What the will-run test chose is what the job gets: no other nodes, no other rules."""
@@ -370,8 +382,8 @@ class BackfillPass:
     def start(self, job: Job, section: Section, nodes: int, limit: int) -> str:
         """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
         state = self.state
-        if not self.limits_skip and state.accounts.before(job, state.running, section):
-            return "limit"
+        if state.accounts.before(job, state.running, section):
+            return "limit"  # the task of an array before it may have reached one
         found, victims = select_now(state, job, section, nodes, excluded=True)
         if found is not None and state.accounts.enforced:
             tally, running = tally_of(state, job, section, found), state.running

@@ -344,6 +344,8 @@ class PassBoard:
             self.any_least_time = self.any_least_time or job.least_time > 0
             self.any_owner = self.any_owner or asked.own_user
             place, limit = self.sections[section.name], planned_limit(job, section)
+            if self.preemption.on and state.accounts.flagged(job, "noreserve"):
+                limit = 60  # spec: slurm 3.14
             kind = self.kinds.setdefault((place, limit), len(self.kinds))
             if kind == len(self.board.narrow):
                 self.board = self.board._replace(narrow=longer(self.board.narrow))

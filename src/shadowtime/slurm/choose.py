@@ -195,7 +195,8 @@ class Chooser:
         A test counts memory for the cpus that a node offers, a start for the whole cores it takes;
         a test of single nodes counts GPUs of the nodes before. Will-run tests do not look at this.
         """
-        alone = choice.gpus if self.rules.first_single_node and ask.single_node else None
+        first = self.rules.first_single_node and self.asks.takes_first(ask)
+        alone = choice.gpus if first else None
         for at in alone or ():
             if self.machine.nodes[at].picks_gpus and usage.gpus[at].bit_count() < ask.job_gpus:
                 return True

@@ -79,8 +79,8 @@ class AskTable:
             ask.min_cpus, ask.least_cpus, ask.tasks_per_node,
             -1 if ask.memory is None else ask.memory, ask.memory_per_cpu, ask.gpus,
             GPUS_PER[ask.gpus_per], ask.cpus_per_gpu, ask.exclusive, ask.one_node,
-            ask.fixed_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
-            ask.job_gpus, ask.single_node, fewest, -1 if most is None else most,
+            ask.bounded_nodes, ask.unbounded_tasks, cpus, -1 if memory is None else memory, gpus,
+            ask.job_gpus, self.takes_first(ask), fewest, -1 if most is None else most,
             self.takes_whole(ask), floor, -1, first, len(ask.either),
             ask.contiguous, ask.spread, -1, ask.by_partition and not ask.exclusive,
             ask.least_loaded, ask.cpu_pool, ask.own_user, len(ask.parts), -1,
@@ -104,6 +104,11 @@ class AskTable:
             rest = self.row(replace(ask, parts=(), suits=self.machine.everything))
             self.desk.ask[row, d.REST] = rest
         return row
+
+    def takes_first(self, ask: Ask) -> bool:
+        """A job of one node, but not of one cpu that goes to the last (spec: slurm 4.7, 4.9)."""
+        last = ask.min_cpus == 1 and ask.wanted_nodes == 1 and self.parameters.pack_serial_at_end
+        return ask.single_node and not last
 
     def takes_whole(self, ask: Ask) -> bool:
         """Whole nodes that are interchangeable: the choice depends on their places alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from shadowtime.cluster.site import FOREVER, Association, Site
 from shadowtime.slurm.limits import Accounts
@@ -196,15 +197,18 @@ def accounts_of(site: Site) -> Accounts:
         qos={one.name: one.limits for one in site.qos},
         chains=chains_of(site.associations),
         part_qos={one.name: one.qos for one in site.partitions if one.qos},
+        flags={one.name: one.lower_flags for one in site.qos if one.flags},
     )
 
 
 def state_of(site: Site) -> SlurmState:
     """The site with nothing running."""
+    parameters, accounts = Parameters.of_config(site.config), accounts_of(site)
+    stay = accounts.enforced and "node" in accounts.bounded and not parameters.rules.fresh_weights
     return SlurmState.of(
-        machine_of(site),
-        Parameters.of_config(site.config),
-        accounts=accounts_of(site),
+        replace(machine_of(site), weights_stay=stay),
+        parameters,
+        accounts=accounts,
         preemption=preemption_of(site),
         licences=site.amounts,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.bounds import Bound, Bounds, bounds_of
 from shadowtime.slurm.machine import Section
@@ -17,6 +17,14 @@ from shadowtime.slurm.tally import Tally, by_slurms_name, held_by
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Association, Limits
     from shadowtime.slurm.job import Job
+
+
+class Submitter(NamedTuple):
+    """Whose limits a job that is not in the queue yet has."""
+
+    qos: str
+    account: str
+    user: str
 
 
 @dataclass
@@ -34,6 +42,8 @@ class Accounts:
     """Associations from the user up to the root, by (account, user)."""
     part_qos: Mapping[str, str] = field(default_factory=dict)
     """The QOS of partitions that have one."""
+    flags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Of each QOS that has some, in lower case (spec: slurm 6.7)."""
     used: dict[tuple[str, str], float] = field(default_factory=dict)
     """("qos", name) and (account, user or "") to cpu seconds."""
     counted_to: int = 0
@@ -50,6 +60,10 @@ class Accounts:
     def __getstate__(self) -> dict[str, object]:
         """Without what is only kept to be found faster."""
         return self.__dict__ | {"_bounds": {}}
+
+    def flagged(self, job: Job | Submitter, flag: str) -> bool:
+        """True where the QOS of a job has a flag."""
+        return bool(self.flags) and flag in self.flags.get(job.qos, ())
 
     def note(self, job: Job, reason: str) -> str:
         """Remember why a job was passed over; the reason, empty where there is none."""
@@ -151,13 +165,13 @@ class Accounts:
                 return (link.account, link.user), link.limits.user_accruing
         return None
 
-    def _chain(self, job: Job) -> tuple[Association, ...]:
+    def _chain(self, job: Job | Submitter) -> tuple[Association, ...]:
         return self.chains.get((job.account, job.user), ())
 
-    def _sharing(self, job: Job, section: Section | None) -> list[tuple[str, Limits]]:
-        """The QOS that count, the partition's first (spec: slurm 6.3)."""
+    def _sharing(self, job: Job | Submitter, section: Section | None) -> list[tuple[str, Limits]]:
+        """The QOS that count, the partition's first unless OverPartQOS is set (spec: slurm 6.3)."""
         names = [section.qos] if section is not None and section.qos else []
-        names.append(job.qos)
+        names.insert(0 if self.flagged(job, "overpartqos") else len(names), job.qos)
         return [(name, self.qos[name]) for name in names if name in self.qos]
 
     def before(self, job: Job, running: Sequence[Job], section: Section | None = None) -> str:
@@ -228,7 +242,15 @@ class Accounts:
         every = running_of(running)
         return reduce(or_, (every.held(one, self).nodes for one in groups), 0)
 
-    def bounds(self, job: Job, section: Section | None) -> Bounds:
+    def most_nodes(self, who: Submitter, section: Section) -> int | None:
+        """The most nodes that limits on nodes leave a job to choose (spec: slurm 6.8)."""
+        if not self.enforced or "node" not in self.bounded:
+            return None
+        found = self.bounds(who, section).resources
+        each = (one.most for one in found if one.name == "node" and one.kind[-4:] != "Mins")
+        return min(each, default=None)
+
+    def bounds(self, job: Job | Submitter, section: Section | None) -> Bounds:
         """The bounds that apply to a job in a partition."""
         key = (job.qos, job.account, job.user, section.qos if section is not None else "")
         known = self._bounds.get(key)

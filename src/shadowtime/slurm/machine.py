@@ -113,6 +113,8 @@ class Machine:
     whole cores."""
     least_loaded: bool = False
     """True where the nodes with the largest share of free cpus come first (CR_LLN)."""
+    weights_stay: bool = False
+    """True where starts under a limit on nodes leave weights behind (spec: slurm 6.2)."""
     pools: tuple[str, ...] = ()
     """What nodes have a number of besides cpus, memory and GPUs: generic resources by name, and
     the cpus that jobs of a partition with MaxCPUsPerNode may hold together."""
@@ -184,13 +186,13 @@ class Machine:
 
     def steady_weights(self, rules: Rules) -> bool:
         """True where no test of a job leaves scheduling weights behind (spec: slurm 11.4)."""
-        return not self.has_gpus or rules.fresh_weights
+        return not (self.weights_stay or (self.has_gpus and not rules.fresh_weights))
 
     @cached_property
     def alike(self) -> bool:
         """True where whole nodes are interchangeable but for their places."""
         kinds = {(one.cpus, one.threads, one.memory, one.weight) for one in self.nodes}
-        special = self.has_gpus or self.leaves
+        special = self.has_gpus or self.leaves or self.weights_stay
         return len(kinds) == 1 and not special
 
     def mask(self, names: Iterable[str]) -> int:

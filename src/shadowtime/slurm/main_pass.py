@@ -8,10 +8,11 @@ from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm.main_walk import FITS, OVER, fail
 from shadowtime.kernel.slurm.words import packed, unpacked
 from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.job import full_limit
 from shadowtime.slurm.machine import Section
 from shadowtime.slurm.outcome import Allocation, Outcome
 from shadowtime.slurm.queue import build_queue
-from shadowtime.slurm.starting import begin, select_now
+from shadowtime.slurm.starting import begin, select_now, weights_of_a_start
 from shadowtime.slurm.tally import Tally, tally_anywhere, tally_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class MainPass:
             if what == FITS:
                 assert job is not None
                 _start(state, job, record.section, board.chooser.chosen(), self.now, self.out)
-                job = self._started(job)
+                job = self._started(job, record.section)
             while job is not None:
                 job = self._try(job, record.section)
                 if most and len(self.out.starts) >= most:
@@ -75,7 +76,7 @@ class MainPass:
             board.leave(self.state, job)  # it preempts in this partition and is tried in no other
             self.board.write_free(self.state)
         if answer == "started":
-            return self._started(job)
+            return self._started(job, section)
         if answer == "busy":
             ask = job.ask
             if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
@@ -85,15 +86,26 @@ class MainPass:
                 fail(board.board, board.sections[section.name])
         return None
 
-    def _started(self, job: Job) -> Job | None:
-        """A job has started; what is left of an array."""
+    def _started(self, job: Job, section: Section) -> Job | None:
+        """A job has started; what is left of an array, unless the pass is deep enough by now."""
         self.board.write_free(self.state)
         left = None
         if job.is_array:
             left = next((one for one in self.state.waiting if one.id == job.id), None)
         if left is None:
             self.board.leave(self.state, job)
-        return left
+        return left if left is not None and self._goes_on(section) else None
+
+    def _goes_on(self, section: Section) -> bool:
+        """Count the next task of an array as a record of its own (spec: slurm 1.4)."""
+        mark, part = self.mark, self.board.board.part[self.board.sections[section.name]]
+        if 0 < mark[b.PART_DEPTH] <= part[b.LOOKED_AT]:
+            return False
+        part[b.LOOKED_AT] += 1
+        if 0 <= mark[b.BOUND_DEPTH] < mark[b.DEPTH]:
+            return False
+        mark[b.DEPTH] += 1
+        return True
 
 
 def _yields(state: SlurmState, job: Job, now: int) -> bool:
@@ -126,11 +138,12 @@ def _try(state: SlurmState, job: Job, section: Section, left: int, now: int, out
         # The first time it is tested its listed nodes are taken away all the same; from then on
         # its reason (ReqNodeNotAvail) lets the pass go on before that.
         return "busy" if job.submit >= now - 1 else "passed over"
-    limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+    limit = job.limit if accounts.flagged(job, "partitiontimelimit") else full_limit(job, section)
     barred, _ = state.barred(job, now, now + limit)
     allowed = left & ~barred
     fixed = tally_anywhere(state, job, section) if accounts.enforced else None
     if fixed is not None and accounts.over(job, fixed, state.running, section):
+        weights_of_a_start(state, job, section, section.nodes & ask.suits)
         # Whether it fits now or not: only where it never fits, its nodes are named instead.
         if _blocked(state, job, section, allowed) is None:
             accounts.note(job, "ReqNodeNotAvail")

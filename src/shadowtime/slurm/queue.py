@@ -38,9 +38,14 @@ def records_of(state: SlurmState, job: Job) -> list[Record]:
         if section is None or not section.up:
             continue
         limit = job.least_time or job.limit
-        if section.max_time is not None and limit > section.max_time:
+        longer = section.max_time is not None and limit > section.max_time
+        if longer and not state.accounts.flagged(job, "partitiontimelimit"):
             continue
-        if max(job.ask.min_nodes, section.min_nodes) > section.max_nodes:
+        ask, flagged = job.ask, state.accounts.flagged
+        if ask.min_nodes < section.min_nodes and not flagged(job, "partitionminnodes"):
+            continue
+        most = max(ask.min_nodes, ask.fixed_nodes)
+        if most > section.max_nodes and not flagged(job, "partitionmaxnodes"):
             continue
         if job.ask.min_nodes > section.nodes.bit_count():
             continue

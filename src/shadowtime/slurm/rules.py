@@ -265,7 +265,8 @@ CHANGES = (
         (26, 5, 0),
         f"{JOB_TEST}: _get_one_res; topology/common common_topo.c: common_test_node",
         "a job of at most one node (-N 1, or -n 1 without -N) gets the first that fits, by Weight "
-        "and place; GPUs of the nodes tried before count towards those of --gpus",
+        "and place, but the least loaded under LLN, or the last by pack_serial_at_end; GPUs of the "
+        "nodes tried before count towards those of --gpus",
         SINCE_26,
     ),
     Change(

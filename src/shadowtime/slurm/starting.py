@@ -38,11 +38,9 @@ def select_now(
     may_use = section.nodes & ask.suits
     if excluded:
         may_use &= allowed
-    state.reset_weights(may_use)
+    weights = weights_of_a_start(state, job, section, may_use)
     nodes = may_use & allowed & state.up & ~state.completing & ~of_others(state, job, section)
     chooser = state.chooser
-    used = state.accounts.nodes_used(job, state.running, section)
-    weights = with_used_first(state.machine, state.weights, may_use, used) if used else None
     for mask in ask.either or (nodes,):
         found, victims = _on_nodes(state, job, section, nodes & mask, weights)
         if found is not None:
@@ -50,6 +48,18 @@ def select_now(
     if found is None and ask.gpus:
         chooser.ever(ask, may_use, state.weights)
     return found, victims
+
+
+def weights_of_a_start(state: SlurmState, job: Job, section: Section, may_use: int) -> Ints | None:
+    """What a try to start does to the weights of nodes; None: they are those of Weight."""
+    state.reset_weights(may_use)
+    used = state.accounts.nodes_used(job, state.running, section)
+    if not used:
+        return None
+    weights = with_used_first(state.machine, state.weights, may_use, used)
+    if state.machine.weights_stay:
+        state.weights[:] = weights
+    return weights
 
 
 def _on_nodes(
@@ -90,7 +100,7 @@ def leave_weights(state: SlurmState, job: Job) -> None:
             continue
         ask = job.ask.on(section)
         may_use = section.nodes & ask.suits
-        state.reset_weights(may_use)
+        weights_of_a_start(state, job, section, may_use)
         if ask.gpus:
             state.chooser.ever(ask, may_use, state.weights)
 

@@ -131,8 +131,8 @@ class SlurmState:
 
     def reset_weights(self, nodes: int) -> None:
         """What select_nodes() does to the nodes a job may use (spec: slurm 11.4)."""
-        if not self.machine.has_gpus:
-            return  # weights move with GPUs alone
+        if not (self.machine.has_gpus or self.machine.weights_stay):
+            return
         size = len(self.weights)
         told = np.frombuffer(nodes.to_bytes(-(-size // 8), "little"), np.uint8)
         touched = np.unpackbits(told, count=size, bitorder="little").view(np.bool_)
@@ -142,13 +142,13 @@ class SlurmState:
     def repeats_itself(self) -> bool:
         """True where a main pass after one that started nothing starts nothing either.
 
-        Reservations open with time, and every test of a GPU job leaves weights behind, up to 23.02
-        (spec: slurm 11.4).
+        Reservations open with time, and tests of some jobs leave weights behind, up to 23.02
+        (spec: slurm 6.2, 11.4).
         """
         if self.parameters.assoc_limit_stop and self.accounts.enforced:
             return False  # a job over a limit blocks its partition once
-        moves = self.machine.has_gpus and not self.parameters.rules.fresh_weights
-        return self.chooser.shortcuts and not self.windows and not moves
+        steady = self.machine.steady_weights(self.parameters.rules)
+        return self.chooser.shortcuts and not self.windows and steady
 
     def licences_short(self, job: Job) -> str:
         """Why the job waits where a licence that it needs is not free in that number."""

@@ -17,6 +17,8 @@ from shadowtime.cluster.memory_bound import bounded
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ask import Ask, ask_of
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.limits import Submitter
+from shadowtime.slurm.machine import UNBOUNDED
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Request, Requests
 
@@ -56,8 +58,9 @@ def submissions(
     begun: list[tuple[int, Job]] = []
     """Tasks that run already, with the numbers of their arrays."""
     ready_at: dict[int, float] = {}
-    asks: dict[int, tuple[tuple[str, ...], Ask]] = {}
-    """By the place of the request: logs hold many jobs and few requests."""
+    asks: dict[tuple[int, str], tuple[tuple[str, ...], Ask]] = {}
+    """By the place of the request: logs hold many jobs and few requests. And by the user, where
+    limits on nodes may be a user's own."""
     same: dict[tuple[Ask, tuple[tuple[str, Ask], ...]], Ask] = {}
     """Requests that differ in account or QOS alone ask for the same, as one object."""
     names = workload.names.get("user", ()) if workload.names else ()
@@ -75,18 +78,19 @@ def submissions(
             ready_at[array] = min(ready_at[array], ready)
             continue
         request = requests[row]
-        kind = int(requests.index[row])
+        number = int(workload.user[row])
+        user = names[number] if 0 <= number < len(names) else str(number)
+        kind = int(requests.index[row]), user if "node" in state.accounts.bounded else ""
         if kind not in asks:
-            where, made = asked_on_site(request, site, state)
+            where, made = asked_on_site(request, site, state, user)
             asks[kind] = where, same.setdefault((made, made.elsewhere), made)
         partitions, ask = asks[kind]
-        user = int(workload.user[row])
         job = Job(
             id=row + 1,
             ask=ask,
             limit=int(workload.limit[row]),
             record=row,
-            user=names[user] if 0 <= user < len(names) else str(user),
+            user=user,
             account=request.account,
             qos=request.qos,
             partitions=partitions,
@@ -121,7 +125,9 @@ def submissions(
     return found
 
 
-def asked_on_site(request: Request, site: Site, state: SlurmState) -> tuple[tuple[str, ...], Ask]:
+def asked_on_site(
+    request: Request, site: Site, state: SlurmState, user: str = ""
+) -> tuple[tuple[str, ...], Ask]:
     """Where a request goes, and what it asks for before a partition's rules add to it.
 
     Up to 23.11.5 the test at its submission, in the first of them, makes it a job on whole nodes
@@ -142,18 +148,35 @@ def asked_on_site(request: Request, site: Site, state: SlurmState) -> tuple[tupl
             return replace(ask.on(for_good), least_loaded=ask.least_loaded, cpu_pool=-1)
         return ask
 
-    ask = asked(request)
+    who = Submitter(request.qos, request.account, user)
+    named = [machine.sections[name] for name in partitions if name in machine.sections]
+    least = min((one.min_nodes for one in named), default=0)
+    if request.max_nodes and max(request.max_nodes, request.nodes) < least:
+        least = 0
+    ask = asked(request).between(least, UNBOUNDED)
     for one in site.partitions:
-        if one.max_memory is None or one.name not in partitions:
+        if one.name not in partitions:
             continue
-        found = bounded(
-            request, one, site.nodes_by_name, in_tasks=state.parameters.rules.memory_in_tasks
-        )
-        other = replace(ask, suits=0)
-        if found is not None:
-            made = asked(found.of(request))
-            other = replace(made, min_cpus=max(found.cpus, made.min_nodes))
-        ask.instead(machine.sections[one.name], other)
+        other = ask
+        if one.cpus_per_gpu(request) != request.cpus_per_gpu:
+            per_gpu = one.cpus_per_gpu(request)
+            other = asked(replace(request, cpus_per_gpu=per_gpu)).between(least, UNBOUNDED)
+        if one.max_memory is not None:
+            other = replace(ask, suits=0)
+            found = bounded(
+                request, one, site.nodes_by_name, in_tasks=state.parameters.rules.memory_in_tasks
+            )
+            if found is not None:
+                made = asked(found.of(request))
+                other = replace(made, min_cpus=max(found.cpus, made.min_nodes))
+        lifted = ask.fixed_nodes and state.accounts.flagged(who, "partitionmaxnodes")
+        most = UNBOUNDED if lifted else one.max_nodes or UNBOUNDED
+        limit = state.accounts.most_nodes(who, machine.sections[one.name])
+        if limit is not None and limit >= other.min_nodes:
+            most = min(most, limit)
+        other = other.between(0, most)
+        if other is not ask:
+            ask.instead(machine.sections[one.name], other)
     return partitions, ask
 
 

@@ -219,6 +219,8 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
     for option, field in (("cpus-per-gpu", "cpus_per_gpu"), ("mincpus", "least_cpus")):
         if _count(options, option):
             changes[field] = _count(options, option)
+    if each == 1 and gres:
+        changes.setdefault("cpus_per_gpu", 0)  # -c bars the partition's default
     if "constraint" in options:
         changes["features"] = options["constraint"]
     if options.get("exclusive", "no") in ("", "exclusive"):

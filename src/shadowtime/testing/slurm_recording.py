@@ -96,8 +96,8 @@ def record(
     """Submit the jobs at their times, wait for the last end, and write the recording.
 
     ``acts`` are done meanwhile, whether Slurm accepts them or not. ``lenient``: jobs that Slurm
-    rejects are left out, and jobs that still wait long after the last submission are cancelled,
-    where both would end the recording.
+    rejects are left out, and jobs that still wait a minute and more after the last submission are
+    cancelled, where both would end the recording.
     """
     folder.mkdir(parents=True, exist_ok=True)
     begun = clock()
@@ -146,7 +146,8 @@ def record(
         return not cluster.run("squeue", "-h", "-a").strip()
 
     try:
-        wait_for(over, "the last job to end", 300 + 4 * jobs[-1].at)
+        patience = 60 + jobs[-1].at if lenient else 300 + 4 * jobs[-1].at
+        wait_for(over, "the last job to end", patience)
     except UsageError:
         if not lenient:
             raise

@@ -60,6 +60,7 @@ class Request:
     memory_per: Literal["node", "cpu"] = "node"
     gres: tuple[Gres, ...] = ()
     cpus_per_gpu: int | None = None
+    """None: not asked, where a partition may have a default (DefCpuPerGPU); 0: none even so."""
     features: str = ""
     exclusive: bool = False
     exclusive_user: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.job import Job
@@ -25,7 +26,13 @@ def record_of(recording: Recording, state: SlurmState, number: int) -> Job:
     row = rows[0].columns if rows else {}
     asked = recording.submitted.get(number) or from_sacct(row)
     request = asked.request
-    partitions, ask = asked_on_site(request, recording.site, state)
+    request = replace(
+        request,
+        account=request.account or row.get("account", ""),
+        qos=request.qos or row.get("qos", ""),
+    )
+    user = asked.user or row.get("user", "")
+    partitions, ask = asked_on_site(request, recording.site, state, user)
     limit = asked.limit
     if limit is None:
         minutes = row.get("timelimitraw", "")
@@ -35,9 +42,9 @@ def record_of(recording: Recording, state: SlurmState, number: int) -> Job:
         id=number,
         ask=ask,
         limit=limit,
-        user=asked.user or row.get("user", ""),
-        account=request.account or row.get("account", ""),
-        qos=request.qos or row.get("qos", ""),
+        user=user,
+        account=request.account,
+        qos=request.qos,
         partitions=partitions,
         submit=submit or 0,
         eligible=submit or 0,

@@ -11,7 +11,7 @@ from shadowtime.engine.priority.weights import Weights
 from shadowtime.errors import InputError
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.gang import overlaps, shadowed, usage_of
-from shadowtime.slurm.job import Job
+from shadowtime.slurm.job import Job, full_limit
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.acts import ACTS
 from shadowtime.slurm.recording.folder import Recording, start_second
@@ -238,8 +238,8 @@ class Replayer:
                 f"{self.recording.path}: the log's line {event.line} names partition {partition}, "
                 "which the site does not have"
             )
-        if section.max_time is not None:
-            job.limit = min(job.limit, section.max_time)
+        if not self.state.accounts.flagged(job, "partitiontimelimit"):
+            job.limit = full_limit(job, section)
         seen = held_by_start(self.recording, self.state, job)
         job.holding = seen.holding
         if not seen.sure:

@@ -38,6 +38,7 @@ PARTITION = {
     "MinNodes": ("min_nodes",),
     "MaxNodes": ("max_nodes",),
     "MaxCPUsPerNode": ("max_cpus_per_node",),
+    "DefCpuPerGPU": ("default_cpus_per_gpu",),
     "PriorityTier": ("tier",),
     "PriorityJobFactor": ("priority_factor",),
     "OverSubscribe": ("exclusive",),

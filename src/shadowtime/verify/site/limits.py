@@ -92,7 +92,9 @@ class Limited(SiteState):
     def allowed_ever(self, row: int, shape: Shape) -> bool:
         """Bounds on the job alone."""
         job = self.jobs[row]
-        if shape.partition.max_time is not None and job.request > shape.partition.max_time:
+        flags = [f.lower() for q in self.site.qos if q.name == shape.request.qos for f in q.flags]
+        longer = shape.partition.max_time is not None and job.request > shape.partition.max_time
+        if longer and "partitiontimelimit" not in flags:
             return False
         instants = [0, *self.changes()]
         if any(

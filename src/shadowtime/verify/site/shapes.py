@@ -218,11 +218,14 @@ def shape_of(
                 task[names.index(name)] += count
             else:
                 fixed[names.index(name)] += int(count)
-        if request.cpus_per_gpu and gres.name.split(":")[0] == "gpu":
+        beside = request.cpus_per_gpu
+        if beside is None and request.cpus_per_task == 1:
+            beside = partition.default_cpus_per_gpu
+        if beside and gres.name.split(":")[0] == "gpu":
             if per == "piece":
-                cpus = max(cpus, count * request.cpus_per_gpu)
+                cpus = max(cpus, count * beside)
             else:
-                floor = max(floor, int(count) * request.cpus_per_gpu)
+                floor = max(floor, int(count) * beside)
     if unknown:
         return None
     task[0] += cpus
@@ -303,6 +306,7 @@ class EveryNode:
     min_nodes: int = 0
     max_nodes: int | None = None
     max_cpus_per_node: int | None = None
+    default_cpus_per_gpu: int | None = None
     tier: int = 1
     exclusive: bool = False
     default_memory: int | None = None
