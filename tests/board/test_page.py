@@ -129,6 +129,36 @@ def test_the_scheduler_away_is_said_and_the_page_goes_on(browser) -> None:
         assert until(browser, "document.querySelector('#problem').hidden")
 
 
+def test_old_data_are_not_counted_on(browser) -> None:
+    """Where nobody looks at the scheduler no job is late, and no start comes nearer."""
+    since = now() - 600
+    with served(view(*jobs(), now=since)) as board:
+        board.collector.learn(estimates(*jobs(), at=since, wait=60))
+        board.source.problem = "slurmctld does not answer"
+        board.poll()
+        go(browser, board.url)
+        table = "document.querySelector('[data-row=\"4\"]').innerText"
+        words = browser.run(f"return {table}")
+        assert "as known at" in words
+        assert "later than" not in words and "any moment" not in words and " in " not in words
+        shown = browser.run("const {view, origin} = shadowtime.world; return view.from + origin")
+        assert shown < since, "the figure stands at what was known"
+        board.source.problem = ""
+        board.poll(*jobs(), now=now())
+        assert until(browser, f"{table}.includes('later than expected')")
+
+
+def test_a_snapshot_stays_as_of_its_time(browser, tmp_path) -> None:
+    keeper = Keeper()
+    keeper.poll(view(*jobs(), now=now() - 7200))
+    keeper.learn(estimates(*jobs(), at=now() - 7200, wait=60))
+    (tmp_path / "s.html").write_text(snapshot(keeper))
+    browser.open(tmp_path / "s.html")
+    browser.settle()
+    words = browser.run("return document.querySelector('[data-row=\"4\"]').innerText")
+    assert "as known at" in words and "later than expected" not in words
+
+
 @pytest.mark.parametrize("path", ["", "embed", "scores", "snapshot"])
 def test_hostile_names_run_nothing(browser, tmp_path, path) -> None:
     """100 names, also as users, accounts, reasons and nodes: text, nothing else."""

@@ -15,7 +15,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.policy.estimate import Last
 from shadowtime.policy.order import Custom
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import Start, Stop
+from shadowtime.policy.snapshot import Resize, Start, Stop, Suspend
 from shadowtime.testing import CHECKS
 from shadowtime.workload import Workload
 
@@ -74,6 +74,8 @@ class Wrong:
         (Wrong(Stop(1)), "does not run"),
         (Wrong("start"), "no job"),
         (Wrong(), "never starts"),
+        (Wrong(Suspend(1)), r"changes the running job 1, .* @st.resize\(compiled=False\)"),
+        (Wrong(Resize(1, 2)), r"changes the running job 1"),
     ],
 )
 def test_wrong_decisions_are_refused(policy, message):

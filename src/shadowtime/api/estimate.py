@@ -51,10 +51,11 @@ def estimate_start(
     if (job is None) == (request is None):
         raise UsageError("name a job, or describe one: st.estimate(site, request='-N 4 -t 60')")
     how = How(policy=make_policy(policy), draws=draws, submissions=submissions, seed=seed)
-    present = _live() if where == LIVE else _in_log(where, job, at)
+    user = getpass.getuser()
+    present, usual = _live(user) if where == LIVE else (_in_log(where, job, at), "")
     if request is not None:
         machine: Any = present.machine
-        asked = parse_request(request, machine, user=getpass.getuser(), now=present.now)
+        asked = parse_request(request, machine, user=user, now=present.now, account=usual)
         return ask_start(present, asked, how)
     found = {one.job: one for one in estimates_of(draw_starts(present, how))}
     if str(job) not in found:
@@ -62,12 +63,15 @@ def estimate_start(
     return found[str(job)]
 
 
-def _live() -> Present:
+def _live(user: str) -> tuple[Present, str]:
+    """Slurm's present, and the account of the user's jobs."""
     from shadowtime.live.slurm import drive, forecast
+    from shadowtime.live.slurm.site_look import default_account
 
     port = drive.make_port(drive.Where())
     seen = forecast.look(port.answers)
-    return forecast.present_of(seen, forecast.predictable(seen)[0])
+    usual = default_account(port.answers.text, seen.site, user)
+    return forecast.present_of(seen, forecast.predictable(seen)[0]), usual
 
 
 def _in_log(where: Any, job: Any, at: int | None) -> Present:

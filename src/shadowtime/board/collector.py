@@ -161,7 +161,9 @@ def serve() -> None:
             threading.Thread(target=_forward, args=(child, inbox), daemon=True).start()
         collector.poll()
         took = time.monotonic() - began
-        until = began + max(wanted.every, took / SHARE)
+        pace = max(wanted.every, took / SHARE)
+        collector.keeper.every = round(pace, 1)  # a page that waits longer says so
+        until = began + pace
         while (left := until - time.monotonic()) > 0:
             try:
                 kind, content = inbox.get(timeout=left)

@@ -25,11 +25,14 @@ from shadowtime.policy.estimate import Estimate, Requested
 from shadowtime.policy.place import NAMED, Place
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import (
+    Continue,
     Promise,
+    Resize,
     RunningJob,
     Snapshot,
     Start,
     Stop,
+    Suspend,
     Wait,
     WaitingJob,
     Wake,
@@ -310,8 +313,16 @@ def carry_out(
                 )
             machine.stop(row)
             preempted = True
+        elif isinstance(decision, Resize | Suspend | Continue):
+            raise PolicyError(
+                f"{name} at {now + base} changes the running job {decision.job}, which a class "
+                "cannot: write a function of @st.resize(compiled=False), with speed 0 to suspend"
+            )
         elif not isinstance(decision, Wait):
-            raise PolicyError(f"{name} at {now + base}: {decision!r} is not a decision")
+            raise PolicyError(
+                f"{name} at {now + base} returns {decision!r}, which is no decision: return Start, "
+                "Stop, Promise, Wake or Wait"
+            )
     note_reasons(state, started, now)
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
+import numpy as np
+
+from shadowtime.cluster.limits import chain
 from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.eta.present import LONGEST, Present, Waiting
 from shadowtime.eta.ranges import Corrections, Estimate, estimates_of, order_statistic
-from shadowtime.eta.refusing import as_limit, options_of, refuse
+from shadowtime.eta.refusing import as_limit, by_reservation, options_of, refuse
 from shadowtime.eta.starts import Drawn, How, draw_starts
-from shadowtime.slurmtext.sbatch import begin_of, submitted
-from shadowtime.workload.request import NEVER
+from shadowtime.slurmtext.sbatch import submitted
+from shadowtime.slurmtext.times import parse_begin
+from shadowtime.workload.request import NEVER, Request
 
 ASKED = "the request"
 TRIALS = 9
@@ -38,10 +43,19 @@ class Answer:
     alternatives: tuple[Alternative, ...]
 
 
-def parse_request(text: str, site: Site, *, user: str, now: int = 0) -> Waiting:
+def parse_request(
+    text: str,
+    site: Site,
+    *,
+    user: str,
+    now: int = 0,
+    account: str = "",
+    zone: tzinfo | None = None,
+) -> Waiting:
     """A request in sbatch's options, as it would be submitted now.
 
-    UsageError for one that sbatch would refuse, or that would never start.
+    ``account`` is the user's default, ``zone`` that of a clock time of --begin, by default the
+    machine's. UsageError for one that sbatch would refuse, or that would never start.
 
     Examples
     --------
@@ -71,20 +85,52 @@ def parse_request(text: str, site: Site, *, user: str, now: int = 0) -> Waiting:
         limit = min(asked.limit or LONGEST, LONGEST)  # zero is no limit
     else:
         limit = (place and (place.default_time or place.max_time)) or 86400
+    request = replace(
+        asked.request,
+        partitions=names,
+        qos=as_spelt(asked.request.qos, (one.name for one in site.qos)),
+        account=as_spelt(asked.request.account, (one.account for one in site.associations)),
+    )
+    who = asked.user or user
     job = Waiting(
         id=ASKED,
-        user=asked.user or user,
+        user=who,
         limit=limit,
-        request=replace(
-            asked.request,
-            partitions=names,
-            qos=as_spelt(asked.request.qos, (one.name for one in site.qos)),
-            account=as_spelt(asked.request.account, (one.account for one in site.associations)),
-        ),
-        begin=begin_of(given, now) if "begin" in given else NEVER,
+        request=with_defaults(request, site, user=who, account=account),
+        begin=parse_begin(given["begin"], now, zone) if "begin" in given else NEVER,
     )
     refuse(job, site)
     return job
+
+
+def with_defaults(request: Request, site: Site, *, user: str, account: str = "") -> Request:
+    """The request with the account and the QOS that Slurm gives to one without.
+
+    Rules
+    -----
+    The account is ``account``, else the only one that the user has; the QOS is the default of the
+    user's association, the only one that it permits, or ``normal`` if it permits that.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Association, Node, Qos
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),), qos=(Qos(name="normal"), Qos(name="x")),
+    ...     associations=(Association(account="bio", user="eva", allowed_qos=("x",)),))
+    >>> made = with_defaults(Request(), site, user="eva")
+    >>> made.account, made.qos
+    ('bio', 'x')
+    """
+    if not request.account:
+        own = {one.account for one in site.associations if one.user == user}
+        usual = account if account in own else next(iter(own)) if len(own) == 1 else ""
+        request = replace(request, account=usual)
+    if not request.qos and site.qos:
+        mine = chain(site, request.account, user, "".join(request.partitions[:1]))
+        one = next((each for each in mine if each.user == user), None)
+        allowed = (one and one.allowed_qos) or tuple(each.name for each in site.qos)
+        usual = allowed[0] if len(allowed) == 1 else "normal" if "normal" in allowed else ""
+        request = replace(request, qos=(one and one.default_qos) or usual)
+    return request
 
 
 def as_spelt(name: str, known: Iterable[str]) -> str:
@@ -125,10 +171,13 @@ def ask_start(
 
 
 def _drawn(present: Present, job: Waiting, how: How) -> Drawn:
-    """The starts of one more job in drawn futures."""
-    waiting = (*(one for one in present.waiting if one.id != job.id), job)
-    drawn = draw_starts(replace(present, waiting=waiting), how)
-    return Drawn(jobs=drawn.jobs[-1:], waits=drawn.waits[:, -1:])
+    """The starts of one more job in drawn futures; of several reservations it takes the first."""
+    waiting = tuple(one for one in present.waiting if one.id != job.id)
+    ways = [
+        draw_starts(replace(present, waiting=(*waiting, one)), how) for one in by_reservation(job)
+    ]
+    soonest = np.min([one.waits[:, -1:] for one in ways], axis=0)
+    return Drawn(jobs=ways[0].jobs[-1:], waits=soonest)
 
 
 def _changes(job: Waiting, machine: object) -> list[tuple[str, Waiting]]:

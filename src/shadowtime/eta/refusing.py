@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,8 @@ from shadowtime.eta.present import LONGEST, Waiting
 from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.job_id import parse_array
-from shadowtime.slurmtext.sbatch import begin_of, not_modelled, parse_words
-from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.sbatch import not_modelled, parse_words
+from shadowtime.slurmtext.times import parse_begin, parse_limit
 from shadowtime.slurmtext.tres import parse_licences
 from shadowtime.workload.request import Request
 
@@ -73,21 +74,62 @@ def refuse(job: Waiting, site: Site) -> None:
     Rules
     -----
     Nodes out of service are not counted: a job that waits for their repair has no start that could
-    be estimated. Of several partitions one suffices, and the first says why not.
+    be estimated. Of several partitions or reservations one suffices, and the first says why not.
     """
     for why in _unknown(job, site):
         raise _refused(why)
     made = Shapes(site)
-    whys = [next(_obstacles(job, site, made, one), "") for one in made.chosen(job.request)]
+    whys = [
+        next(_obstacles(way, site, made, lifted(site, way.request.qos, one)), "")
+        for way in by_reservation(job)
+        for one in made.chosen(way.request)
+    ]
     if whys and all(whys):
         raise _refused(whys[0])
+
+
+def by_reservation(job: Waiting) -> list[Waiting]:
+    """The job with each of the reservations that it names, ``--reservation=a,b``: one suffices."""
+    named = [one for one in job.request.reservation.split(",") if one]
+    return [
+        replace(job, request=replace(job.request, reservation=one)) for one in dict.fromkeys(named)
+    ] or [job]
+
+
+_LIFTS: Mapping[str, Mapping[str, Any]] = {
+    "partitiontimelimit": {"max_time": None},
+    "partitionmaxnodes": {"max_nodes": None},
+    "partitionminnodes": {"min_nodes": 0},
+    "overpartqos": {"qos": ""},
+}
+"""Bounds of a partition that a QOS with this flag sets aside."""
+
+
+def lifted(site: Site, qos: str, place: Partition) -> Partition:
+    """A partition with the bounds that jobs of a QOS have there.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Qos
+    >>> short = Partition(name="short", nodes=("a",), max_time=600, max_nodes=1)
+    >>> long = Qos(name="long", flags=frozenset({"PartitionTimeLimit"}))
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),), partitions=(short,), qos=(long,))
+    >>> lifted(site, "long", short).max_time, lifted(site, "long", short).max_nodes
+    (None, 1)
+    """
+    flags = site.qos_by_name[qos].flags if qos in site.qos_by_name else ()
+    changes = [_LIFTS[flag.lower()] for flag in flags if flag.lower() in _LIFTS]
+    return replace(place, **{name: value for one in changes for name, value in one.items()})
 
 
 def _unknown(job: Waiting, site: Site) -> Iterator[str]:
     """What the request names and the site does not have."""
     request, nodes = job.request, [one.name for one in site.nodes]
     known: dict[str, tuple[tuple[str, ...], list[str]]] = {
-        "reservation": ((request.reservation,), [one.name for one in site.reservations]),
+        "reservation": (
+            tuple(one.request.reservation for one in by_reservation(job)),
+            [one.name for one in site.reservations],
+        ),
         "node in service called": (request.wanted, nodes),
         "node called": (request.excluded, [*nodes, *site.unusable]),
         "licence": (tuple(name for name, _ in request.amounts), list(site.amounts)),
@@ -108,6 +150,12 @@ def _unknown(job: Waiting, site: Site) -> Iterator[str]:
         own = {one.account for one in site.associations if one.user == job.user}
         if own and request.account not in own:
             yield f"{job.user} is not in the account {request.account}: {_choose(own)}"
+    if "qos" in site.enforce:
+        mine = [one.allowed_qos for one in site.associations if one.user == job.user
+                and one.account == request.account]  # fmt: skip
+        allowed = {name for names in mine for name in names}
+        if request.qos and allowed and request.qos not in allowed:
+            yield f"{job.user} may not use the QOS {request.qos}: {_choose(allowed)}"
     for gres in request.gres:
         if {gres.name, gres.name.partition(":")[0]} - set(site.resources):
             there = [one for one in site.resources if one not in ("cpus", "memory")]
@@ -250,6 +298,6 @@ _VALUES: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "licenses": (parse_licences, "matlab:2"),
     "constraint": (choices, "skylake&ib"),
     "array": (parse_array, "1-9:2%3"),
-    "begin": (lambda text: begin_of({"begin": text}, 1) > 0, "now+2hours"),
+    "begin": (lambda text: parse_begin(text, 1 << 30), "now+2hours, 16:00 or 2026-12-24T08:00"),
 }
 """How the value of each option is read, and an example of one."""

@@ -20,7 +20,7 @@ from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import parse_memory
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.job_id import parse_array
-from shadowtime.slurmtext.times import parse_limit
+from shadowtime.slurmtext.times import parse_begin, parse_limit
 from shadowtime.slurmtext.tres import asked_gres, parse_licences
 from shadowtime.workload.request import Gres, Request
 
@@ -63,8 +63,6 @@ NO_EFFECT = frozenset((
 """Options that change neither when nor where a job runs; any other one is not modelled."""
 _SAME = {"tasks-per-node": "ntasks-per-node", "share": "oversubscribe", "workdir": "chdir"}
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
-_NOW = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
-_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _PER: dict[str, Literal["node", "task", "job"]] = {
     "gres": "node", "gpus": "job", "gpus-per-node": "node", "gpus-per-task": "task",
 }  # fmt: skip
@@ -287,18 +285,17 @@ def _gres(options: Mapping[str, str]) -> tuple[Gres, ...]:
 
 
 def begin_of(options: Mapping[str, str], submit: int) -> int:
-    """Seconds since 1970 of ``--begin=now+60``; -1 where it is not given or of another form.
+    """Seconds since 1970 of ``--begin=now+60``; -1 where it is not given or a time of some clock.
 
     Examples
     --------
     >>> begin_of({"begin": "now+2hours"}, 100), begin_of({"begin": "teatime"}, 100)
     (7300, -1)
     """
-    match = _NOW.fullmatch(options.get("begin", ""))
-    unit = _UNIT.get((match[2] or "")[:1].lower()) if match else None
-    if match is None or unit is None:
-        return -1
-    return submit + int(match[1] or 0) * unit
+    text = options.get("begin", "").strip()
+    with suppress(ValueError):
+        return parse_begin(text, submit) if text[:3].lower() == "now" else -1
+    return -1
 
 
 def least_time_of(options: Mapping[str, str]) -> int:

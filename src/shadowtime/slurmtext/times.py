@@ -6,7 +6,7 @@ A text that is no time raises ValueError (ClusterError for limits); the reader a
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from shadowtime.errors import ClusterError
@@ -16,6 +16,22 @@ from shadowtime.types import UNKNOWN
 UNLIMITED = -2
 """A time span without a bound: ``UNLIMITED``, ``Partition_Limit``."""
 _BOUNDLESS = {"unlimited", "partition_limit", "infinite"}
+_NOW = re.compile(
+    r"now(?:\s*([+-])\s*(\d{1,9})\s*(?:(second|minute|hour|day|week)s?)?)?", re.IGNORECASE
+)
+_UNIT = {None: 1, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_WORDS = {"midnight": 0, "elevenses": 11, "noon": 12, "fika": 15, "teatime": 16}
+_PIECE = re.compile(
+    r"""(?:[\s-]|(?-i:T)(?=\d))*(?:
+    (?P<hour>\d\d?):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?\s*(?P<half>[ap])?(?(half)m)
+    | (?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)
+    | (?P<m>\d\d?)[/.](?P<d>\d\d?)(?:[/.](?P<y>\d\d))?
+    | (?P<mm>\d\d)(?P<dd>\d\d)(?P<yy>\d\d)?
+    | (?P<word>today|tomorrow|midnight|elevenses|noon|fika|teatime)
+    )(?:(?<!\d)|(?!\d))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A time of the day or a date in one of sbatch's forms; several are written one after another."""
 _SPAN = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.(\d+))?")
 
 
@@ -50,6 +66,61 @@ def parse_stamp(text: str, zone: tzinfo, *, not_before: int = UNKNOWN) -> int:
     if stamp < 0:
         raise ValueError(f"{text[:40]!r} lies before 1970")
     return stamp
+
+
+def parse_begin(text: str, now: int, zone: tzinfo | None = None) -> int:
+    """Seconds since 1970 of ``--begin``: now+2hours, 16:00, noon tomorrow, 12/24, 2026-12-24T8:00.
+
+    ``zone`` None is the one of this machine, whose sbatch would read it. A time of the day that is
+    over is tomorrow's, and a date without a year next year's; a date alone begins at midnight.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> noon = 1_767_268_800  # 2026-01-01T12:00:00
+    >>> [parse_begin(text, noon, UTC) - noon for text in ("now + 2 hours", "1:30 pm", "11:00")]
+    [7200, 5400, 82800]
+    >>> (parse_begin("tomorrow 8:00", noon, UTC) - noon) // 3600, parse_begin("1/1", noon, UTC)
+    (20, 1798761600)
+    """
+    match = _NOW.fullmatch(text.strip())
+    if match:
+        span = int(match[2] or 0) * _UNIT[match[3] and match[3].lower()]
+        return now - span if match[1] == "-" else now + span
+    date, clock, year = None, None, 0
+    today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    rest = text.rstrip(" -T\t")
+    while rest:
+        piece = _PIECE.match(rest)
+        if not piece:
+            raise ValueError(f"{text[:40]!r} is not a begin like now+2hours, 16:00 or 2026-12-24")
+        rest = rest[piece.end() :]
+        word, hour, half = (piece["word"] or "").lower(), int(piece["hour"] or 0), piece["half"]
+        if word in _WORDS:
+            clock = timedelta(hours=_WORDS[word])
+        elif word:
+            date, year = today + timedelta(days=word == "tomorrow"), 1
+        elif piece["hour"]:
+            if hour > (12 if half else 23):
+                raise ValueError(f"{text[:40]!r} has no such hour")
+            hour = hour % 12 + 12 * (half in "pP") if half else hour
+            clock = timedelta(hours=hour, minutes=int(piece["minute"]))
+            clock += timedelta(seconds=int(piece["second"] or 0))
+        else:
+            year = int(piece["year"] or piece["y"] or piece["yy"] or 0)
+            year += 2000 * (0 < year < 100)
+            month = int(piece["month"] or piece["m"] or piece["mm"])
+            days = int(piece["day"] or piece["d"] or piece["dd"])
+            if not 1 <= days <= 31:
+                raise ValueError(f"{text[:40]!r} has no such day")
+            date = today.replace(year=year or today.year, month=month, day=1)
+            date += timedelta(days=days - 1)
+    begin = (date or today) + (clock or timedelta())
+    if begin.timestamp() < now and date is None:
+        begin += timedelta(days=1)
+    elif begin.timestamp() < now and not year:
+        begin = begin.replace(year=begin.year + 1)
+    return int(begin.timestamp())
 
 
 def _seconds(match: re.Match[str]) -> int:

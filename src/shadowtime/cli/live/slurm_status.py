@@ -26,6 +26,7 @@ from shadowtime.live.predicted import Eta
 from shadowtime.live.predictions import instants, read_predictions, resolved
 from shadowtime.live.slurm import drive, forecast
 from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.slurm.site_look import default_account
 from shadowtime.live.slurm.watch import predictions_of, status_beside
 from shadowtime.live.status import Status
 from shadowtime.live.store import StateFile
@@ -58,7 +59,9 @@ def ask(poll: Poll, text: str) -> tuple[int, Eta, Answer]:
         raise UsageError("--request is answered for Slurm's own scheduler: leave --policy out")
     port = _port(poll)
     seen = _seen(port)
-    job = parse_request(text, seen.site, user=getpass.getuser(), now=seen.now)
+    user = getpass.getuser()
+    usual = default_account(port.answers.text, seen.site, user)
+    job = parse_request(text, seen.site, user=user, now=seen.now, account=usual)
     present = forecast.present_of(seen, forecast.predictable(seen)[0])
     corrections = _corrections(_state_of(poll, port))
     found = ask_start(present, job, How(policy=chosen), corrections=corrections)

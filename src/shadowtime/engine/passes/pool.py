@@ -214,28 +214,25 @@ def find_shadow(state: State, f: Pool, head: int) -> None:
     All jobs expected to end together are released together.
     """
     reg = state.reg
-    resources = f.extra.shape[0]
-    for k in range(resources):
+    first = state.host[fields.FREE, 0, 0] - state.job[head, fields.NEED]
+    lacks = first < 0
+    for k in range(1, f.extra.shape[0]):
         f.extra[k] = state.host[fields.FREE, 0, k] - state.job[head, fields.NEED + k]
+        lacks |= f.extra[k] < 0
     running = reg[r.RUNNING]
     shadow = reg[r.NOW] + 1
     at = 0
-    while at < running and (lacking(f) or end_at(state, at) <= shadow):
+    while at < running and (lacks or end_at(state, at) <= shadow):
         shadow = max(shadow, end_at(state, at))
         job = job_at(state, at)
-        for k in range(resources):
+        first += state.job[job, fields.NEED]
+        lacks = first < 0
+        for k in range(1, f.extra.shape[0]):
             f.extra[k] += state.job[job, fields.NEED + k]
+            lacks |= f.extra[k] < 0
         at += 1
+    f.extra[0] = first
     reg[r.SHADOW] = shadow
-
-
-@kernel
-def lacking(f: Pool) -> bool:
-    """True while some resource does not suffice for the head."""
-    for k in range(f.extra.shape[0]):
-        if f.extra[k] < 0:
-            return True
-    return False
 
 
 @kernel

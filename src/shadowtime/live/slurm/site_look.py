@@ -150,3 +150,13 @@ def enforces(config: str) -> bool:
     """
     low = {key.lower(): value for key, value in parse_config(config).items()}
     return "limits" in enforced(low.get("accountingstorageenforce", ""))
+
+
+def default_account(ask: Callable[[Sequence[str]], str], site: Site, user: str) -> str:
+    """The account of a user's jobs that name none; empty where accounting does not tell."""
+    if len({one.account for one in site.associations if one.user == user}) < 2:
+        return ""
+    words = ("sacctmgr", "-nP", "show", "user", f"name={user}", "format=DefaultAccount")
+    with contextlib.suppress(PortError):
+        return ask(words).strip()
+    return ""

@@ -1,13 +1,16 @@
 // The board's data: fetched once, then changed by events; and as the boxes that the figure draws.
 const DAY = 86400;
 const board = { head: {}, nodes: new Map(), jobs: new Map(), past: new Map(), skew: 0, served: false };
-const clock = () => Date.now() / 1000 + board.skew;
+const present = () => Date.now() / 1000 + board.skew;
+const tooOld = () => board.head.polled >= 0 && (!board.served || present() - board.head.polled > Math.max(10, 4 * board.head.every));
+// The board's time: it stands where nothing newer is known, or jobs would seem late that nobody has looked at.
+const clock = () => (tooOld() ? board.head.polled : present());
 
 async function fetched(name) {
   const answer = await fetch(`api/v1/${name}`, { cache: 'no-store' });
   if (!answer.ok) throw new Error(`${name}: ${await answer.text()}`);
   const date = Date.parse(answer.headers.get('date'));
-  if (Number.isFinite(date) && Math.abs(date / 1000 + 0.5 - clock()) > 2) board.skew = date / 1000 - Date.now() / 1000;
+  if (Number.isFinite(date) && Math.abs(date / 1000 + 0.5 - present()) > 2) board.skew = date / 1000 - Date.now() / 1000;
   return answer.json();
 }
 

@@ -26,7 +26,7 @@ function factsOf(job) {
   if (job.state === 'running') return [...waited, ['runs since', time(job.start)], ['limit', span(job.limit)], ['expected end', job.until > 0 ? `about ${time(endOf(job))}` : 'by its limit']];
   const made = [['submitted', time(job.submit)]];
   if (job.expected >= 0) {
-    made.push(['expected start', job.expected < clock() - 30 ? `at any moment (expected ${time(job.expected)})` : `${away(job.expected)}, ${time(job.expected)}`], ['80 % range', rangeWords(job)]);
+    made.push(['expected start', tooOld() ? `${time(job.expected)}, as known at ${time(board.head.estimated)}` : job.expected < clock() - 30 ? `at any moment (expected ${time(job.expected)})` : `${away(job.expected)}, ${time(job.expected)}`], ['80 % range', rangeWords(job)]);
     if (job.within_hour !== null) made.push(['within an hour', percent(job.within_hour)]);
   } else made.push(['expected start', job.unknown || 'not estimated']);
   if (job.planned > 0) made.push(['Slurm\u2019s own plan', time(job.planned)]);
@@ -115,7 +115,7 @@ function drawNow(world) {
     tile('Processors in use', percent(used), node('small', { class: 'muted' }, `${number(totals.cpus_used)} of ${number(totals.cpus)}`), meter),
     tile('Nodes', number(totals.nodes_usable), node('small', { class: 'muted' }, totals.nodes > totals.nodes_usable ? `${number(totals.nodes - totals.nodes_usable)} not available` : 'all available')),
     tile('Running', number(totals.running)), tile('Waiting', number(totals.waiting)),
-    tile('Half of the queue starts within', waits.length ? span(rounded(waits[Math.floor(waits.length / 2)] / 60) * 60) : '–', node('small', { class: 'muted' }, waits.length ? `${number(waits.length)} estimated` : 'nothing estimated')));
+    tile('Half of the queue starts within', waits.length ? span(rounded(waits[Math.floor(waits.length / 2)] / 60) * 60) : '–', node('small', { class: 'muted' }, waits.length ? `${number(waits.length)} estimated${tooOld() ? ` at ${time(head.estimated)}` : ''}` : 'nothing estimated')));
   const notes = [...head.unknown];
   if (head.hidden.length) notes.unshift(`Not shown: ${head.hidden.map((one) => ({ names: 'names of jobs', users: 'users and accounts' }[one])).join(', ')}${head.hidden_why ? ` (${head.hidden_why})` : ''}.`);
   if (element('notes')) element('notes').textContent = notes.join(' ');
@@ -126,9 +126,9 @@ function drawNow(world) {
 // Both ages: what runs and waits now, and what was estimated from it.
 function drawAge(world) {
   const { head } = board;
-  const age = Math.max(0, clock() - head.polled), old = head.polled < 0 || age > Math.max(10, 4 * head.every);
+  const age = Math.max(0, present() - head.polled), old = head.polled < 0 || tooOld();
   const parts = [head.polled < 0 ? 'Nothing was read yet.' : !board.served ? `As of ${time(head.polled)}.` : age < Math.max(5, 2 * head.every) ? 'Live.' : `${span(Math.floor(age))} old.`];
-  parts.push(head.estimated < 0 ? 'No estimates yet.' : `Estimates of ${board.served ? `${span(Math.max(0, Math.floor(clock() - head.estimated)))} ago` : time(head.estimated)}.`);
+  parts.push(head.estimated < 0 ? 'No estimates yet.' : `Estimates of ${board.served ? `${span(Math.max(0, Math.floor(present() - head.estimated)))} ago` : time(head.estimated)}.`);
   element('age').textContent = parts.join(' ');
   element('age').classList.toggle('old', board.served && old);
   const problem = head.problem ? `The scheduler does not answer; this is what was known ${head.polled < 0 ? 'never' : `${span(Math.floor(age))} ago`}. ${head.problem}` : world.lost ? 'The connection to the board is lost; trying again.' : '';

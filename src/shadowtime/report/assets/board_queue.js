@@ -41,6 +41,7 @@ function whenCell(job, most) {
   range.firstChild.style.left = `${place(job.earliest)}%`;
   range.firstChild.style.width = `${Math.max(2, place(job.latest) - place(job.earliest))}%`;
   range.lastChild.style.left = `${Math.min(98, place(job.expected))}%`;
+  if (tooOld()) return [node('b', {}, time(job.expected)), ` as known at ${time(board.head.estimated)}`, node('small', { class: 'muted' }, `80 %: ${rangeWords(job)}`), range];
   const late = job.latest < now ? 'later than expected' : job.expected < now - 30 ? 'at any moment' : away(job.expected);
   return [node('b', {}, late), ` ${job.expected < now - 30 ? '' : time(job.expected)}`, node('small', { class: 'muted' }, `80 %: ${rangeWords(job)}`), range];
 }
