@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from shadowtime.types import File
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from shadowtime.live.loop import Loop
     from shadowtime.live.operation import Operation
     from shadowtime.live.port import Port
-    from shadowtime.types import File
 
     Kind = Literal["text", "span", "seconds", "flag"]
 

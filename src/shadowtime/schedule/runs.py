@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.types import UNKNOWN
-
-if TYPE_CHECKING:
-    from shadowtime.schedule.schedule import Attempts, Schedule
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.schedule.schedule import Attempts, Schedule
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.types import AnyArray, Ints
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from shadowtime.slurmtext.sacct_texts import Texts, Words
-    from shadowtime.types import AnyArray, Ints
 
     Part = tuple[Ints | None, Words]
     """A word of the keys in these rows (None: in all), after those before it."""
