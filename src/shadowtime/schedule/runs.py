@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import UNKNOWN, AnyArray, Ints
+
+if TYPE_CHECKING:
+    from shadowtime.schedule.schedule import Attempts, Schedule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

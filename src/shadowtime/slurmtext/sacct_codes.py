@@ -6,6 +6,7 @@ to compare; that they are equal is never taken from the hash.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,6 @@ import numpy as np
 from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from shadowtime.slurmtext.sacct_texts import Texts, Words
 
     Part = tuple[Ints | None, Words]
