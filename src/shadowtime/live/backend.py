@@ -6,14 +6,13 @@ and which commands. ``shadowtime live NAME`` is made from it. They are listed in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from shadowtime.types import File
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.log_watcher import LogWatcher
