@@ -166,8 +166,9 @@ def reason(file: Path, importer: Path, trees: dict[Path, ast.Module]) -> str:
     """Why a file stays apart from its only importer; empty if nothing measurable keeps it apart.
 
     Together they would be longer than ``MOST`` lines; it contains compiled code, which is cached by
-    file; it is loaded only when it is needed, by an import inside a function or by its name in a
-    table of the package's ``__init__``; or that is the importer, which gives it a public name.
+    file; it is loaded only when it is needed, by an import inside a function or by its name in the
+    package's ``__init__``, in a table or for types alone; or that is the importer, which gives it a
+    public name.
     """
     text = file.read_text()
     if len(text.splitlines()) + len(importer.read_text().splitlines()) > MOST:
@@ -175,10 +176,16 @@ def reason(file: Path, importer: Path, trees: dict[Path, ast.Module]) -> str:
     if "shadowtime.kernel.jit" in text or "@pointer(" in text:
         return "compiled code"
     name = _name(file.parents[len(file.parts) - file.parts.index("shadowtime") - 2], file)
+    package = trees.get(file.parent / "__init__.py", ast.Module([], []))
+    first = _at_the_top(package)
     named = {
         node.value
-        for node in ast.walk(trees.get(file.parent / "__init__.py", ast.Module([], [])))
+        for node in ast.walk(package)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    } | {
+        (node.module or "").rpartition(".")[2]
+        for node in ast.walk(package)
+        if isinstance(node, ast.ImportFrom) and node not in first
     }
     at_once = {
         node.module

@@ -28,7 +28,9 @@ def name_exists(dotted: str) -> bool:
     else:
         text = (place / "__init__.py").read_text(encoding="utf-8")
     return all(
-        re.search(rf"^\s*(def|class) {part}\b|^{part}\b.* =|\"{part}\"", text, re.MULTILINE)
+        re.search(
+            rf"^\s*(def|class) {part}\b|^{part}\b.* =|\"{part}\"| as {part}$", text, re.MULTILINE
+        )
         for part in parts
     )
 

@@ -19,7 +19,7 @@ from shadowtime.live.slurm.refreshed import starts_of, write_starts
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors", "plain", "printable", "private", "plugins", "child_process"),
+    ("types", "errors", "later", "plain", "printable", "private", "plugins", "child_process"),
     ("schedule", "workload", "cluster", "slurmtext"),
     ("kernel",),
     ("policy",),

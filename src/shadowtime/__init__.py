@@ -11,172 +11,62 @@ Names are loaded when they are first used, so that the import costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shadowtime.later import later
 
 __version__ = "0.3.0"
 
 if TYPE_CHECKING:
-    from shadowtime.api.environment import environment, session
-    from shadowtime.api.inputs import demo, read, read_site
-    from shadowtime.api.paper import paper
-    from shadowtime.api.results import Results, compare, load
-    from shadowtime.api.run import Run, simulate
-    from shadowtime.api.site import replay, whatif
-    from shadowtime.api.slots import (
-        backfill_key,
-        backfill_test,
-        begin,
-        easy,
-        estimate,
-        order,
-        place,
-        plan,
-        reserve,
-        resize,
-        select,
-        speed,
-        victim,
-    )
-    from shadowtime.api.sweep import Sweep, sweep
-    from shadowtime.api.tune import tune
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.kernel.changing import seconds_at
-    from shadowtime.kernel.choice import earliest, occupy, release
-    from shadowtime.metrics.added import metric
-    from shadowtime.policy import Policy
-    from shadowtime.policy import make_policy as policy
-    from shadowtime.policy.snapshot import (
-        Promise,
-        RunningJob,
-        Snapshot,
-        Start,
-        Stop,
-        Wait,
-        WaitingJob,
-        Wake,
-    )
-    from shadowtime.schedule import Schedule
-    from shadowtime.workload import Workload
+    from shadowtime.api.environment import environment as environment
+    from shadowtime.api.environment import session as session
+    from shadowtime.api.inputs import demo as demo
+    from shadowtime.api.inputs import read as read
+    from shadowtime.api.inputs import read_site as read_site
+    from shadowtime.api.paper import paper as paper
+    from shadowtime.api.results import Results as Results
+    from shadowtime.api.results import compare as compare
+    from shadowtime.api.results import load as load
+    from shadowtime.api.run import Run as Run
+    from shadowtime.api.run import simulate as simulate
+    from shadowtime.api.site import replay as replay
+    from shadowtime.api.site import whatif as whatif
+    from shadowtime.api.slots import backfill_key as backfill_key
+    from shadowtime.api.slots import backfill_test as backfill_test
+    from shadowtime.api.slots import begin as begin
+    from shadowtime.api.slots import easy as easy
+    from shadowtime.api.slots import estimate as estimate
+    from shadowtime.api.slots import order as order
+    from shadowtime.api.slots import place as place
+    from shadowtime.api.slots import plan as plan
+    from shadowtime.api.slots import reserve as reserve
+    from shadowtime.api.slots import resize as resize
+    from shadowtime.api.slots import select as select
+    from shadowtime.api.slots import speed as speed
+    from shadowtime.api.slots import victim as victim
+    from shadowtime.api.sweep import Sweep as Sweep
+    from shadowtime.api.sweep import sweep as sweep
+    from shadowtime.api.tune import tune as tune
+    from shadowtime.cluster import Cluster as Cluster
+    from shadowtime.cluster.site import Site as Site
+    from shadowtime.kernel.changing import seconds_at as seconds_at
+    from shadowtime.kernel.choice import earliest as earliest
+    from shadowtime.kernel.choice import occupy as occupy
+    from shadowtime.kernel.choice import release as release
+    from shadowtime.metrics.added import metric as metric
+    from shadowtime.policy import Policy as Policy
+    from shadowtime.policy import make_policy
+    from shadowtime.policy.snapshot import Promise as Promise
+    from shadowtime.policy.snapshot import RunningJob as RunningJob
+    from shadowtime.policy.snapshot import Snapshot as Snapshot
+    from shadowtime.policy.snapshot import Start as Start
+    from shadowtime.policy.snapshot import Stop as Stop
+    from shadowtime.policy.snapshot import Wait as Wait
+    from shadowtime.policy.snapshot import WaitingJob as WaitingJob
+    from shadowtime.policy.snapshot import Wake as Wake
+    from shadowtime.schedule import Schedule as Schedule
+    from shadowtime.workload import Workload as Workload
 
-_HOME = {
-    "Cluster": "shadowtime.cluster",
-    "Policy": "shadowtime.policy",
-    "Promise": "shadowtime.policy.snapshot",
-    "Results": "shadowtime.api.results",
-    "Run": "shadowtime.api.run",
-    "RunningJob": "shadowtime.policy.snapshot",
-    "Schedule": "shadowtime.schedule",
-    "Site": "shadowtime.cluster.site",
-    "Snapshot": "shadowtime.policy.snapshot",
-    "Start": "shadowtime.policy.snapshot",
-    "Stop": "shadowtime.policy.snapshot",
-    "Sweep": "shadowtime.api.sweep",
-    "Wait": "shadowtime.policy.snapshot",
-    "WaitingJob": "shadowtime.policy.snapshot",
-    "Wake": "shadowtime.policy.snapshot",
-    "Workload": "shadowtime.workload",
-    "backfill_key": "shadowtime.api.slots",
-    "backfill_test": "shadowtime.api.slots",
-    "begin": "shadowtime.api.slots",
-    "compare": "shadowtime.api.results",
-    "demo": "shadowtime.api.inputs",
-    "earliest": "shadowtime.kernel.choice",
-    "easy": "shadowtime.api.slots",
-    "environment": "shadowtime.api.environment",
-    "estimate": "shadowtime.api.slots",
-    "load": "shadowtime.api.results",
-    "metric": "shadowtime.metrics.added",
-    "occupy": "shadowtime.kernel.choice",
-    "order": "shadowtime.api.slots",
-    "paper": "shadowtime.api.paper",
-    "place": "shadowtime.api.slots",
-    "plan": "shadowtime.api.slots",
-    "read": "shadowtime.api.inputs",
-    "read_site": "shadowtime.api.inputs",
-    "release": "shadowtime.kernel.choice",
-    "replay": "shadowtime.api.site",
-    "reserve": "shadowtime.api.slots",
-    "resize": "shadowtime.api.slots",
-    "seconds_at": "shadowtime.kernel.changing",
-    "select": "shadowtime.api.slots",
-    "session": "shadowtime.api.environment",
-    "simulate": "shadowtime.api.run",
-    "speed": "shadowtime.api.slots",
-    "sweep": "shadowtime.api.sweep",
-    "tune": "shadowtime.api.tune",
-    "victim": "shadowtime.api.slots",
-    "whatif": "shadowtime.api.site",
-}
-"""The module of each public name."""
-
-__all__ = [
-    "Cluster",
-    "Policy",
-    "Promise",
-    "Results",
-    "Run",
-    "RunningJob",
-    "Schedule",
-    "Site",
-    "Snapshot",
-    "Start",
-    "Stop",
-    "Sweep",
-    "Wait",
-    "WaitingJob",
-    "Wake",
-    "Workload",
-    "backfill_key",
-    "backfill_test",
-    "begin",
-    "compare",
-    "demo",
-    "earliest",
-    "easy",
-    "environment",
-    "estimate",
-    "load",
-    "metric",
-    "occupy",
-    "order",
-    "paper",
-    "place",
-    "plan",
-    "policy",
-    "read",
-    "read_site",
-    "release",
-    "replay",
-    "reserve",
-    "resize",
-    "seconds_at",
-    "select",
-    "session",
-    "simulate",
-    "speed",
-    "sweep",
-    "tune",
-    "victim",
-    "whatif",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "policy":  # the package, which can be called
-        return import_module("shadowtime.policy")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_near(name)}")
-
-
-def _near(name: str) -> str:
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, __all__, n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    policy = make_policy  # the package, which can be called
+else:
+    __getattr__, __all__, __dir__ = later(__name__, "policy")

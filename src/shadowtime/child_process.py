@@ -16,11 +16,9 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe
-from typing import IO, TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
 
 PYTHON = (sys.executable or "python3", "-P", "-c")
 """How a command of Python code begins."""

@@ -15,10 +15,8 @@ The command line prints it without a traceback and exits with code 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Any
 
 
 class ShadowtimeError(Exception):

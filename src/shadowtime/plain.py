@@ -8,13 +8,11 @@ later.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 LARGEST = 1 << 48
 """Beyond every time, limit and amount that a cluster has; sums of them still fit into 64 bits."""

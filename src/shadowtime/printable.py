@@ -8,10 +8,7 @@ forge a line of output.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # C0, delete, C1

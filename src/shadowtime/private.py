@@ -13,11 +13,8 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 OWNER_ONLY = 0o600
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

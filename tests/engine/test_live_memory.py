@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.cluster.site import Node, Qos, Site
 from shadowtime.engine.live_pass import Memory, Note, Promise, WaitingJob, natural
+from shadowtime.engine.live_pass.memory import Promises
 from shadowtime.engine.live_pass.notes import UNKNOWN, Notes
-from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.engine.live_pass.site_rows import limits_checksum
 from shadowtime.engine.live_pass.table import natural_columns
 from shadowtime.engine.nodes.slurm.counted import counting_of, wish_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shadowtime.live.runner import Done
-from shadowtime.live.slurm.marks import MARKS
+from shadowtime.live.slurm.touched import MARKS
 from shadowtime.slurmtext.squeue import BETWEEN, COLUMNS
 
 

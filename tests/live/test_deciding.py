@@ -11,8 +11,7 @@ from live.test_loop import a_loop, obedient
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, Note
 from shadowtime.live.deciding import NO_HOSTS_NOW, decide_with_hosts
-from shadowtime.live.feasible import NOWHERE, TOO_BIG, Empty
-from shadowtime.live.placing import first_fit
+from shadowtime.live.placing import NOWHERE, TOO_BIG, Empty, first_fit
 from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.refusals import AGAIN_AFTER, TRIES
 from shadowtime.policy import parse_policy

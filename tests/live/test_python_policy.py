@@ -19,8 +19,8 @@ from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob, decide
 from shadowtime.errors import PolicyError
 from shadowtime.live.deciding import decide_with_hosts
-from shadowtime.live.eta import predict
 from shadowtime.live.replay import LogPort, follow
+from shadowtime.live.status import predict
 from shadowtime.policy import parse_policy
 from shadowtime.policy.estimate import Actual, LastTwo
 from shadowtime.policy.snapshot import Promise, Start, Stop, Wake

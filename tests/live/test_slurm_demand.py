@@ -10,10 +10,9 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.hperf import Record, open_store
-from shadowtime.live.feasible import TOO_BIG
 from shadowtime.live.guard import guard
 from shadowtime.live.loop import Loop
-from shadowtime.live.placing import held_by
+from shadowtime.live.placing import TOO_BIG, held_by
 from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive

@@ -13,9 +13,15 @@ from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.gate import begin_words
-from shadowtime.live.slurm.marks import LONGEST, MARKS, mark_words, parse_mark, parse_marks
-from shadowtime.live.slurm.port import TRIES
-from shadowtime.live.slurm.touched import Touched
+from shadowtime.live.slurm.kept_requests import TRIES
+from shadowtime.live.slurm.touched import (
+    LONGEST,
+    MARKS,
+    Touched,
+    mark_words,
+    parse_mark,
+    parse_marks,
+)
 from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 OWN = queue_line("7", ReqNodes="n[1-2]", NumNodes=2, NumCPUs=8, NumTasks=8)

@@ -14,10 +14,9 @@ from shadowtime.live.port import Continue, Resize, Start, Suspend
 from shadowtime.live.record import decision_from_json, decision_to_json
 from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.holding import Scope, running_job
-from shadowtime.live.slurm.marks import mark_words, parse_mark
 from shadowtime.live.slurm.shrinking import NO_MARK, NOT_GIVEN_UP, shrink
 from shadowtime.live.slurm.state import standing
-from shadowtime.live.slurm.touched import CLEAR, Touched, touch
+from shadowtime.live.slurm.touched import CLEAR, Touched, mark_words, parse_mark, touch
 from shadowtime.live.store import LoopState, StateFile
 from shadowtime.slurmtext.show_job import Detail
 from shadowtime.slurmtext.squeue import NodeRow, QueueRow, parse_queue

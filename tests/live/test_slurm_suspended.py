@@ -14,10 +14,9 @@ from shadowtime.live.guard import guard
 from shadowtime.live.port import Continue, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.marks import mark_words
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.release import give_back, plan_release
-from shadowtime.live.slurm.touched import CLEAR, Touched
+from shadowtime.live.slurm.touched import CLEAR, Touched, mark_words
 from shadowtime.policy import parse_policy
 
 MARK = Touched("n1", "", 3600, "OK", "N/A", CLEAR, suspended=960)

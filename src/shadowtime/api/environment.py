@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from shadowtime.api.inputs import inputs_of
 from shadowtime.cluster import Cluster
 from shadowtime.errors import MissingExtra, UsageError
 from shadowtime.policy.parse import make_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def session(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
+from shadowtime.types import AnyArray
+
 if TYPE_CHECKING:
     from shadowtime.engine.episodes import Episodes
-    from shadowtime.types import AnyArray
 
 
 def spaces_of(episodes: Episodes) -> tuple[Any, Any]:

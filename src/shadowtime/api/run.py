@@ -18,6 +18,7 @@ from shadowtime.metrics import Window
 from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.policy import make_policy
 from shadowtime.schedule import Schedule, write
+from shadowtime.schedule.check import Report
 from shadowtime.schedule.files import SUFFIXES
 from shadowtime.workload import Workload
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from shadowtime.metrics.where import Where
     from shadowtime.report import Explanation, PolicyRun, ReportInput
     from shadowtime.result.read import Folder
-    from shadowtime.schedule.check import Report
     from shadowtime.study.compare import Engine
     from shadowtime.study.counterfactual.otherwise import Otherwise
     from shadowtime.study.counterfactual.variation import Variation

@@ -11,12 +11,11 @@ import numpy as np
 from shadowtime.errors import MissingExtra, optional
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.columns import LABELS, present
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 
 if TYPE_CHECKING:
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
-    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 OF_GROUPS = ("wait_mean_s", "wait_median_s", "wait_p95_s", "bsld_mean", "bsld_p95")

@@ -5,12 +5,11 @@ spec: slurm 4.18.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.cluster.site import Node, Partition
     from shadowtime.workload.request import Request
 

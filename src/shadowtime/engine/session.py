@@ -6,8 +6,9 @@ function would be called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from shadowtime.cluster import Cluster
 from shadowtime.engine.custom import own_of
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.failures import raise_failure
@@ -22,16 +23,12 @@ from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST, START
 from shadowtime.kernel.registers import NOW, VOLATILE
 from shadowtime.kernel.state import build
 from shadowtime.policy.backfill import Selected
-from shadowtime.policy.order import Fcfs
+from shadowtime.policy.order import Fcfs, Order
 from shadowtime.policy.policy import Policy
+from shadowtime.schedule import Schedule
+from shadowtime.types import Ints
+from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounded_amounts
-
-if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
-    from shadowtime.policy.order import Order
-    from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
-    from shadowtime.workload import Workload
 
 
 def refuse_bounds(workload: Workload, where: str) -> None:

@@ -6,23 +6,20 @@ is a generator: it yields what is possible and is sent the action that was chose
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
 from shadowtime.engine import lanes as k
 from shadowtime.engine.changing_session import ChangingSession
 from shadowtime.engine.site.session import SiteSession
 from shadowtime.kernel import fields as f
 from shadowtime.policy.changing import speeds_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
-    from shadowtime.cluster import Cluster
-    from shadowtime.cluster.site import Site
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
+from shadowtime.types import AnyArray, Ints
+from shadowtime.workload import Workload
 
 NUMBERS_OF_SIZES = 9
 """How many numbers describe a job that changes: wait and expected seconds left at its own size; the

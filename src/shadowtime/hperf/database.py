@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
+from typing import Any
 
 from shadowtime import private
 from shadowtime.errors import MissingExtra, StoreError, UsageError
 from shadowtime.hperf.record import LONGEST_KEY, LONGEST_TAG
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+try:
+    import sqlalchemy as sa
+    from sqlalchemy import exc, pool
+    from sqlalchemy.dialects import mysql
+except ImportError:
+    raise MissingExtra("sqlalchemy", extra="store", purpose="keep a performance store") from None
 
 
 def exact(length: int) -> sa.types.TypeEngine[str]:
@@ -92,17 +94,6 @@ counter = sa.Table(
     sa.Column("name", exact(64), primary_key=True),
     sa.Column("value", sa.BigInteger, nullable=False),
 )
-
-
-try:
-    import sqlalchemy as sa
-    from sqlalchemy import exc, pool
-except ImportError:
-    raise MissingExtra("sqlalchemy", extra="store", purpose="keep a performance store") from None
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 DRIVERS = {
     "sqlite": "sqlite",

@@ -12,13 +12,13 @@ import numpy as np
 
 from shadowtime.hperf import open_store
 from shadowtime.hperf.record import Record
+from shadowtime.types import Floats
 from shadowtime.workload import Workload
 from shadowtime.workload.hperf_jobs import tag_name
 
 if TYPE_CHECKING:
     from shadowtime.hperf.store import Average
     from shadowtime.schedule import Schedule
-    from shadowtime.types import Floats
 
 
 def load(where: str, workload: Workload) -> dict[int, Average]:

@@ -9,26 +9,15 @@ Names are loaded when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shadowtime.later import later
 
 if TYPE_CHECKING:
-    from shadowtime.live.backend import Backend, Option, Target
-    from shadowtime.live.registry import backends
-    from shadowtime.live.service import run
-
-_HOME = {
-    "Backend": "shadowtime.live.backend",
-    "Option": "shadowtime.live.backend",
-    "Target": "shadowtime.live.backend",
-    "backends": "shadowtime.live.registry",
-    "run": "shadowtime.live.service",
-}
-
-__all__ = ["Backend", "Option", "Target", "backends", "run"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    from shadowtime.live.backend import Backend as Backend
+    from shadowtime.live.backend import Option as Option
+    from shadowtime.live.backend import Target as Target
+    from shadowtime.live.registry import backends as backends
+    from shadowtime.live.service import run as run
+else:
+    __getattr__, __all__, __dir__ = later(__name__)

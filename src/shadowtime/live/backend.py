@@ -6,19 +6,19 @@ and which commands. ``shadowtime live NAME`` is made from it. They are listed in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from shadowtime.types import File
 
+if TYPE_CHECKING:
     from shadowtime.engine.live_pass.outcome import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.log_watcher import LogWatcher
     from shadowtime.live.loop import Loop
     from shadowtime.live.operation import Operation
     from shadowtime.live.port import Port
-    from shadowtime.types import File
 
     Kind = Literal["text", "span", "seconds", "flag"]
 

@@ -24,8 +24,9 @@ from shadowtime.engine.live_pass import (
 )
 from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.python_policy import policy_parts
-from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import (
+    NOWHERE_ON_SITE,
+    Empty,
     first_fit,
     free_of,
     held_by,

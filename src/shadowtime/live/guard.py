@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,19 @@ from shadowtime.live.placing import (
     together,
     with_start,
 )
-from shadowtime.live.port import Continue, Outcome, Resize, Start, Stop, Suspend
+from shadowtime.live.port import (
+    Continue,
+    Decision,
+    Outcome,
+    Resize,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Suspend,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from shadowtime.live.port import Decision, RunningJob, Snapshot
-
     Amounts = Sequence[int]
     Kept = tuple[dict[str, list[int]], set[str], "UnallocatedStarts"]
 

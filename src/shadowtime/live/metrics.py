@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import UsageError
-from shadowtime.live.feasible import FITS_NOWHERE
+from shadowtime.live.placing import FITS_NOWHERE
 from shadowtime.live.port import Continue, Resize, Start, Stop, Suspend, Trust
 
 if TYPE_CHECKING:

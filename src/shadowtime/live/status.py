@@ -1,25 +1,115 @@
-"""The live state for people: what is in use, which jobs wait, when each will start."""
+"""The live state for people: what is in use, which jobs wait, when each will start.
+
+Of a policy of a loop the starts are predicted from drawn futures, as for Slurm's scheduler.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.live_pass import natural
+import numpy as np
+
+from shadowtime.engine.live_pass import Memory, natural
+from shadowtime.engine.live_pass.forward import forward
 from shadowtime.engine.live_pass.outcome import Shape
+from shadowtime.eta.dependence import learn_alike
+from shadowtime.eta.draws import remaining
+from shadowtime.eta.present import LONGEST, Present, Running, Waiting
+from shadowtime.eta.ranges import estimates_of
+from shadowtime.eta.shares import Observed, Shares
+from shadowtime.eta.starts import NEVER_STARTS, Drawn
 from shadowtime.live.deciding import set_aside, without
-from shadowtime.live.eta import predict
-from shadowtime.live.feasible import FITS_NOWHERE, NOWHERE_ON_SITE, TOO_BIG
+from shadowtime.live.placing import FITS_NOWHERE, NOWHERE_ON_SITE, TOO_BIG
 from shadowtime.live.port import Snapshot, Trust
-from shadowtime.live.predicted import Row
+from shadowtime.live.predicted import Eta, Row
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import name_of
+from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
     from shadowtime.live.heartbeat import Beat
     from shadowtime.live.ineligible import Ineligible
     from shadowtime.live.store import LoopState
+
+
+DRAWS = 9
+"""The fewest of which order statistics give 80 %: a policy in Python takes long."""
+
+
+def predict(
+    policy: Policy, state: Snapshot, memory: Memory | None = None, *, shape: Shape = "pool"
+) -> dict[str, Eta]:
+    """The predicted start of every waiting job: the median of draws, and a range of 80 %.
+
+    Rules
+    -----
+    Run times are drawn given what has elapsed, from what the jobs that ended lately used of their
+    requests (spec: estimates 2 and 3). No further job is submitted: a later job that may overtake
+    is not foreseen. A job that most draws do not start is left out.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
+    >>> from shadowtime.policy import parse_policy
+    >>> state = Snapshot(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
+    ...     running=(RunningJob(id="1", submit=0, need=(3,), request=100, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=50),))
+    >>> found = predict(parse_policy("easy"), state)["2"]
+    >>> 2 < found.earliest < found.expected < found.latest <= 100
+    True
+    """
+    present = _present(state)
+    seen = present.observed()
+    shares, alike = Shares(seen), learn_alike(seen)
+    waits = []
+    for draw in range(DRAWS):
+        left, runs = remaining(present, shares, np.random.default_rng(draw), alike=alike)
+        assumed = {job.id: run for job, run in zip(state.waiting, runs, strict=True)}
+        for job, rest in zip(state.running, left, strict=True):
+            assumed[job.id] = max(0, state.now - job.start) + rest
+        starts = forward(policy, state, memory, runs=assumed, shape=shape)
+        waits.append([starts.get(job.id, NEVER_STARTS) - state.now for job in state.waiting])
+    drawn = Drawn(jobs=tuple(str(job.id) for job in state.waiting), waits=np.array(waits, float))
+    return {
+        one.job: Eta.of(one, state.now)
+        for one in estimates_of(drawn)
+        if math.isfinite(one.expected)
+    }
+
+
+def _present(state: Snapshot) -> Present:
+    """A snapshot as estimates see it; sizes do not count, as ended jobs are known without."""
+    return Present(
+        now=state.now,
+        machine=state.cluster,
+        running=tuple(
+            Running(
+                id=job.id, user=job.user, limit=_limit(job.request), cpus=1, start=job.start,
+                pieces=(),
+            )
+            for job in state.running
+        ),
+        waiting=tuple(
+            Waiting(id=job.id, user=job.user, limit=_limit(job.request), request=Request())
+            for job in state.waiting
+        ),
+        ended=tuple(
+            Observed(
+                job.user, _limit(job.request), 1, min(1.0, (job.end - job.start) / job.request),
+                start=job.start,
+            )
+            for job in sorted(state.ended, key=lambda one: one.end)
+            if job.request > 0
+        ),
+    )  # fmt: skip
+
+
+def _limit(request: int) -> int:
+    return min(max(1, request), LONGEST)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.classes import TOP, classify
 from shadowtime.metrics.statistics import percentile
+from shadowtime.types import AnyArray, Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 
 def accuracy(prediction: Ints, run: Ints) -> dict[str, float]:

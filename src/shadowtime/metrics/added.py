@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from shadowtime.errors import UsageError
 from shadowtime.plugins import METRICS, plugins
 from shadowtime.schedule import Schedule
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray
 
 
 Better = Literal["lower", "higher", "neither"]

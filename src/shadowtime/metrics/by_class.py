@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from shadowtime.metrics.measure import matched, scored
 from shadowtime.metrics.statistics import summary
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, AnyArray, Reason
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 MINUTE = 60
 """Runs of a few seconds outweigh all others in the mean of a slowdown: count them as a minute."""

@@ -6,18 +6,14 @@ at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.metrics.added import Better, Metric
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.statistics import summary
 from shadowtime.schedule import Schedule
+from shadowtime.types import AnyArray, Floats
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats
 
 TOLD = ("mean", "p95")
 

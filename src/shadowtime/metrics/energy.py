@@ -8,19 +8,14 @@ What running jobs draw together over time is of a shared resource, or watts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs
 from shadowtime.schedule.timeline import instants, totals
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import column_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
 
 
 def demand_of(workload: Workload, resource: str = "bandwidth") -> Ints:

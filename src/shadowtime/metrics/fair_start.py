@@ -14,12 +14,11 @@ from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_runs, running_at, runs, started, stopped
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints, Reason
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics.classes import KINDS, classify
 from shadowtime.metrics.where import number_of
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import counted_jobs
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 Key = tuple[str, str]
 """What a group is by, and its name."""

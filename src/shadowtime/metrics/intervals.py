@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from shadowtime.types import Floats
+from shadowtime.types import Floats
 
 LEVEL = 0.95
 """How often an interval of this kind contains the true mean."""

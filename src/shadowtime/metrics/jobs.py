@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
+from shadowtime.types import AnyArray, Floats, Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
 
 TAU = 10
 """Bounded slowdown counts shorter runs as this many seconds."""

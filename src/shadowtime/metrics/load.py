@@ -14,13 +14,13 @@ from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import Spans, lost_parts, runs, started, turns
 from shadowtime.schedule.timeline import within
+from shadowtime.types import Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
 from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import Ints
 
 
 def utilisation(

@@ -25,14 +25,13 @@ from shadowtime.metrics.workflow import workflow_metrics
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import match, take
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.follows import as_submitted
 from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Floats, Ints
 
 
 def measure(

@@ -10,10 +10,10 @@ from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.schedule import Schedule
+from shadowtime.types import Floats
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

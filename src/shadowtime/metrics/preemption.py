@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_parts, restarts
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 
 def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:

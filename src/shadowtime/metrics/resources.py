@@ -13,11 +13,11 @@ from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import Spans, runs, waits
 from shadowtime.schedule.timeline import instants, least, stretches, totals
+from shadowtime.types import AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Floats, Ints
 
 
 HOUR = 3600

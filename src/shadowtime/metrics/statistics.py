@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
+from shadowtime.types import AnyArray
 
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 """What is reported of every distribution, in this order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from shadowtime.metrics import _job_kernel as of
 from shadowtime.metrics._job_kernel import DEPTH
 from shadowtime.metrics.jobs import TAU, Jobs
 from shadowtime.metrics.statistics import ranks_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
+from shadowtime.types import AnyArray, Floats, Ints
 
 MOST = (1 << 63) - 1
 """The largest sum of whole numbers."""

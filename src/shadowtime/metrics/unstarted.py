@@ -8,17 +8,14 @@ equally many jobs (report/verdict.py, study/comparison.py).
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.schedule import Schedule
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import cancelled_at
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 NAMES = ("unstarted", "unstarted_wait_mean_s", "unstarted_wait_max_s")
 """The metrics of the jobs that never started."""

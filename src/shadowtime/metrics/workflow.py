@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.schedule import Schedule
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Floats, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.follows import alone, workflows
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
 
 
 def workflow_metrics(workload: Workload, schedule: Schedule, scored: Ints) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -10,8 +11,6 @@ from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.policy.policy import Policy
 
 

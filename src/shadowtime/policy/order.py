@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import Field, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shadowtime.policy.functions import BEGIN, ORDER, PRIORITY, Slot, check_arguments, takes_record
@@ -10,9 +11,6 @@ from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from dataclasses import Field
-
     from shadowtime.policy.policy import Policy
 
 

@@ -7,14 +7,13 @@ Another definition of classes is another part, not another engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.policy.part import Part, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shadowtime.policy.policy import Policy
 
 HOUR = 3600

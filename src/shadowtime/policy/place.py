@@ -7,6 +7,7 @@ down: there every part means the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +17,6 @@ from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from fractions import Fraction
 
     from shadowtime.policy.policy import Policy

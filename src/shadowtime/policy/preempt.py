@@ -9,7 +9,8 @@ seconds in every mode. Schedules, proofs and metrics read attempts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from shadowtime.errors import PolicyError
@@ -18,9 +19,6 @@ from shadowtime.policy.part import WHOLE, Part, parameter, show
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from dataclasses import Field
-
     from shadowtime.policy.policy import Policy
 
 

@@ -7,10 +7,11 @@ compiles the function (engine/fillers.py); here it is only described.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from shadowtime.errors import PolicyError
@@ -27,9 +28,6 @@ from shadowtime.policy.functions import (
 from shadowtime.policy.part import Part, parameter, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from dataclasses import Field
-
     from shadowtime.policy.estimate import Estimate
     from shadowtime.policy.policy import Policy
 

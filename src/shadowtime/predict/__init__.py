@@ -18,9 +18,9 @@ import numpy as np
 from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import predictors as parts
 from shadowtime.policy.functions import in_words
+from shadowtime.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
 
 

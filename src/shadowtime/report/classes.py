@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.report.numbers import DASH, number
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
+from shadowtime.types import AnyArray, Floats, Ints
 
 SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
 """Largest number of processors of each class but the last."""

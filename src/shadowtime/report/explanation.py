@@ -16,14 +16,13 @@ from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import take
 from shadowtime.schedule.runs import Spans, runs, started, waits
 from shadowtime.study.obstacle import Obstacle
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, Ints, Reason
 from shadowtime.workload import Workload
 from shadowtime.workload.follows import moved
 
 if TYPE_CHECKING:
     from shadowtime.slurm.standing import Standing
     from shadowtime.study.counterfactual.otherwise import Otherwise
-    from shadowtime.types import Ints
 
 
 @dataclass(frozen=True, kw_only=True)

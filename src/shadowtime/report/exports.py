@@ -20,12 +20,11 @@ from shadowtime.report.inputs import Written
 from shadowtime.report.levels import Level, busy, queue
 from shadowtime.report.rows import Rows, lay_out
 from shadowtime.schedule import Schedule
-from shadowtime.types import Reason
+from shadowtime.types import Ints, Reason
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import Ints
 
 
 CAP = 200_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ from shadowtime.report.page.heat import mean_waits, short_span
 from shadowtime.report.rows import Rows, lay_out
 from shadowtime.report.verdict import verdict_of, winner_payers
 from shadowtime.schedule.runs import runs
-from shadowtime.types import Reason
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints, Reason
 
 PALETTE = (
     "#0072b2",

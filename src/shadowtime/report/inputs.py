@@ -11,13 +11,13 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule.runs import started
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.study.counterfactual.otherwise import Absence
     from shadowtime.study.trust import Trust
-    from shadowtime.types import AnyArray
 
 
 @dataclass(frozen=True, kw_only=True)

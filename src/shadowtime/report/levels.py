@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.timeline import instants, totals
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+from shadowtime.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

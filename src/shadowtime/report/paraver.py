@@ -24,11 +24,11 @@ from shadowtime.report.rows import Rows, lay_out
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.runs import lost_runs, runs, started, waits
+from shadowtime.types import AnyArray, Ints
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
 
 
 MOST_JOBS = 5_000

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.places import BITS, NodePlaces, parse_site_place, shares
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
+from shadowtime.types import Floats, Ints
 
 
 def spread(place: str, procs: int) -> tuple[tuple[str, int], ...]:

@@ -27,7 +27,7 @@ from shadowtime.trace import read_swf, write_swf
 from shadowtime.trace._bytes import load, save
 from shadowtime.trace.job_table import table_of
 from shadowtime.trace.job_table_files import parse_job_csv
-from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import KEPT
 from shadowtime.workload.request import Requests
@@ -35,7 +35,6 @@ from shadowtime.workload.series import Series
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.types import AnyArray, Ints
 
 
 JOBS, NAMES = "jobs.csv.gz", "names.json"

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule.schedule import Attempts, Schedule
-from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import NO_LIMIT, UNKNOWN, Ints, Reason
 
 ALWAYS = ("job_id", "submit", "start", "end", "procs", "reason", "kills", "killed")
 """Written for every schedule, in this order."""

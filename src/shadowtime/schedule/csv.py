@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -29,10 +29,7 @@ from shadowtime.schedule.columns import (
     smallest,
 )
 from shadowtime.schedule.schedule import Attempts, Schedule
-from shadowtime.types import NO_LIMIT, UNKNOWN
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import NO_LIMIT, UNKNOWN, Ints
 
 CODES = {label: code for code, label in enumerate(LABELS)}
 CODES |= {str(code): code for code in range(len(LABELS))} | {"": 0}

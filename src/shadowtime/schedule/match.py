@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.schedule import Schedule
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 

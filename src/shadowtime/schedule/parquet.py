@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,7 @@ from shadowtime.schedule.columns import (
     schedule_from,
 )
 from shadowtime.schedule.schedule import Attempts, Schedule
-from shadowtime.types import NO_LIMIT, UNKNOWN
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import NO_LIMIT, UNKNOWN, Ints
 
 METADATA = b"shadowtime"
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from shadowtime.slurmtext.hostlist import expand, ranges
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 
 def shares(place: str) -> tuple[tuple[str, int | None], ...]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.schedule import Attempts, Schedule
-    from shadowtime.types import AnyArray, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

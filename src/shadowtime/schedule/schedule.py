@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, AnyArray, Ints, Reason, SmallInts
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints, SmallInts
     from shadowtime.workload import Workload
 
 

@@ -6,12 +6,9 @@ What a function says of instant k holds until instant k + 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 
 def instants(*times: Ints) -> Ints:

@@ -6,15 +6,15 @@ to compare; that they are equal is never taken from the hash.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from shadowtime.types import AnyArray, Ints
 
+if TYPE_CHECKING:
     from shadowtime.slurmtext.sacct_texts import Texts, Words
-    from shadowtime.types import AnyArray, Ints
 
     Part = tuple[Ints | None, Words]
     """A word of the keys in these rows (None: in all), after those before it."""

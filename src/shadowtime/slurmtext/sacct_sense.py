@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.times import parse_span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     Check = Callable[[str, Sequence[str]], bool]
 
 FREE = ("jobname", "comment", "admincomment", "systemcomment", "submitline", "workdir",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from shadowtime.types import AnyArray, Ints
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from shadowtime.types import AnyArray, Ints
 
     Words = NDArray[np.uint64]
 

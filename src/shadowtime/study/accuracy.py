@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,8 @@ from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.study.compare import compare
 from shadowtime.study.comparison import Comparison
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 
 def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:

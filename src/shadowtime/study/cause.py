@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import Spans, started, waits
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 WIDE = 4
 """A job is wide if it asks for more than one part in so many of the machine's processors."""

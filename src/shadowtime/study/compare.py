@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,12 +27,9 @@ from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
 from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.study.unstarted import why_never
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Floats
 from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats
 
 Progress = Callable[[str], None]
 """Called after each run, from any thread."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.study.losers import Change, changes, clear_changes, losers
 from shadowtime.study.replicas import Load, Replicas
 from shadowtime.study.trust import Trust
+from shadowtime.types import AnyArray, Floats
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""

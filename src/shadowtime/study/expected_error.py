@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.metrics.groups import groups_of
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 LEVEL = 0.85
 """The share of mean waits that are within their expected error."""

@@ -7,7 +7,7 @@ delays with the jobs that caused them, and the hours by which each kind of job d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from shadowtime.metrics import Delays, FairStarts, delayed_by, fair_starts
 from shadowtime.metrics.classes import classify
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule import Schedule
+from shadowtime.types import Floats, Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
 
 HOUR = 3600.0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from shadowtime.metrics.classes import classify
 from shadowtime.metrics.intervals import interval
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 KINDS = ("size", "runtime", "user")
 """The classes that are compared."""

@@ -19,10 +19,10 @@ from shadowtime.cluster.shape import Shape, hold_counted
 from shadowtime.cluster.site import Partition
 from shadowtime.slurm.reasons import reason_of
 from shadowtime.study.cause import Cause
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.site_case import SiteCase
-    from shadowtime.types import AnyArray, Ints
 
 
 KINDS = {

@@ -10,11 +10,11 @@ import numpy as np
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import Room
+from shadowtime.types import AnyArray, Ints
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.site_case import SiteCase
-    from shadowtime.types import AnyArray, Ints
 
 
 class Occupied:

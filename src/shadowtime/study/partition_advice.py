@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from shadowtime.cluster.cluster import dedicated
 from shadowtime.engine.partitions import class_one_hosts
 from shadowtime.errors import UsageError
 from shadowtime.policy.partition import ByClass
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 HOUR = 3600
 LADDER = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 400.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import off_by
 from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -15,12 +15,9 @@ from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.expected_error import expected
 from shadowtime.study.site.coverage import PER_SETTING, coverage
 from shadowtime.study.trust import Trust, findings_of, unknown_share
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.scale import offered_load
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 PARTS = 12
 """The number of parts of a log in which its machine is measured."""

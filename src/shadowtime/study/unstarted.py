@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,9 @@ from shadowtime.metrics.unstarted import Unstarted, waited_until
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import KINDS, Obstacle
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import cancelled_at
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 SHOWN = 3
 """Jobs that are named for a cause."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import Spans, runs
 from shadowtime.schedule.timeline import instants, least, totals
 from shadowtime.study.cause import Cause, every_wait, wide_jobs
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +23,11 @@ from shadowtime.schedule.runs import runs
 from shadowtime.study.cause import Cause, every_wait, wide_jobs
 from shadowtime.study.obstacle import Bounds, Obstacle, Room
 from shadowtime.study.occupied import Occupied
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of, with_bounds
 from shadowtime.workload.request import Request
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 
 def is_slurm(schedule: Schedule) -> bool:

@@ -8,7 +8,7 @@ that have exposed errors in schedulers: on a pool, on hosts, and on nodes that s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from shadowtime.engine.rules import rules_of
 from shadowtime.policy.partition import ByClass
 from shadowtime.policy.place import NodePlace
 from shadowtime.schedule.check import check
+from shadowtime.types import Ints
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
 
 World = tuple[str, Workload, Cluster]
 

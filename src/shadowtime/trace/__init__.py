@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.trace.formats import read_log, read_raw
+from shadowtime.later import later
+from shadowtime.trace.formats import read_log
+from shadowtime.trace.formats import read_raw as read_raw
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
-    from shadowtime.trace.swf import parse_swf, read_swf, to_swf, write_swf
-
-_LATER = {
-    "RECOMMENDED_COMMAND": "sacct",
-    "parse_sacct": "sacct",
-    "read_sacct": "sacct",
-    "parse_swf": "swf",
-    "read_swf": "swf",
-    "to_swf": "swf",
-    "write_swf": "swf",
-}
-"""Loaded on first use: a log has one format."""
-
-__all__ = [
-    "RECOMMENDED_COMMAND",
-    "parse_sacct",
-    "parse_swf",
-    "read",
-    "read_raw",
-    "read_sacct",
-    "read_swf",
-    "to_swf",
-    "write_swf",
-]
+    from shadowtime.trace.sacct import RECOMMENDED_COMMAND as RECOMMENDED_COMMAND
+    from shadowtime.trace.sacct import parse_sacct as parse_sacct
+    from shadowtime.trace.sacct import read_sacct as read_sacct
+    from shadowtime.trace.swf import parse_swf as parse_swf
+    from shadowtime.trace.swf import read_swf as read_swf
+    from shadowtime.trace.swf import to_swf as to_swf
+    from shadowtime.trace.swf import write_swf as write_swf
+else:
+    __getattr__, __all__, __dir__ = later(__name__, "read")
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> Workload:
@@ -48,9 +33,3 @@ def read(path: str | os.PathLike[str], **options: Any) -> Workload:
         if is_site_folder(path):
             return read_site(path, **options)[1]
     return read_log(path, **options)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,10 @@ import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
-from shadowtime.types import MAX_SPAN, UNKNOWN
+from shadowtime.types import MAX_SPAN, UNKNOWN, Ints
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from shadowtime.types import Ints
-
     Ad = dict[str, Any]
     LogLine = tuple[int, Ad | str]
 

@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shadowtime.workload.workload import Workload, unlimited
+from shadowtime.later import later
+from shadowtime.workload.workload import Workload as Workload
+from shadowtime.workload.workload import unlimited as unlimited
 
 if TYPE_CHECKING:
-    from shadowtime.workload.demand import draw_bandwidth
-    from shadowtime.workload.embedded import demo_workload
-    from shadowtime.workload.lublin import LublinModel, lublin_workload
-    from shadowtime.workload.resample import leave_out, resample_users, shaken
-    from shadowtime.workload.scale import offered_load, scale_load, to_load
-    from shadowtime.workload.slicing import first_jobs, job_range, merge, time_window
-    from shadowtime.workload.tsafrir import tsafrir_estimates
-
-_LATER = {
-    "draw_bandwidth": "demand",
-    "demo_workload": "embedded",
-    "LublinModel": "lublin",
-    "lublin_workload": "lublin",
-    "merge": "slicing",
-    "resample_users": "resample",
-    "offered_load": "scale",
-    "scale_load": "scale",
-    "to_load": "scale",
-    "leave_out": "resample",
-    "shaken": "resample",
-    "first_jobs": "slicing",
-    "job_range": "slicing",
-    "time_window": "slicing",
-    "tsafrir_estimates": "tsafrir",
-}
-"""Loaded on first use: most runs generate and scale nothing."""
-
-__all__ = [
-    "LublinModel",
-    "Workload",
-    "demo_workload",
-    "draw_bandwidth",
-    "first_jobs",
-    "job_range",
-    "leave_out",
-    "lublin_workload",
-    "merge",
-    "offered_load",
-    "resample_users",
-    "scale_load",
-    "shaken",
-    "time_window",
-    "to_load",
-    "tsafrir_estimates",
-    "unlimited",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    from shadowtime.workload.demand import draw_bandwidth as draw_bandwidth
+    from shadowtime.workload.embedded import demo_workload as demo_workload
+    from shadowtime.workload.lublin import LublinModel as LublinModel
+    from shadowtime.workload.lublin import lublin_workload as lublin_workload
+    from shadowtime.workload.resample import leave_out as leave_out
+    from shadowtime.workload.resample import resample_users as resample_users
+    from shadowtime.workload.resample import shaken as shaken
+    from shadowtime.workload.scale import offered_load as offered_load
+    from shadowtime.workload.scale import scale_load as scale_load
+    from shadowtime.workload.scale import to_load as to_load
+    from shadowtime.workload.slicing import first_jobs as first_jobs
+    from shadowtime.workload.slicing import job_range as job_range
+    from shadowtime.workload.slicing import merge as merge
+    from shadowtime.workload.slicing import time_window as time_window
+    from shadowtime.workload.tsafrir import tsafrir_estimates as tsafrir_estimates
+else:
+    __getattr__, __all__, __dir__ = later(__name__)

@@ -8,21 +8,18 @@ found nothing is listed with 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints
 from shadowtime.workload import raw as swf
 from shadowtime.workload.fit import fit
 from shadowtime.workload.never_ran import drawn_runs
 from shadowtime.workload.raw import RawTrace, chain_parts, fresh_ids, identical_lines
 from shadowtime.workload.rules import RULES, explain
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 __all__ = ["RULES", "clean", "explain", "fit"]
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
-
-    from shadowtime.workload.workload import Workload
 
     Words: TypeAlias = NDArray[np.uint64]
 

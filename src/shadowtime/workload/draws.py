@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
+from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster.contention import Contention, Terms
-    from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 FINEST = 10**9
 """The most units of work per second; beyond it they are COARSE, and work is rounded down."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from shadowtime.types import Ints
 from shadowtime.workload.lublin import lublin_workload
 from shadowtime.workload.tsafrir import tsafrir_estimates
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
 
 PROCS = 256
 JOBS = 3000

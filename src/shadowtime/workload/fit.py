@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.types import AnyArray, Ints
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
-    from shadowtime.types import AnyArray, Ints
 
 TOLERATED_PERCENT = 1
 """Percentage of the jobs that may be too wide; beyond it the machine is wrong, not the jobs."""

@@ -21,13 +21,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.types import MAX_SPAN, NO_LIMIT, SINCE_END, SINCE_SUBMISSION, UNKNOWN
+from shadowtime.types import (
+    MAX_SPAN,
+    NO_LIMIT,
+    SINCE_END,
+    SINCE_SUBMISSION,
+    UNKNOWN,
+    AnyArray,
+    Ints,
+)
 from shadowtime.workload.site_requests import cancelled_at
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray, Ints
 
 ENDED, SUBMITTED = SINCE_END, SINCE_SUBMISSION
 CHILD, PARENT, SECONDS, SINCE = range(4)

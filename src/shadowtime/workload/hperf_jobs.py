@@ -7,19 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.types import Ints
 from shadowtime.workload.lublin import TYPELESS, arrivals, draw_runs, draw_sizes
-from shadowtime.workload.seeds import generator
+from shadowtime.workload.seeds import Seed, generator
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
-    from shadowtime.workload.seeds import Seed
-
 
 _LINE = re.compile(r"^[;\s]*Executable\s*:\s*(\d+)\s+(\S+)\s*$", re.I)
 

@@ -7,18 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import MAX_SPAN, UNKNOWN
-from shadowtime.workload.seeds import generator
+from shadowtime.types import MAX_SPAN, UNKNOWN, Ints
+from shadowtime.workload.seeds import Seed, generator
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
-    from shadowtime.workload.seeds import Seed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shadowtime.types import NO_LIMIT
+from shadowtime.types import NO_LIMIT, Floats, Ints
 from shadowtime.workload.speedup import amdahl
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
-    from shadowtime.types import Floats, Ints
 
 COLUMN = "serial"
 RIGID = -1.0

@@ -6,12 +6,9 @@ cancellation. Its limit would be far too long: most jobs end before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 FEWEST = 5
 """Jobs of a kind from which a run is drawn; of fewer, the next wider kind is taken."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.types import AnyArray
 from shadowtime.workload.o2k_draw import (
     CLASSES,
     DAY,
@@ -33,14 +33,9 @@ from shadowtime.workload.o2k_draw import (
     draw_sizes,
 )
 from shadowtime.workload.scale import resubmitted
-from shadowtime.workload.seeds import generator
+from shadowtime.workload.seeds import Seed, generator
 from shadowtime.workload.slicing import time_window
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
-    from shadowtime.workload.seeds import Seed
-
 
 __all__ = ["MONTHS", "O2kCheck", "O2kWorkload", "o2k_month", "o2k_workload"]
 

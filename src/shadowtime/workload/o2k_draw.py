@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.types import AnyArray, Floats, Ints
 from shadowtime.workload.lublin import BATCH, BUCKET, BUCKETS, day_weights
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
 
 HOUR = 3600
 DAY = 24 * HOUR

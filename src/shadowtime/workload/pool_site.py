@@ -8,13 +8,13 @@ import numpy as np
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.site import Node, Site
+from shadowtime.types import Ints
 from shadowtime.workload.bounds import bounded_amounts, bounds_of
 from shadowtime.workload.request import Gres, Request
 from shadowtime.workload.site_requests import by_kind, column_of
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from shadowtime.types import Ints
     from shadowtime.workload.series import Series
 
 

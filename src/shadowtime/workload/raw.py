@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.request import Requests
 
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload.scale import resubmitted
-from shadowtime.workload.seeds import generator
+from shadowtime.workload.seeds import Seed, generator
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
-    from shadowtime.workload.seeds import Seed
-
 
 JITTER = 60
 """Seconds by which a submission moves at most. Ours: below what a user plans, above a tie."""

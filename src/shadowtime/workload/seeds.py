@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from shadowtime.errors import UsageError
 
-if TYPE_CHECKING:
-    Seed: TypeAlias = int | np.random.Generator
-    """A whole number from 0, or a generator of the caller's that moves on with each use."""
+Seed: TypeAlias = int | np.random.Generator
+"""A whole number from 0, or a generator of the caller's that moves on with each use."""
 
 
 def generator(seed: Seed) -> np.random.Generator:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload.request import Gres, Request, Requests
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.types import AnyArray, Ints
 
 
 def requests_of(workload: Workload, site: Site) -> Requests:

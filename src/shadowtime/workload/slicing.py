@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload.scale import from_zero
 from shadowtime.workload.workload import COLUMNS, Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
 
 
 def first_jobs(workload: Workload, count: int) -> Workload:

@@ -6,16 +6,13 @@ size and full speed (spec: changing 2.2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION, TABULATED
+from shadowtime.types import AMDAHL, DOWNEY, FULL_SPEED, MILLION, TABULATED, AnyArray, Floats, Ints
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
 
 COLUMNS = ("speedup", "parallelism", "serial", "min_procs", "max_procs")
 """A job that has one of these may have another size than its own."""

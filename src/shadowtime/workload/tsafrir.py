@@ -5,19 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import MAX_SPAN
-from shadowtime.workload.seeds import generator
+from shadowtime.types import MAX_SPAN, Floats, Ints
+from shadowtime.workload.seeds import Seed, generator
 from shadowtime.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats, Ints
-    from shadowtime.workload.seeds import Seed
-
 
 HEAD = 20
 HEAD_SHARE = 89.0

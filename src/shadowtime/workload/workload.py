@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.request import Requests
     from shadowtime.workload.series import Series
 

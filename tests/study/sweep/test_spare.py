@@ -12,8 +12,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.watch import write_checkpoint
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
-from shadowtime.study.sweep.spare import FORGOTTEN, Spare, forget_old
-from shadowtime.study.sweep.store import run_key
+from shadowtime.study.sweep.store import FORGOTTEN, Spare, forget_old, run_key
 from shadowtime.workload import Workload
 
 JOBS = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])

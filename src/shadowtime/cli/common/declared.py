@@ -243,11 +243,11 @@ def _type(source: Source, node: ast.AST | None) -> str:
 
 def _public(help: str) -> Iterator[Parameter | Group]:
     """The keywords of a public function that have an entry."""
-    found = re.search(r":func:`shadowtime\.(\w+)`", help)
-    assert found is not None, help
-    source = source_of(shadowtime._HOME[found[1]])  # noqa: SLF001 - the table of our own names
-    node = source.function(found[1])
-    assert node is not None
+    named = re.search(r":func:`shadowtime\.(\w+)`", help)
+    found = named and source_of("shadowtime").find(named[1])
+    assert found, help
+    source, node = found
+    assert isinstance(node, ast.FunctionDef)
     for one in parameters(source, node, described=True):
         if isinstance(one, Group) or one.kind == "option":
             yield one

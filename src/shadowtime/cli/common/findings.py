@@ -9,10 +9,9 @@ from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.report import ReportInput
-from shadowtime.report.choices import MAIN
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, short
-from shadowtime.report.verdict import verdict_of, winner_payers
+from shadowtime.report.verdict import MAIN, verdict_of, winner_payers
 from shadowtime.study import Setting
 from shadowtime.study.comparison import Ranking
 from shadowtime.study.site.coverage import NotModelled

@@ -39,7 +39,7 @@ from shadowtime.workload import Workload
 if TYPE_CHECKING:
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
-    from shadowtime.study.sweep.spare import Spare
+    from shadowtime.study.sweep.store import Spare
 
 
 __all__ = ["Cleaning", "load", "must_score_some", "print_policy_notes"]
@@ -86,7 +86,7 @@ def prepare(
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
     quicker, and the schedules are the same. Their schedules are kept (:func:`run_once`). With
     ``resume`` all runs are kept in that folder, and reused from it; without it those of a command
-    that takes more than a minute are kept until it ends (study/sweep/spare.py).
+    that takes more than a minute are kept until it ends (study/sweep/store.py).
     """
     if resume is not None:
         from shadowtime.study.sweep.store import Store, kept
@@ -104,7 +104,7 @@ def spare_runs() -> Spare | None:
     folder = folder_of(typed_words()[1:])
     if folder is None:
         return None
-    from shadowtime.study.sweep.spare import Spare, forget_old
+    from shadowtime.study.sweep.store import Spare, forget_old
 
     forget_old(folder.parent, time.time())
     spare = Spare(folder)

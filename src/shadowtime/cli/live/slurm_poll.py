@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadowtime.live.predicted import Row
 from shadowtime.live.runner import NotInstalled
 from shadowtime.live.slurm import configuration
 from shadowtime.live.slurm.refreshed import read_start, starts_of
@@ -17,7 +18,6 @@ from shadowtime.types import File
 
 if TYPE_CHECKING:
     from shadowtime.engine.live_pass.outcome import Shape
-    from shadowtime.live.predicted import Row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.engine.live_pass.compression import Compression, Hold, came_free
-from shadowtime.engine.live_pass.memory import History, Memory
+from shadowtime.engine.live_pass.memory import History, Memory, Promises
 from shadowtime.engine.live_pass.notes import (
     BLOCKED_AT,
     DUE,
@@ -22,7 +22,6 @@ from shadowtime.engine.live_pass.notes import (
     SINCE,
     Notes,
 )
-from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.engine.live_pass.python_policy import refuse_stops
 from shadowtime.engine.live_pass.site_rows import (
     Rows,

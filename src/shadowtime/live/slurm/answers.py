@@ -8,27 +8,26 @@ environment, not in the command that everybody can read), and an answer counts o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.port import PortError
-from shadowtime.live.runner import Commands, NotInstalled, TimedOut, checked, side_by_side
+from shadowtime.live.runner import Commands, NotInstalled, Runner, TimedOut, checked, side_by_side
 from shadowtime.live.slurm.sending import PATIENCE
 from shadowtime.slurmtext.squeue import (
     BETWEEN,
     QUEUE,
     SINFO,
     SQUEUE,
+    NodeRow,
+    QueueRow,
     queue_format,
     read_nodes,
     read_queue,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from shadowtime.live.clock import Clock
-    from shadowtime.live.runner import Runner
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
     Read = Callable[[str], tuple[list[Any], dict[str, str]]]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.slurmtext.show_job import Detail, parse_details
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from shadowtime.slurmtext.squeue import QueueRow
 
     Ask = Callable[[Sequence[str]], list[str]]

@@ -10,11 +10,11 @@ from shadowtime.eta.held import even
 from shadowtime.live.port import Place, RunningJob
 from shadowtime.live.slurm.configuration import Scope
 from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 from shadowtime.slurmtext.tres import parse_gres
 
 if TYPE_CHECKING:
     from shadowtime.slurmtext.show_job import Detail
-    from shadowtime.slurmtext.squeue import NodeRow, QueueRow
 
 STANDS_STILL = {"SUSPENDED", "STOPPED"}
 """States of jobs that an operator has halted: stopping one would free nothing."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from shadowtime.live.port import Decision, Outcome, Start, Stop, Suspend
 from shadowtime.live.slurm.act import undo_lines
-from shadowtime.live.slurm.marks import mark_words
-from shadowtime.live.slurm.touched import Touched, touched_from
+from shadowtime.live.slurm.touched import Touched, mark_words, touched_from
 from shadowtime.slurmtext.squeue import QueueRow
 
 TRIES = 5

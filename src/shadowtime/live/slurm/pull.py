@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
@@ -26,9 +28,6 @@ from shadowtime.trace.site_commands import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from shadowtime.live.runner import Runner
 
     Ask = Callable[[SiteCommand], tuple[str, datetime]]

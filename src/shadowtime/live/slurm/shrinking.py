@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
 from shadowtime.live.slurm.act import outcome
-from shadowtime.live.slurm.marks import mark_words
-from shadowtime.live.slurm.touched import Touched
+from shadowtime.live.slurm.touched import Touched, mark_words
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.squeue import QueueRow
 

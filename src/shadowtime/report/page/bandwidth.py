@@ -29,9 +29,9 @@ from shadowtime.report.page.over_time import (
     stretches,
 )
 from shadowtime.report.places import demand_over_time
+from shadowtime.types import Floats
 
 if TYPE_CHECKING:
-    from shadowtime.types import Floats
     from shadowtime.workload.series import Series
 
 

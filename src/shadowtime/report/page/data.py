@@ -22,11 +22,10 @@ from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.page.frontier import axes, has_frontier
 from shadowtime.schedule.runs import started
-from shadowtime.types import MAX_SPAN, Reason
+from shadowtime.types import MAX_SPAN, AnyArray, Ints, Reason
 
 if TYPE_CHECKING:
     from shadowtime.report.rows import Rows
-    from shadowtime.types import AnyArray, Ints
 
 
 LEVEL = 4

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from markupsafe import Markup
 
@@ -15,9 +13,7 @@ from shadowtime.report.page.heat import difference_maps
 from shadowtime.report.page.markup import mark
 from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
 from shadowtime.report.page.templates import fill
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats
+from shadowtime.types import AnyArray, Floats
 
 STRETCHES = 60
 """Number of time intervals with a mean wait each; fewer if there are few jobs."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,9 +36,7 @@ from shadowtime.report.page.over_time import (
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import lost_parts, started
 from shadowtime.study.accuracy import Accuracy, accuracy_report, estimate_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats
+from shadowtime.types import AnyArray, Floats
 
 
 def extra_sections(report: ReportInput) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import MINUS, number, span
 from shadowtime.report.page.chart import robust_top
 from shadowtime.report.page.templates import fill
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
+from shadowtime.types import AnyArray
 
 STEPS = 9
 FLOOR = 10.0

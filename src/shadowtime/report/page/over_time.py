@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.report.clock import time_ticks, unix_start
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.markup import text
+from shadowtime.types import Floats
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats
 
 BINS = 240
 RESOURCE_COLOURS = 6

@@ -7,27 +7,15 @@ these determine is recomputed and compared; no column is taken at its word.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shadowtime.later import later
 
 if TYPE_CHECKING:
-    from shadowtime.schedule.check.claims import CLAIMS
-    from shadowtime.schedule.check.proofs import check
-    from shadowtime.schedule.check.report import Proof, Report, Verdict
-
-_LATER = {
-    "CLAIMS": "claims",
-    "Proof": "report",
-    "Report": "report",
-    "Verdict": "report",
-    "check": "proofs",
-}
-"""Loaded when first asked for: a simulation states claims and proves none."""
-
-__all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    from shadowtime.schedule.check.claims import CLAIMS as CLAIMS
+    from shadowtime.schedule.check.proofs import check as check
+    from shadowtime.schedule.check.report import Proof as Proof
+    from shadowtime.schedule.check.report import Report as Report
+    from shadowtime.schedule.check.report import Verdict as Verdict
+else:
+    __getattr__, __all__, __dir__ = later(__name__)

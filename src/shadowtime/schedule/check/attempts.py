@@ -13,11 +13,10 @@ import numpy as np
 from shadowtime.schedule.check.pieces import pieces_conserve_work, pieces_consistent
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import row_of
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray, Ints
 
 
 WORK = "work-conserved"

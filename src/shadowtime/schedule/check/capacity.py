@@ -15,12 +15,11 @@ from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, pro
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import Ints
 
 
 def whole_machine(case: Case) -> Proof:

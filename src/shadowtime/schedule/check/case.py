@@ -12,13 +12,13 @@ from shadowtime.cluster import Cluster
 from shadowtime.schedule.runs import Spans, lost_runs, runs, waits
 from shadowtime.schedule.schedule import Schedule
 from shadowtime.schedule.timeline import instants, least, totals
+from shadowtime.types import AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.rules import Rules
     from shadowtime.schedule.match import Match
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload.series import Series
 
 

@@ -16,12 +16,11 @@ from shadowtime.schedule.check.capacity import Entries, entries_of
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload.draws import demand_of, work_unit
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray, Ints
 
 NAME = "contention"
 

@@ -10,12 +10,11 @@ import numpy as np
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.match import Match, take
 from shadowtime.schedule.runs import started
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, Ints, Reason
 from shadowtime.workload.follows import as_submitted, follows_some, submissions
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import Ints
 
 
 def each_job_once(case: Case) -> Proof:

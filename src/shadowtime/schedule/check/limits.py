@@ -14,14 +14,13 @@ from shadowtime.schedule.check.capacity import entries_of
 from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
-from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
+from shadowtime.types import NO_LIMIT, UNKNOWN, Ints, Reason, SmallInts
 from shadowtime.workload.moldable import COLUMN, as_started, serial_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
     from shadowtime.schedule.check.rules import Rules
     from shadowtime.schedule.match import Match
-    from shadowtime.types import Ints, SmallInts
 
 
 def limits_kept(case: Case) -> Proof:

@@ -19,12 +19,11 @@ from shadowtime.schedule.check.report import (
 )
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import totals_between
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, AnyArray, Ints, Reason
 from shadowtime.workload.site_requests import cancelled_at
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray, Ints
 
 
 def promises_kept(case: Case) -> Proof:

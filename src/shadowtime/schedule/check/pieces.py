@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shadowtime.schedule import Schedule
 from shadowtime.schedule.check.report import Proof, proved, such, violated
 from shadowtime.schedule.runs import row_of
-from shadowtime.types import MILLION, UNKNOWN
+from shadowtime.types import MILLION, UNKNOWN, AnyArray, Ints
 from shadowtime.workload.speedup import changing_of
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray, Ints
 
 
 class Pieces(NamedTuple):

@@ -60,12 +60,11 @@ from shadowtime.schedule.check.reservation import no_reservation_violation, rese
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import row_of
 from shadowtime.schedule.schedule import Schedule
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN, Ints, Reason
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.rules import Rules
-    from shadowtime.types import Ints
 
 
 __all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]

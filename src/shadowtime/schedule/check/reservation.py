@@ -17,11 +17,10 @@ from shadowtime.schedule.check.report import (
     violated,
 )
 from shadowtime.schedule.runs import running_at, started
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import Ints
 
 
 NAME = "reservation-respected"

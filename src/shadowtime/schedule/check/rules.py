@@ -7,10 +7,8 @@ A schedule's own columns are never taken for these. The engine works the rules o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -28,12 +28,11 @@ from shadowtime.schedule.check.site_nodes import (
     in_partitions,
     with_features,
 )
-from shadowtime.types import NO_LIMIT
+from shadowtime.types import NO_LIMIT, AnyArray
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray
 
 
 FAILED, CANCELLED = 0, 5

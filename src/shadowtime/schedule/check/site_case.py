@@ -12,10 +12,10 @@ from shadowtime.cluster.shape import Shape, Shapes, missing
 from shadowtime.cluster.site import Partition, Site
 from shadowtime.schedule.places import SitePlaces, parse_site_place
 from shadowtime.schedule.runs import started
+from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case
-    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request, Requests
 

@@ -9,10 +9,10 @@ import numpy as np
 from shadowtime.cluster.shape import missing as lacking
 from shadowtime.schedule.check.report import Proof, proved, violated
 from shadowtime.schedule.places import compressed
+from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.site_case import SiteCase
-    from shadowtime.types import Ints
 
 
 def in_partitions(case: SiteCase) -> Proof:

@@ -8,16 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import row_of, runs
-from shadowtime.types import UNKNOWN
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Ints
+from shadowtime.types import UNKNOWN, AnyArray, Ints
 
 LATE = int(np.iinfo(np.int64).max)
 """The start of a job that never starts."""

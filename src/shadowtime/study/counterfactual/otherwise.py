@@ -11,11 +11,11 @@ from shadowtime.cluster import Cluster
 from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
 from shadowtime.study.counterfactual.chain import LATE, Link, Pair, chain
+from shadowtime.types import Ints
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
     from shadowtime.study.counterfactual.variation import Variation
-    from shadowtime.types import Ints
 
 SHOWN = 5
 """Jobs named of those that start earlier, and of those that start later."""

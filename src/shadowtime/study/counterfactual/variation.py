@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics.where import Where
 from shadowtime.metrics.window import seconds_of
-from shadowtime.types import NO_LIMIT
+from shadowtime.types import NO_LIMIT, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.fit import fit
 from shadowtime.workload.site_requests import row_of_job
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 FIELDS = ("procs", "request", "run", "submit")
 """What may be changed of the explained job."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,9 @@ from shadowtime.cluster.known_settings import lacking_parameters
 from shadowtime.cluster.site import Site
 from shadowtime.slurm.from_site import model_notes
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 PER_SETTING = 0.05
 """What a setting of the whole site adds to the expected error. Assumed, not calibrated: its effect

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from shadowtime.study.site.coverage import coverage
 from shadowtime.trace.quality import flurries, remarks
 from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
 from shadowtime.trace.site_folder import JOBS, read_site
+from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 FINE, GAPS, UNUSABLE = "fine", "gaps", "unusable"
 EXIT = {FINE: 0, GAPS: 1, UNUSABLE: 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,12 +25,9 @@ from shadowtime.study.site.coverage import NotModelled, coverage
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
 from shadowtime.study.trust import Trust, unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import counted_jobs
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 BY_LOG = ("Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
 """Reasons that the simulation takes from the log: jobs are considered once they were eligible."""

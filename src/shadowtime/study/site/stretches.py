@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Floats
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats
 
 DAY = 86_400
 LENGTHS = (7 * DAY, DAY, DAY // 4)

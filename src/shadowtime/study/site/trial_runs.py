@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
@@ -22,10 +22,8 @@ from shadowtime.study.site.trials import Repeats, Trial, as_measured
 from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.sweep.keys import of_run
 from shadowtime.study.sweep.store import Store, kept
+from shadowtime.types import Ints
 from shadowtime.workload.follows import as_submitted, closed_loop
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from shadowtime.metrics.intervals import LEVEL, Interval, quantile
 from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
 from shadowtime.study.site.stretches import Stretch, in_words
-from shadowtime.types import Reason
+from shadowtime.types import AnyArray, Floats, Ints, Reason
 from shadowtime.workload import Workload
 from shadowtime.workload.resample import JITTER, STRETCH, resample_users, shaken
 from shadowtime.workload.site_requests import counted_jobs
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints
 
 PHASES = 6
 """Runs by default: the number of offsets of Slurm's passes."""

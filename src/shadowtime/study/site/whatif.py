@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -29,11 +29,8 @@ from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.trust import Trust
 from shadowtime.study.trust_measures import trust_of_waits
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, Floats
 from shadowtime.workload import Workload
-
-if TYPE_CHECKING:
-    from shadowtime.types import Floats
 
 SMALL = 0.01
 """Share of the response time below which a difference is too small to notice."""

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shadowtime.cluster.site import Association, Site
 from shadowtime.errors import ClusterError, near
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request
 from shadowtime.workload.site_requests import requests_of
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ import queue
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
 from functools import cache
@@ -149,12 +149,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    Pool = contextlib.AbstractContextManager[Executor]
-
-
+Pool = contextlib.AbstractContextManager[Executor]
 Item = TypeVar("Item")
 
 DIED = "the worker died in this run: killed, or out of memory"

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +21,10 @@ from shadowtime.metrics.intervals import paired
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.values import Estimate, Published
+from shadowtime.types import Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.o2k import O2kCheck, o2k_workload
 from shadowtime.workload.o2k_draw import MONTHS, SHARED_PROCS
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
 
 MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), MONTHS, strict=True))
 """The paper's names of the months, and the generator's."""

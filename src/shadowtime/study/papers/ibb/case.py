@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.study.papers.reproduction import Subject
 from shadowtime.trace import read
+from shadowtime.types import Ints
 from shadowtime.workload import Workload, lublin_workload, merge, scale_load
 from shadowtime.workload.clean import fit
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
 
 PURE, MIXED, CERIT = "pure", "mixed", "CERIT-SC"
 """The main cases."""

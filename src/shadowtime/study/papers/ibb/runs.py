@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,12 +16,9 @@ from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.study.papers.ibb.case import Case
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
-from shadowtime.types import Reason
+from shadowtime.types import AnyArray, Reason
 from shadowtime.workload import Workload, leave_out, offered_load
 from shadowtime.workload.clean import fit
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 JOBS, NODES, CORES, NODE_MEMORY = 54, 4, 8, 16 << 20
 """Jobs and nodes are the paper's, eight processors and 16 GB of memory a node are ours."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from shadowtime.schedule.check import check
 from shadowtime.schedule.runs import started
 from shadowtime.study.accuracy import Accuracy, accuracy_report, predictions
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
-from shadowtime.types import UNKNOWN
+from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload.clean import Overrun
-
-if TYPE_CHECKING:
-    from shadowtime.types import AnyArray
 
 READINGS = {
     "as defined": "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shadowtime.study.accuracy import Accuracy
 from shadowtime.study.papers import published
@@ -12,9 +12,7 @@ from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.runs import OVERRUN, Findings
 from shadowtime.study.papers.reproduction import Subject
 from shadowtime.study.papers.values import Cell, PaperTable, Row
-
-if TYPE_CHECKING:
-    from shadowtime.types import Ints
+from shadowtime.types import Ints
 
 MINUTE, HOUR, PERCENT = 1 / 60, 1 / 3600, 100.0
 """From our units to the paper's."""
