@@ -12,10 +12,10 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, Note
 from shadowtime.errors import ClusterError, UsageError
 from shadowtime.live.guard import IN_VAIN, guard
-from shadowtime.live.log import described
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import PortError, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.live.record import read_passes
+from shadowtime.live.reports import described
 from shadowtime.live.runner import Done, TimedOut
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.answers import TRIES

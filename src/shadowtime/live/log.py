@@ -7,15 +7,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from shadowtime import private
-from shadowtime.engine.python_policy import policy_parts
-from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
-from shadowtime.policy import Policy
 from shadowtime.printable import printable
 
 LogFormat = Literal["text", "json"]
@@ -96,99 +93,3 @@ class Log:
             **parts,
         }
         return json.dumps(values, separators=(",", ":"))
-
-
-class DecisionReports:
-    """Reports every decision once, however often it is repeated, and every refusal once.
-
-    Examples
-    --------
-    >>> reports = DecisionReports(print)
-    >>> reports.of_shadow([Start(job="7", place=(("n1", 4),))])
-    would start 7 on n1:4 (head)
-    >>> reports.of_shadow([Start(job="7", place=(("n1", 4),))])
-    """
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self.tell = tell
-        self._decided: Sequence[Decision] = ()
-        """What the last pass in shadow mode decided."""
-        self._refused: set[str] = set()
-        """What the last acting pass could not carry out, in words."""
-
-    def of_shadow(self, decisions: Sequence[Decision]) -> None:
-        """What would be done, unless the previous pass decided it too."""
-        for decision in decisions:
-            if decision not in self._decided:
-                line = f"would {words(decision)}"
-                self.tell(LogLine(line, carried_out=False, **parts_of(decision)))
-        self._decided = decisions
-
-    def of_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """What was done, and what was not and why."""
-        refused = set()
-        for outcome in outcomes:
-            line = words(outcome.decision)
-            if not outcome.done:
-                line = f"{line}: not done, {outcome.why}"
-                refused.add(line)
-            if line not in self._refused:
-                why = {} if outcome.done else {"why": outcome.why}
-                parts = parts_of(outcome.decision)
-                self.tell(LogLine(line, carried_out=outcome.done, **parts, **why))
-        self._refused = refused
-
-
-def described(policy: Policy) -> str:
-    """A policy as a text that distinguishes it from others."""
-    chosen = policy_parts(policy)
-    parts = ", ".join(f"{slot}={part}" for slot, part in chosen.parameters.items())
-    return f"{chosen.name}({parts})"
-
-
-def words(decision: Decision) -> str:
-    """A decision in words.
-
-    Examples
-    --------
-    >>> words(Start(job="7", place=(("n1", 4), ("n2", 2))))
-    'start 7 on n1:4,n2:2 (head)'
-    >>> words(Start(job="7", place=(("n1", 4),), partition="long"))
-    'start 7 on n1:4 in long (head)'
-    >>> words(Resize("7", 4, place=(("n1", 4),)))
-    'shrink 7 to n1:4'
-    """
-    if isinstance(decision, Resize):
-        return f"shrink {decision.job} to {_hosts(decision)}"
-    if isinstance(decision, Continue):
-        return f"continue {decision.job} on {_hosts(decision)}"
-    if not isinstance(decision, Start):
-        return f"{'suspend' if isinstance(decision, Suspend) else 'stop'} {decision.job}"
-    where = _hosts(decision)
-    where += ", alone" if decision.alone else ""
-    where += f" in {decision.partition}" if decision.partition else ""
-    return f"start {decision.job} on {where} ({decision.reason.label})"
-
-
-def _hosts(decision: Start | Resize | Continue) -> str:
-    return ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
-
-
-def parts_of(decision: Decision) -> dict[str, Any]:
-    """A decision for logs that machines read.
-
-    Examples
-    --------
-    >>> parts_of(Start(job="7", place=(("n1", 4),)))
-    {'event': 'start', 'job': '7', 'hosts': {'n1': 4}, 'reason': 'head'}
-    """
-    if isinstance(decision, Resize):
-        return {"event": "shrink", "job": decision.job, "hosts": dict(decision.place)}
-    if isinstance(decision, Continue):
-        return {"event": "continue", "job": decision.job, "hosts": dict(decision.place)}
-    if not isinstance(decision, Start):
-        kind = "suspend" if isinstance(decision, Suspend) else "stop"
-        return {"event": kind, "job": decision.job}
-    reason = decision.reason.label
-    parts = {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
-    return parts | ({"partition": decision.partition} if decision.partition else {})

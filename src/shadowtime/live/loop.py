@@ -17,7 +17,7 @@ from shadowtime.live.compiling import Passes
 from shadowtime.live.deciding import Made, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
-from shadowtime.live.log import DecisionReports, LogLine, described
+from shadowtime.live.log import LogLine
 from shadowtime.live.port import (
     Continue,
     Decision,
@@ -31,6 +31,7 @@ from shadowtime.live.port import (
     Suspend,
 )
 from shadowtime.live.refusals import Refusals
+from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
 from shadowtime.policy import Policy
 

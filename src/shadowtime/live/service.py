@@ -17,11 +17,12 @@ from shadowtime.live.compiling import PassesAtOnce
 from shadowtime.live.guarded import OwnCode, guard_for, is_own
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
-from shadowtime.live.log import LogLine, described
+from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop
 from shadowtime.live.operation import Counting, Operation
 from shadowtime.live.port import Port
 from shadowtime.live.record import Recorder
+from shadowtime.live.reports import described
 from shadowtime.live.signals import Interrupted, Signals, Undisturbed
 from shadowtime.live.store import InMemory, StateFile, Store
 from shadowtime.live.worker import TO_COME_UP

@@ -14,10 +14,10 @@ from shadowtime.cli.common.tables import numbers_table
 from shadowtime.errors import InputError, UsageError
 from shadowtime.live.backend import Backend, Wanted
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
-from shadowtime.live.log import words
 from shadowtime.live.operation import Operation, ineligible_jobs
 from shadowtime.live.port import trust_in
 from shadowtime.live.record import read_passes
+from shadowtime.live.reports import words
 from shadowtime.live.status import Status, status_of
 from shadowtime.live.store import LoopState, StateFile
 from shadowtime.policy import parse_policy
