@@ -480,7 +480,7 @@ def test_memory_beyond_its_bound_asks_for_cpus(version: str, numbers: tuple[int,
     assert (on.cpus_per_task, on.least_cpus, on.min_cpus) == numbers
     ask = asked_on_site(Request(tasks=2, memory=memory, memory_per="cpu"), site, state)[1]
     on = ask.on(section)
-    assert (on.cpus_per_task, on.least_cpus, on.min_cpus) == (4, 4, 8)
+    assert (on.cpus_per_task, on.least_cpus, on.min_cpus) == (4, 1, 8)  # a node may give one
     site = site.replace(partitions=(replace(part, max_memory_per="node"),))
     assert not asked_on_site(Request(memory=memory), site, state)[1].on(section).suits
 
@@ -685,3 +685,18 @@ def test_jobs_of_one_cpu_are_packed_at_the_end(version: str) -> None:
         0b100,
         0b001 if version[:2] == "26" else 0b100,
     ]
+
+
+def test_the_cpus_that_memory_adds_may_be_missing_on_the_last_node() -> None:
+    """MaxMemPerCPU=1000: two tasks of two cpus, of which the second node gives one."""
+    part = Partition(name="batch", nodes=("a", "b", "c"), default=True, max_memory=1000 * 1024)
+    site = Site(
+        nodes=tuple(Node(name=name, amounts=(4, 9000 * 1024)) for name in "abc"),
+        resources=("cpus", "memory"),
+        partitions=(part,),
+        config={"SelectTypeParameters": "CR_Core_Memory"},
+    )
+    state = state_of(site)
+    state.waiting = [_asked(state, site, "-N 2 -n 2 --mem-per-cpu=1500")]
+    main_pass(state, 10)
+    assert [one.cpus for one in state.running] == [3]

@@ -169,6 +169,9 @@ def asked_on_site(
             if found is not None:
                 made = asked(found.of(request))
                 other = replace(made, min_cpus=max(found.cpus, made.min_nodes))
+                if found.memory_per == "cpu" and not request.least_cpus:
+                    # A node's least stays what it was before tasks got more cpus.
+                    other = replace(other, least_cpus=ask.least_cpus)
         lifted = ask.fixed_nodes and state.accounts.flagged(who, "partitionmaxnodes")
         most = UNBOUNDED if lifted else one.max_nodes or UNBOUNDED
         limit = state.accounts.most_nodes(who, machine.sections[one.name])
