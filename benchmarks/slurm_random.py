@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PLANS, STARTS = 0.99, 0.995
 """Shares that must be equal over all runs of a version."""
+ANSWERED = 1.0
+"""Seconds after an end from which on passes count in a run in which some pass differs."""
 COUNTS = ("plans", "starts", "main_starts", "victims")
 
 
@@ -64,7 +66,7 @@ def _one(seed: int, version: str, root: Path | None, keep: Path | None) -> Talli
     folder = keep / f"{version}-{seed}" if keep else work / "recording"
     try:
         record_run(draw_run(seed), work, folder, root=root)  # Slurm's user must get into it
-        return check_run(folder)
+        return check_run(folder, answered=ANSWERED)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

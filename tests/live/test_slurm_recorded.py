@@ -28,7 +28,7 @@ def test_a_fresh_run_is_planned_alike(tmp_path: Path, slurm_root: Path | None) -
             record(cluster, jobs, tmp_path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    found = check_recording(tmp_path, late=ANSWERED)
+    found = check_recording(tmp_path, completing=ANSWERED)
     differences = found.differences[:5]
     if slurm_root is not None:
         wanted = slurm_root.name.removeprefix("slurm-")
@@ -119,7 +119,7 @@ def test_jobs_start_above_suspended_ones_alike(tmp_path: Path) -> None:
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    found = check_recording(tmp_path, late=ANSWERED)
+    found = check_recording(tmp_path, completing=ANSWERED)
     differences = found.differences[:5]
     assert found.starts + found.main_starts > 0
     assert found.starts_equal == found.starts and found.extra_starts == 0, differences

@@ -68,22 +68,23 @@ class Tallies:
     """How long nodes took to answer after an end, where the log shows it."""
 
 
-def check_recording(path: Path, *, every: int = 1, late: float = 0.0) -> Tallies:
+def check_recording(path: Path, *, every: int = 1, completing: float = COMPLETING) -> Tallies:
     """Check a folder; ``every`` n-th backfill pass only, where time is short.
 
-    On a busy machine a node may not have answered up to ``late`` seconds after an end: passes that
-    differ so soon after one are left out.
+    Passes up to ``completing`` seconds after an end are left out: a node may not have answered.
     """
-    return Checker(read_recording(path), every=every, late=late).run()
+    return Checker(read_recording(path), every=every, completing=completing).run()
 
 
 class Checker:
     """Walks through the events once."""
 
-    def __init__(self, recording: Recording, *, every: int = 1, late: float = 0.0) -> None:
+    def __init__(
+        self, recording: Recording, *, every: int = 1, completing: float = COMPLETING
+    ) -> None:
         self.recording = recording
         self.every = every
-        self.late = late
+        self.completing = completing
         self.replayer = Replayer.of(recording)
         delay = self.replayer.state.parameters.batch_sched_delay
         self.tallies = Tallies(
@@ -168,14 +169,14 @@ class Checker:
                     end += 1
                 self.number += 1
                 if self.number % self.every == 0:
-                    self._count(self.backfill, events[at : end + 1])
+                    self.backfill(events[at : end + 1])
                 for one in events[at:end]:
                     self.replayer.apply(one)
                 at = end
                 continue
             if event.kind in ("main", "preempted"):
                 end = self._end_of_pass(at)
-                self._count(self.main, events[at:end])
+                self.main(events[at:end])
                 for one in events[at:end]:
                     self.replayer.apply(one)
                 at = end
@@ -184,19 +185,10 @@ class Checker:
             at += 1
         return self.tallies
 
-    def _count(self, check: Callable[[list[Event]], None], events: list[Event]) -> None:
-        """Check a pass; it does not count where it differs and a node may have answered late."""
-        kept = replace(self.tallies, differences=list(self.tallies.differences))
-        check(events)
-        differs = len(self.tallies.differences) > len(kept.differences)
-        if differs and events[0].time - self.replayer.last_end < self.late:
-            kept.left_out += 1
-            self.tallies = kept
-
     def unclear(self, time: float) -> bool:
         """True where a node may still be completing, or what a job holds is not known."""
         replayer = self.replayer
-        if time - replayer.last_end < COMPLETING or replayer.unknown or replayer.leaving:
+        if time - replayer.last_end < self.completing or replayer.unknown or replayer.leaving:
             self.tallies.left_out += 1
             return True
         return False
