@@ -162,7 +162,8 @@ def serve() -> None:
         collector.poll()
         took = time.monotonic() - began
         pace = max(wanted.every, took / SHARE)
-        collector.keeper.every = round(pace, 1)  # a page that waits longer says so
+        if not collector.keeper.problem:
+            collector.keeper.every = round(pace, 1)  # by it a page knows what is old
         until = began + pace
         while (left := until - time.monotonic()) > 0:
             try:
