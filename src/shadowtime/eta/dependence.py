@@ -37,16 +37,22 @@ def learn_alike(observed: Sequence[Observed]) -> Alike:
     """Both parts from what was observed.
 
     After n jobs the mean of all is known to 1 / (k + n) of the variance, k those that the prior
-    counts.
+    counts. With the weights w that they have in levels, jobs tell as much as (sum w)^2 / sum w^2
+    of equal ones (Kish's effective number): a few large ones among many small count as few.
 
     Examples
     --------
     >>> from shadowtime.eta.shares import Observed
     >>> [round(learn_alike([Observed("eva", 600, 4, 0.5)] * n).every, 2) for n in (0, 6, 96)]
     [0.3, 0.15, 0.06]
+    >>> one_large = [Observed("eva", 600, 1, 0.5)] * 95 + [Observed("eva", 6000, 40, 0.5)]
+    >>> round(learn_alike(one_large).every, 2)
+    0.23
     """
     of_user = part_of_user(observed)
-    every = COMMON + 1 / (ALL.k + min(ALL.last, sum(one.ended for one in observed)))
+    size = np.array([float(one.limit) * one.cpus for one in observed if one.ended][-ALL.last :])
+    known = float(size.sum() ** 2 / (size**2).sum()) if len(size) else 0.0
+    every = COMMON + 1 / (ALL.k + known)
     return Alike(every, min(of_user, HIGHEST + COMMON - every))
 
 
