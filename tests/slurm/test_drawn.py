@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from shadowtime.cluster.site import FOREVER, Limits, Node, Outage, Partition, Qos, Site
+from shadowtime.cluster.site import (
+    FOREVER,
+    Limits,
+    Node,
+    Outage,
+    Partition,
+    Qos,
+    Reservation,
+    Site,
+)
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.distribute import gpus_taken
@@ -255,6 +264,24 @@ def test_a_node_gives_no_more_gpus_than_were_needed_when_it_was_chosen() -> None
         rules = Rules.of(version)
         found = gpus_taken(ask, nodes, free, cores, rules=rules, counted=counted)
         assert found == taken, (version, cores, counted)
+
+
+@pytest.mark.parametrize("flags", [(), ("FLEX",)])
+def test_jobs_of_a_reservation_run_on_its_nodes_alone(flags: tuple[str, ...]) -> None:
+    """Node b is free all the time, but theirs is a, from 200 on, one after the other."""
+    kept = Reservation(name="r", nodes=("a",), begin=200, end=9_000, flags=frozenset(flags))
+    site = Site(
+        nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(4,))),
+        partitions=(Partition(name="batch", nodes=("a", "b"), default=True),),
+        reservations=(kept,),
+    )
+    jobs = Workload.build(submit=[0, 0], run=[290, 90], request=[300, 120], procs=[4, 4])
+    made = run_slurm(jobs, site, Requests.of_jobs([Request(tasks=4, reservation="r")] * 2))
+    if flags:
+        assert max(made.start) < 10
+    else:
+        assert 200 <= made.start[0] < 240
+        assert made.start[1] >= made.start[0] + 290
 
 
 @pytest.mark.parametrize(("version", "nodes"), [("24.11.5", 0b01), ("26.05.5", 0b11)])

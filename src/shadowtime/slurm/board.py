@@ -155,11 +155,12 @@ class PassBoard:
         count = len(state.windows)
         if count > len(board.window):
             board = self.board = board._replace(
-                window=np.zeros((2 * count, 3), np.int64),
+                window=np.zeros((2 * count, 4), np.int64),
                 window_nodes=np.zeros((2 * count, self.words), np.uint64),
             )
         for at, window in enumerate(state.windows):
-            board.window[at] = window.begin, window.end, self._named(window.name)
+            own = self._named(window.name)
+            board.window[at] = window.begin, window.end, own, window.binds
             board.window_nodes[at] = packed(window.nodes, self.words)
         board.mark[b.WINDOWS] = count
 

@@ -106,6 +106,8 @@ def machine_of(site: Site) -> Machine:
     )
 
 
+UNBOUND = frozenset({"FLEX", "ANY_NODES"})
+"""Flags of reservations whose jobs run on other nodes, too."""
 COUNTED = frozenset({"CR_CORE", "CR_CORE_MEMORY", "CR_CPU", "CR_CPU_MEMORY", "CR_MEMORY"})
 COUNTED |= {"CR_LLN", "NONE", ""}
 """SelectTypeParameters that the choice of nodes follows."""
@@ -232,6 +234,7 @@ def changes_of(
             nodes=machine.mask(one.nodes),
             begin=int(one.begin - origin),
             end=int(one.end - origin),
+            binds=bool(one.nodes) and one.flags.isdisjoint(UNBOUND),
         )
         known = one.known_at - origin if one.known_at is not None else 0
         yield min(known, window.begin), ("reserve", window)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +36,8 @@ class Window:
     nodes: int
     begin: int
     end: int
+    binds: bool = True
+    """Its own jobs run on these nodes alone, and not before it begins."""
 
 
 @dataclass(slots=True)
@@ -159,9 +163,16 @@ class SlurmState:
         return ""
 
     def barred(self, job: Job, start: int, end: int) -> tuple[int, int]:
-        """Nodes of reservations in the way of [start, end], and when the first of them ends."""
-        nodes = 0
-        first = 0
+        """Nodes of reservations in the way of [start, end], and when the first of them ends.
+
+        To a job with a reservation all other nodes are barred, and until it begins all nodes are.
+        """
+        nodes = first = 0
+        own = [one for one in self.windows if one.name == job.reservation and one.binds]
+        if own:
+            opened = [one.nodes for one in own if one.begin <= start <= one.end]
+            nodes = self.machine.everything & ~functools.reduce(operator.or_, opened, 0)
+            first = 0 if opened else min((one.begin for one in own if one.begin > start), default=0)
         for window in self.windows:
             if window.name == job.reservation:
                 continue

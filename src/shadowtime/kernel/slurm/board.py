@@ -144,7 +144,8 @@ UP, TAKEN = 14, 15
 BEGIN, END, FREE_NODES, IDLE_NODES = range(4)
 """``FREE_NODES``: how many, in version MEASURED of the map; ``IDLE_NODES``: that stay free from now
 to its end."""
-WINDOW_NAME = 2
+WINDOW_NAME, BINDS = 2, 3
+"""``BINDS``: its own jobs run on its nodes alone, and not before it begins."""
 # Columns of ``plan``.
 PLAN_AT, PLAN_START, PLAN_END = range(3)
 
@@ -270,7 +271,7 @@ def empty_board(
         after=masks(2),
         span=ints(spans, 4),
         free=masks(spans),
-        window=ints(1, 3),
+        window=ints(1, 4),
         window_nodes=masks(1),
         owner=ints(size, 5),
         plan=ints(1, 3),

@@ -92,18 +92,45 @@ def next_try(board: Board, base: int, start: int, end: int) -> int:
 
 
 @routine
+def keep_own(board: Board, own: int, start: int) -> int:
+    """Leave the nodes of a job's own reservation in BARRED; when it begins if that is later."""
+    mask, window, nodes = board.mask, board.window, board.window_nodes
+    bound = opened = False
+    later = 0
+    for at in range(board.mark[b.WINDOWS]):
+        if window[at, b.WINDOW_NAME] != own or window[at, b.BINDS] == 0:
+            continue
+        bound = True
+        begin = window[at, b.BEGIN]
+        if begin <= start <= window[at, b.END]:
+            opened = True
+        elif begin > start and (later == 0 or begin < later):
+            later = begin
+    if not bound:
+        return 0
+    for word in range(mask.shape[1]):
+        kept = NONE
+        for at in range(board.mark[b.WINDOWS]):
+            if window[at, b.WINDOW_NAME] == own and window[at, b.BEGIN] <= start:
+                if start <= window[at, b.END]:
+                    kept |= nodes[at, word]
+        mask[b.BARRED, word] &= kept
+    return 0 if opened else later
+
+
+@routine
 def bar(board: Board, own: int, section: int, start: int, end: int) -> int:
     """Leave BASE without the nodes of reservations in the way of [start, end] in BARRED.
 
-    A job's ``own`` one is not in its way. When the first of the others ends; 0 where they have no
-    node of its partition.
+    A job's ``own`` one is not in its way, but all other nodes are, and all before it begins. When
+    it begins, or when the first of the others ends; 0 where they have no node of its partition.
     """
     mask, window, nodes = board.mask, board.window, board.window_nodes
     words = mask.shape[1]
     for word in range(words):
         mask[b.BARRED, word] = mask[b.BASE, word]
-    first = 0
-    here = False
+    first = keep_own(board, own, start)
+    here = first > 0
     for at in range(board.mark[b.WINDOWS]):
         if window[at, b.WINDOW_NAME] == own:
             continue
