@@ -117,8 +117,8 @@ def lifted(site: Site, qos: str, place: Partition) -> Partition:
     >>> lifted(site, "long", short).max_time, lifted(site, "long", short).max_nodes
     (None, 1)
     """
-    flags = site.qos_by_name[qos].flags if qos in site.qos_by_name else ()
-    changes = [_LIFTS[flag.lower()] for flag in flags if flag.lower() in _LIFTS]
+    flags = site.qos_by_name[qos].lower_flags if qos in site.qos_by_name else ()
+    changes = [_LIFTS[flag] for flag in flags if flag in _LIFTS]
     return replace(place, **{name: value for one in changes for name, value in one.items()})
 
 
