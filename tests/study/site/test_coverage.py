@@ -92,17 +92,17 @@ def test_settings_that_are_not_modelled_are_named_by_every_command(
 
 
 def test_kinds_of_jobs_and_flags_that_are_not_modelled(tmp_path: Path) -> None:
-    """A heterogeneous submission, and a QOS whose jobs get no reservation of backfill."""
+    """A heterogeneous submission, and a QOS whose usage does not decay."""
     folder = strip(recording_path("N"), tmp_path / "N")
     with_option(folder, ": -n 4", 10)
     head, *rows = [line.split("|") for line in (folder / "qos.txt").read_text().splitlines()]
     for row in rows:
         if row[head.index("Name")] == "f2hi":
-            row[head.index("Flags")] = "DenyOnLimit,NoReserve"
+            row[head.index("Flags")] = "DenyOnLimit,NoDecay"
     (folder / "qos.txt").write_text("".join("|".join(row) + "\n" for row in (head, *rows)))
     site, jobs = read_site(folder)
     found = {one.what: one.jobs for one in coverage(jobs, site).found}
-    assert found == {"heterogeneous job": len(range(0, len(jobs), 10)), "QOS flag NoReserve": 24}
+    assert found == {"heterogeneous job": len(range(0, len(jobs), 10)), "QOS flag NoDecay": 24}
 
 
 def test_parts_of_heterogeneous_jobs_count_without_a_submission(
