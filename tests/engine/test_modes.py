@@ -68,7 +68,7 @@ def test_with_bounds_checks(tmp_path):
 def test_an_edited_callee_is_seen(tmp_path):
     """The cache rule: Numba's own key would miss a change in another file."""
     copy = tmp_path / "shadowtime"
-    for name in ("__init__.py", "types.py", "errors.py", "private.py"):
+    for name in ("__init__.py", "later.py", "types.py", "errors.py", "private.py"):
         copy.mkdir(exist_ok=True)
         shutil.copy(PACKAGE / name, copy / name)
     shutil.copytree(PACKAGE / "kernel", copy / "kernel")
