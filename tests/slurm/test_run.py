@@ -44,7 +44,7 @@ LATER = {
     **{("24.11", name): 0.10 for name in ("H", "I", "J", "K", "L1", "L2", "P1", "P3")},
     **{("24.11", name): 0.20 for name in ("D", "N")},
     **{("26.05", name): 0.10 for name in ("arrays", "gpu", "plain", "preempt", "qos", "res60")},
-    **{("26.05", name): 0.10 for name in ("sock", "threads", "tier", "topo")},
+    **{("26.05", name): 0.10 for name in ("threads", "tier", "topo")},
     ("26.05", "limit"): 0.20,
 }
 """The same for recordings of later versions, over 8 offsets."""
