@@ -44,7 +44,7 @@ LATER = {
     **{("24.11", name): 0.10 for name in ("H", "I", "J", "K", "L1", "L2", "P1", "P3")},
     **{("24.11", name): 0.20 for name in ("D", "N")},
     **{("26.05", name): 0.10 for name in ("arrays", "gpu", "plain", "preempt", "qos", "res60")},
-    **{("26.05", name): 0.10 for name in ("threads", "tier", "topo")},
+    **{("26.05", name): 0.10 for name in ("sock", "threads", "tier", "topo")},
     ("26.05", "limit"): 0.20,
 }
 """The same for recordings of later versions, over 8 offsets."""
@@ -249,7 +249,14 @@ def test_mean_waits_from_what_a_site_exports(name: str, tmp_path: Path) -> None:
     assert abs(found.factor - 1) <= WITHIN[name], (found.recorded, found.phases)
 
 
-@pytest.mark.parametrize(("version", "name"), LATER if thorough() else list(LATER)[::3])
+def later() -> list[object]:
+    """The cases, the one that misses its bound marked: it fails here once it reaches it."""
+    off = pytest.mark.xfail(strict=True, reason="1.44 times as recorded (docs/benchmarks)")
+    every = [pytest.param(*one, marks=off) if one[1] == "sock" else one for one in LATER]
+    return every if thorough() else every[::3]
+
+
+@pytest.mark.parametrize(("version", "name"), later())
 def test_mean_waits_of_later_versions(version: str, name: str, tmp_path: Path) -> None:
     """As benchmarks/stripped.py has them: those that miss it there are in docs/benchmarks."""
     found = compare_waits(strip(recording_path(name, version), tmp_path / name), phases=8)
