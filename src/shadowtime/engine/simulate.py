@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster import Cluster
+from shadowtime.engine import plan
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.plan import (
-    in_one_sweep,
-    is_pool_of_resources,
-    loop_of,
-    refuse_functions_on_nodes,
-)
 from shadowtime.engine.run_tables import (
     as_schedule,
     keep_work,
@@ -85,7 +80,7 @@ def simulate(
         from shadowtime.engine.nodes import simulate_nodes
 
         if not hasattr(policy, "decide"):
-            refuse_functions_on_nodes(policy)
+            plan.refuse_functions_on_nodes(policy)
         return simulate_nodes(workload, cluster, policy, watch=watch)
     own_code = hasattr(policy, "decide")
     by_usage = not own_code and policy.order.by_usage
@@ -131,8 +126,8 @@ def keeps_bounds(policy: Policy, counted: Counted) -> bool:
     if policy.estimate.expires:
         return False
     changes = len(counted.time) > 0
-    simple = not (policy.backfill.weighs or policy.order.by_event) and in_one_sweep(policy)
-    return is_pool_of_resources(policy, counted.pool) and (simple or not changes)
+    simple = not (policy.backfill.weighs or policy.order.by_event) and plan.in_one_sweep(policy)
+    return plan.is_pool_of_resources(policy, counted.pool) and (simple or not changes)
 
 
 def _compiled(
@@ -166,7 +161,7 @@ def _compiled(
             time=counted.time, drop=counted.missing, room=len(state.running),
             longest=int(known.estimate.max(initial=0)),
         )  # fmt: skip
-    run, arguments = loop_of(policy, cluster, len(workload), own, ahead)
+    run, arguments = plan.loop_of(policy, cluster, len(workload), own, ahead)
     from shadowtime.engine.events import DONE, NEVER_FITS, ROOM_NEEDED
 
     saves = not policy.backfill.selects  # its tables hold addresses

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster import Cluster
-from shadowtime.engine.plan import (
-    is_plain_easy,
-    is_pool_of_resources,
-    is_priority_order,
-    is_venture,
-)
+from shadowtime.engine import plan
 from shadowtime.engine.simulate import simulate
 from shadowtime.kernel import library
 from shadowtime.kernel.jit import compiles
@@ -79,13 +74,13 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
         return "" if policy.backfill.changes else "select"
     if policy.reserve.kept:
         return "conservative"
-    if is_plain_easy(policy, cluster):
+    if plan.is_plain_easy(policy, cluster):
         return "easy"
-    if is_pool_of_resources(policy, cluster):
+    if plan.is_pool_of_resources(policy, cluster):
         return "pool"
-    if is_priority_order(policy, cluster):
+    if plan.is_priority_order(policy, cluster):
         return "priority"
-    return "venture" if is_venture(policy, cluster) else "general"
+    return "venture" if plan.is_venture(policy, cluster) else "general"
 
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:

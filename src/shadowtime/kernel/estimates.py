@@ -10,32 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.kernel.fields import (
-    AHEAD,
-    BEFORE_RUN,
-    ESTIMATE,
-    FIRST_JOB,
-    INITIAL,
-    KILLS,
-    LAST_REQUEST,
-    LAST_RUN,
-    NEXT,
-    PROCS,
-    REQUEST,
-    START,
-    USER,
-)
+from shadowtime.kernel import fields as f
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.queue import reestimate
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    BIG,
-    CLAMPED,
-    LEARNER,
-    NOW,
-    OVERHEAD,
-    UNKNOWN_USER,
-)
 
 if TYPE_CHECKING:
     from shadowtime.kernel.state import State
@@ -51,21 +29,21 @@ def predict(state: State, job: int) -> int:
 
     One that had to be brought within is counted, every time it is made.
     """
-    user = state.job[job, USER]
-    request = state.job[job, REQUEST]
-    if user == state.reg[UNKNOWN_USER] or state.user[user, LAST_RUN] < 0:
+    user = state.job[job, f.USER]
+    request = state.job[job, f.REQUEST]
+    if user == state.reg[r.UNKNOWN_USER] or state.user[user, f.LAST_RUN] < 0:
         return max(1, request)
-    if state.reg[LEARNER] == LAST:
+    if state.reg[r.LEARNER] == LAST:
         # Whole numbers: run / request of the last job times this request, to the nearest second.
-        before = state.user[user, LAST_REQUEST]
-        guess = (state.user[user, LAST_RUN] * request + before // 2) // before
-    elif state.user[user, BEFORE_RUN] < 0:
+        before = state.user[user, f.LAST_REQUEST]
+        guess = (state.user[user, f.LAST_RUN] * request + before // 2) // before
+    elif state.user[user, f.BEFORE_RUN] < 0:
         return max(1, request)
     else:
-        guess = (state.user[user, LAST_RUN] + state.user[user, BEFORE_RUN]) // 2
+        guess = (state.user[user, f.LAST_RUN] + state.user[user, f.BEFORE_RUN]) // 2
     within = max(1, min(request, guess))
     if within != guess:
-        state.reg[CLAMPED] += 1
+        state.reg[r.CLAMPED] += 1
     return within
 
 
@@ -75,56 +53,58 @@ def left_of(state: State, job: int, whole: int) -> int:
 
     A job that has outlived that is taken to need one more second of work.
     """
-    if state.job[job, KILLS] == 0:
+    if state.job[job, f.KILLS] == 0:
         return whole
-    return max(1 + state.reg[OVERHEAD], whole - state.job[job, AHEAD])
+    return max(1 + state.reg[r.OVERHEAD], whole - state.job[job, f.AHEAD])
 
 
 @kernel
 def learn_submit(state: State, job: int) -> None:
     """Predict a job at its submission."""
-    state.job[job, ESTIMATE] = predict(state, job)
-    state.job[job, INITIAL] = state.job[job, ESTIMATE]
-    user = state.job[job, USER]
-    if job < state.user[user, FIRST_JOB]:
-        state.user[user, FIRST_JOB] = job
+    state.job[job, f.ESTIMATE] = predict(state, job)
+    state.job[job, f.INITIAL] = state.job[job, f.ESTIMATE]
+    user = state.job[job, f.USER]
+    if job < state.user[user, f.FIRST_JOB]:
+        state.user[user, f.FIRST_JOB] = job
 
 
 @kernel
 def learn_end(state: State, job: int) -> None:
     """Take in how long a job ran, finished or killed at its limit (not when preempted)."""
-    user = state.job[job, USER]
-    if user == state.reg[UNKNOWN_USER]:
+    user = state.job[job, f.USER]
+    if user == state.reg[r.UNKNOWN_USER]:
         return
-    state.user[user, BEFORE_RUN] = state.user[user, LAST_RUN]
-    state.user[user, LAST_RUN] = state.reg[NOW] - state.job[job, START] + state.job[job, AHEAD]
-    state.user[user, LAST_REQUEST] = state.job[job, REQUEST]
-    if state.reg[LEARNER] == LAST:
+    state.user[user, f.BEFORE_RUN] = state.user[user, f.LAST_RUN]
+    state.user[user, f.LAST_RUN] = (
+        state.reg[r.NOW] - state.job[job, f.START] + state.job[job, f.AHEAD]
+    )
+    state.user[user, f.LAST_REQUEST] = state.job[job, f.REQUEST]
+    if state.reg[r.LEARNER] == LAST:
         refresh_user(state, user)
 
 
 @kernel
 def refresh_user(state: State, user: int) -> None:
     """Predict all waiting jobs of a user again."""
-    job = state.user[user, FIRST_JOB]
-    arrived = state.reg[ARRIVED]
+    job = state.user[user, f.FIRST_JOB]
+    arrived = state.reg[r.ARRIVED]
     first = True
     while job < arrived:
-        if state.wait[PROCS, job] != BIG:
+        if state.wait[f.PROCS, job] != r.BIG:
             if first:
-                state.user[user, FIRST_JOB] = job
+                state.user[user, f.FIRST_JOB] = job
                 first = False
             reestimate(state, job, left_of(state, job, predict(state, job)))
-        job = state.job[job, NEXT]
+        job = state.job[job, f.NEXT]
     if first:
-        state.user[user, FIRST_JOB] = job
+        state.user[user, f.FIRST_JOB] = job
 
 
 @kernel
 def repredict(state: State, job: int) -> None:
     """A preempted job's estimate as it returns to the queue."""
-    user = state.job[job, USER]
-    if job < state.user[user, FIRST_JOB]:
-        state.user[user, FIRST_JOB] = job
-    whole = predict(state, job) if state.reg[LEARNER] == LAST else state.job[job, INITIAL]
-    state.job[job, ESTIMATE] = left_of(state, job, whole)
+    user = state.job[job, f.USER]
+    if job < state.user[user, f.FIRST_JOB]:
+        state.user[user, f.FIRST_JOB] = job
+    whole = predict(state, job) if state.reg[r.LEARNER] == LAST else state.job[job, f.INITIAL]
+    state.job[job, f.ESTIMATE] = left_of(state, job, whole)

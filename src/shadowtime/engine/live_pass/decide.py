@@ -7,20 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.live_pass import python_policy
+from shadowtime.engine.live_pass import outcome, python_policy
 from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.memory import Memory
-from shadowtime.engine.live_pass.outcome import (
-    NOTHING,
-    Decided,
-    Shape,
-    decisions_of,
-    pooled,
-    promises_of,
-    recall_promises,
-    remember,
-    unfit_of,
-)
+from shadowtime.engine.live_pass.outcome import Decided, Shape
 from shadowtime.engine.live_pass.own import numbers_of, own_functions, refuse_begins
 from shadowtime.engine.live_pass.table import Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
@@ -87,7 +77,9 @@ def decide(
         from shadowtime.engine.live_pass import changing
 
         return changing.decide(policy, state, memory)
-    machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    machine = (
+        outcome.pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    )
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
     fill.set_aside(table.state)
@@ -101,26 +93,26 @@ def decide(
     due, wake = None, r.NEVER
     if policy.backfill.selects:
         choice = made.arguments[1]
-        recall_promises(choice, table, state.now)
+        outcome.recall_promises(choice, table, state.now)
         choice.mark[HOW] = ONCE  # what it planned is for the next snapshot
     if kept:
-        recall_promises(made.arguments[0], table, state.now)
+        outcome.recall_promises(made.arguments[0], table, state.now)
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             table.state, *made.arguments
         )
         due, wake = made.arguments[0].due, int(reg[r.WAKE])
-        table.state.did[:, int(reg[r.DECISIONS]) :] = NOTHING
+        table.state.did[:, int(reg[r.DECISIONS]) :] = outcome.NOTHING
     else:
         run_one_instant(policy, made, table, state.now, own)
     if policy.backfill.selects:
         due, wake = made.arguments[1].due, int(reg[r.WAKE])
     kept_numbers = memory.own if own is None else numbers_of(policy, table, state, memory, own)
     return Decided(
-        decisions=tuple(decisions_of(table, machine)),
-        memory=replace(remember(table, state, memory, due), own=kept_numbers),
+        decisions=tuple(outcome.decisions_of(table, machine)),
+        memory=replace(outcome.remember(table, state, memory, due), own=kept_numbers),
         wake=wake if wake < r.NEVER else None,
-        promises=promises_of(table, None if policy.backfill.selects else due),
-        unfit=unfit_of(table, state),
+        promises=outcome.promises_of(table, None if policy.backfill.selects else due),
+        unfit=outcome.unfit_of(table, state),
     )
 
 
@@ -135,7 +127,7 @@ def run_one_instant(
     kernel, world = table.state, table.world
     kernel.reg[r.WAKE] = now
     kernel.reg[r.CORRECTIONS] = 0
-    kernel.did[:] = NOTHING
+    kernel.did[:] = outcome.NOTHING
     kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = r.NEVER
     run = import_module(f"shadowtime.engine.passes.{made.name}").run
     code = int(run(kernel, world, *made.arguments))

@@ -14,18 +14,10 @@ from typing import Any
 from shadowtime.cluster import Cluster
 from shadowtime.engine import steps
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.live_pass import outcome
 from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.memory import Memory
-from shadowtime.engine.live_pass.outcome import (
-    NOTHING,
-    Decided,
-    Shape,
-    decisions_of,
-    pooled,
-    promises_of,
-    remember,
-    unfit_of,
-)
+from shadowtime.engine.live_pass.outcome import Decided, Shape
 from shadowtime.engine.live_pass.table import Table, assume, table_of
 from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
 from shadowtime.engine.run_tables import with_more_room
@@ -71,7 +63,7 @@ def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Dec
     """
     machine, table = prepare(policy, state, memory, shape)
     kernel = table.state
-    kernel.did[:] = NOTHING
+    kernel.did[:] = outcome.NOTHING
     kernel.reg[DECISIONS] = 0
     observer = observer_of(state, table, machine)
     decisions = ask_policy(policy, shown(observer, state, kernel))
@@ -79,11 +71,11 @@ def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Dec
     carry_out(kernel, decisions, table.row_of, name_of(policy), OnHosts(kernel))
     wake = int(kernel.reg[WAKE])
     return Decided(
-        decisions=tuple(decisions_of(table, machine)),
-        memory=replace(remember(table, state, memory, None), own=memory.own),
+        decisions=tuple(outcome.decisions_of(table, machine)),
+        memory=replace(outcome.remember(table, state, memory, None), own=memory.own),
         wake=wake if wake < NEVER else None,
-        promises=promises_of(table, None),
-        unfit=unfit_of(table, state),
+        promises=outcome.promises_of(table, None),
+        unfit=outcome.unfit_of(table, state),
     )
 
 
@@ -114,7 +106,9 @@ def forward(
 
 def machine_of(state: Snapshot, shape: Shape) -> Cluster:
     """The machine as the policy sees it."""
-    return pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    return (
+        outcome.pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    )
 
 
 def prepare(policy: Any, state: Snapshot, memory: Memory, shape: Shape) -> tuple[Cluster, Table]:

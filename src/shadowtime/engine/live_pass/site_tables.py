@@ -10,26 +10,13 @@ from typing import Any
 import numpy as np
 
 from shadowtime.cluster.site import Site
+from shadowtime.engine.live_pass import notes as n
+from shadowtime.engine.live_pass import site_rows
 from shadowtime.engine.live_pass.compression import Compression, Hold, came_free
 from shadowtime.engine.live_pass.memory import History, Memory, Promises
-from shadowtime.engine.live_pass.notes import (
-    BLOCKED_AT,
-    DUE,
-    ESTIMATE,
-    INITIAL,
-    KILLS,
-    PROMISED,
-    SINCE,
-    Notes,
-)
+from shadowtime.engine.live_pass.notes import Notes
 from shadowtime.engine.live_pass.python_policy import refuse_stops
-from shadowtime.engine.live_pass.site_rows import (
-    Rows,
-    ask_checksum,
-    last_model,
-    limits_checksum,
-    live_workload,
-)
+from shadowtime.engine.live_pass.site_rows import Rows
 from shadowtime.engine.python_policy import Observer, carry_out
 from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict
 from shadowtime.engine.site.live_pass import Decider, decide_site
@@ -110,11 +97,11 @@ class Tables:
             within = rows.asks[at].partitions
             start = max(0, getattr(rows.jobs[at], "start", 0) - base)
             running[at] = Run(start=start, tasks=tasks, partition=within[0] if within else "")
-        heads = np.flatnonzero(rows.waits & (rows.notes[:, BLOCKED_AT] >= 0))
+        heads = np.flatnonzero(rows.waits & (rows.notes[:, n.BLOCKED_AT] >= 0))
         known = rows.notes[heads]
-        blocked = np.maximum(known[:, BLOCKED_AT] - base, 0)
-        promised = np.maximum(known[:, PROMISED] - base, 0)
-        first = known[:, PROMISED] >= 0
+        blocked = np.maximum(known[:, n.BLOCKED_AT] - base, 0)
+        promised = np.maximum(known[:, n.PROMISED] - base, 0)
+        first = known[:, n.PROMISED] >= 0
         freed, asked = self.freed()
         before = self.memory.compression
         return SiteJobs(
@@ -170,7 +157,7 @@ class Tables:
         kept, notes, now = self.memory.kept, self.memory.notes, self.state.now
         if not kept:
             return []
-        expected = notes.take(notes.rows_of(kept))[:, ESTIMATE]
+        expected = notes.take(notes.rows_of(kept))[:, n.ESTIMATE]
         stays = np.zeros(len(kept), np.int64)
         rows, at = self.promised_rows
         stays[at] = np.maximum(kept.plans.start[at], now) + self.length[rows]
@@ -214,7 +201,7 @@ class Tables:
     @cached_property
     def checksums(self) -> Ints:
         """The checksum of each job's request."""
-        each = np.array([ask_checksum(ask) for ask in self.requests.distinct], np.int64)
+        each = np.array([site_rows.ask_checksum(ask) for ask in self.requests.distinct], np.int64)
         return each[self.requests.index]
 
     def withdrawn(self) -> frozenset[int]:
@@ -230,7 +217,7 @@ class Tables:
         runs = {run.id: run.start for run in self.state.running}
         if any(runs.get(job) != start for job, start in then.items()):
             return frozenset()
-        limits = limits_checksum(self.site)
+        limits = site_rows.limits_checksum(self.site)
         return frozenset(
             at
             for at, job in enumerate(self.rows.ids)
@@ -253,7 +240,7 @@ class Tables:
     def workload(self, base: int) -> Workload:
         """The jobs as columns; the request stands in for the unknown run time."""
         since, request = self.rows.since, self.request.clip(1, MAX_SPAN)
-        return live_workload(
+        return site_rows.live_workload(
             submit=np.where(since >= 0, since - base, FOREIGN),
             run=request,
             request=request,
@@ -268,12 +255,12 @@ class Tables:
         if not self.policy.estimate.changes:
             return {}
         found = {}
-        frozen = self.rows.notes[:, ESTIMATE].tolist()
+        frozen = self.rows.notes[:, n.ESTIMATE].tolist()
         for at, job in enumerate(self.rows.jobs):
             if at in self.rows.tasks and frozen[at] > 0:
                 found[at] = frozen[at]
             else:
-                found[at] = last_model(self.users.get(job.user), job.request)
+                found[at] = site_rows.last_model(self.users.get(job.user), job.request)
         return found
 
     def promised(self, verdict: Verdict) -> dict[str, int]:
@@ -301,7 +288,7 @@ class Tables:
         ids = self.rows.ids
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
         if verdict.withdrawn:
-            limits = limits_checksum(self.site)
+            limits = site_rows.limits_checksum(self.site)
             stops, starts = ({ids[at] for at in found} for found in (verdict.stops, verdict.starts))
             extra[WITHDRAWN] = {ids[at]: limits for at in sorted(verdict.withdrawn)}
             stayed = {run.id: run.start for run in self.state.running if run.id not in stops}
@@ -345,20 +332,22 @@ class Tables:
         ours = rows.since >= 0
         values = rows.notes.copy()
         new = ours & ~rows.known
-        values[new, SINCE] = rows.since[new]
-        values[:, ESTIMATE] = self.length
-        values[:, INITIAL] = np.where(values[:, INITIAL] < 0, self.length, values[:, INITIAL])
+        values[new, n.SINCE] = rows.since[new]
+        values[:, n.ESTIMATE] = self.length
+        values[:, n.INITIAL] = np.where(values[:, n.INITIAL] < 0, self.length, values[:, n.INITIAL])
         waits = rows.waits
         for at, start in verdict.earliest.items():
-            if values[at, PROMISED] < 0 and waits[at]:
-                values[at, PROMISED] = start + base
+            if values[at, n.PROMISED] < 0 and waits[at]:
+                values[at, n.PROMISED] = start + base
         for at, since in verdict.blocked.items():
-            values[at, BLOCKED_AT] = since + base
-        values[:, DUE] = -1
+            values[at, n.BLOCKED_AT] = since + base
+        values[:, n.DUE] = -1
         kept, due = self.kept(verdict)
-        values[kept, DUE] = due
-        values[kept, PROMISED] = np.where(values[kept, PROMISED] < 0, due, values[kept, PROMISED])
-        values[list(verdict.stops), KILLS] += 1
+        values[kept, n.DUE] = due
+        values[kept, n.PROMISED] = np.where(
+            values[kept, n.PROMISED] < 0, due, values[kept, n.PROMISED]
+        )
+        values[list(verdict.stops), n.KILLS] += 1
         values[~ours] = rows.notes[~ours]
         keep = ours | rows.known
         if keep.all():

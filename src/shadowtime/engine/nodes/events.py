@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    admit,
-    compact,
-    drop_stale_ends,
-    next_instant,
-    to_be_saved,
-)
+from shadowtime.engine import events
 from shadowtime.engine.nodes.rates import (
     Rates,
     conclude,
@@ -38,19 +29,19 @@ def advance(state: State, world: World, table: Table, rates: Rates) -> int:
     ROOM_NEEDED: a checkpoint is to be written first.
     """
     reg = state.reg
-    if to_be_saved(reg):
-        return ROOM_NEEDED
-    drop_stale_ends(state, world)
-    now = next_instant(state, world)
+    if events.to_be_saved(reg):
+        return events.ROOM_NEEDED
+    events.drop_stale_ends(state, world)
+    now = events.next_instant(state, world)
     if now >= r.NEVER:
-        return DONE
+        return events.DONE
     reg[r.NOW] = now
     reg[r.DECISIONS] = 0
     reg[r.ENDED] = 0
     carry_out_ends(state, world, table, rates, now)
-    admit(state, world, now)
+    events.admit(state, world, now)
     reg[r.PASSES] += 1
-    return PASS_DUE
+    return events.PASS_DUE
 
 
 @kernel
@@ -92,7 +83,7 @@ def queue_ends(state: State, world: World, table: Table, rates: Rates) -> None:
         if end != world.truth[job, ENDS_AT]:
             world.truth[job, ENDS_AT] = end
             if reg[r.ENDS] == world.ends.shape[0]:
-                compact(state, world)
+                events.compact(state, world)
             reg[r.ENDS] = push(world.ends, reg[r.ENDS], end << reg[r.BITS] | world.truth[job, RANK])
     rates.par["moved"][0] = 0
 

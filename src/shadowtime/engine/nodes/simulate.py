@@ -8,17 +8,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes import fields as nf
+from shadowtime.engine.nodes import run_tables
 from shadowtime.engine.nodes.rua.plan import loop_of, parameters
-from shadowtime.engine.nodes.run_tables import (
-    LARGEST,
-    as_schedule,
-    check_range,
-    law_for,
-    rates_for,
-    refuse_unfit,
-    shape_of,
-    table_for,
-)
 from shadowtime.engine.nodes.running_table import Table, numbered
 from shadowtime.engine.saved import reading
 from shadowtime.engine.watch import Watch
@@ -57,16 +48,16 @@ def simulate_nodes(
     chosen = parameters(policy) if isinstance(policy, Policy) else {}
     if not chosen:
         raise PolicyError("policies written in Python see pools, not nodes")
-    nodes, cores = shape_of(cluster)
-    refuse_unfit(workload, nodes * cores)
+    nodes, cores = run_tables.shape_of(cluster)
+    run_tables.refuse_unfit(workload, nodes * cores)
     request = np.maximum(workload.request, 1)
     known = known_at_submission(policy.estimate, workload)
-    law = law_for(workload, cluster, cores, policy.estimate)
-    check_range(law, cores, request, predicted=not policy.estimate.requested)
+    law = run_tables.law_for(workload, cluster, cores, policy.estimate)
+    run_tables.check_range(law, cores, request, predicted=not policy.estimate.requested)
     state, world = build(workload, cluster, estimate=request, learner=known.learner)
     state.reg[VOLATILE] = bool((workload.limit > request).any())
     thresholds = thresholds_for(policy.place, law.base, request)
-    table = table_for(
+    table = run_tables.table_for(
         workload, law, request, workload.limit, shape=(nodes, cores), thresholds=thresholds
     )
     for register, value in chosen.items():
@@ -75,7 +66,7 @@ def simulate_nodes(
     table.job["reach"] = reach_of(policy.place, request)
     if table.par["backfill"][0] == nf.LEAST_PENALTY:
         table.job["like"] = alike(table, learned=known.learner != FIXED)
-    rates = rates_for(workload, law, shape=(nodes, cores))
+    rates = run_tables.rates_for(workload, law, shape=(nodes, cores))
     from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes.rua.timeline import with_more_room
 
@@ -87,7 +78,7 @@ def simulate_nodes(
         while run(state, world, table, rates, *plans, units) == ROOM_NEEDED:
             if not pauses.paused((state, world, table, rates, plans)):
                 plans = tuple(with_more_room(one, len(one.room)) for one in plans)
-    made = as_schedule(workload, cluster, state, table, rates)
+    made = run_tables.as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
         claims=claims_of(policy, workload, contended=len(law.hinges) > 0),
@@ -113,7 +104,7 @@ def thresholds_for(part: place.Place, base: int, request: Ints) -> Ints:
     rows = []
     for theta in part.factors():
         factor, share = (theta.numerator - theta.denominator) * base, theta.denominator
-        if factor * int(request.max(initial=1)) >= LARGEST:
+        if factor * int(request.max(initial=1)) >= run_tables.LARGEST:
             raise PolicyError(
                 f"a threshold of {float(theta):g} has too many digits or is too large"
             )

@@ -12,22 +12,10 @@ from shadowtime.engine.events import BROKEN, DONE, PASS_DUE, ROOM_NEEDED, to_be_
 from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
+from shadowtime.kernel import registers
 from shadowtime.kernel.changing import Tables, rate_at
 from shadowtime.kernel.choice import HOW, ONCE, PENDING, SELECT_BROKE, STEPPING, WHERE, Choice
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.registers import (
-    ARRIVED,
-    ATTEMPTS,
-    EVENTS,
-    FAILED,
-    KILLS,
-    NEVER,
-    NOW,
-    PASSES,
-    RUNNING,
-    WAITING,
-    WAKE,
-)
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.slots import SLOT_SHIFT
 from shadowtime.types import MILLION, Ints
@@ -43,31 +31,37 @@ def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
     reg = t.reg
     if c.mark[PENDING] > 0 and not settled(t, c, c.mark[PENDING]):  # by the caller of a session
         return BROKEN
-    while reg[ATTEMPTS] + 2 * (reg[WAITING] + reg[RUNNING]) <= t.piece.shape[1]:
+    while (
+        reg[registers.ATTEMPTS] + 2 * (reg[registers.WAITING] + reg[registers.RUNNING])
+        <= t.piece.shape[1]
+    ):
         if to_be_saved(reg):
             break
         now = next_instant(t)
-        if now >= NEVER:
+        if now >= registers.NEVER:
             return DONE
-        reg[NOW] = now
+        reg[registers.NOW] = now
         end_jobs(t, now)
-        while reg[ARRIVED] < t.job.shape[0] and t.job[reg[ARRIVED], g.SUBMIT] <= now:
-            t.here[reg[WAITING] + reg[RUNNING]] = reg[ARRIVED]
-            reg[ARRIVED] += 1
-            reg[WAITING] += 1
-            reg[EVENTS] += 1
-        count = reg[WAITING] + reg[RUNNING]
-        reg[WAKE] = NEVER
+        while (
+            reg[registers.ARRIVED] < t.job.shape[0]
+            and t.job[reg[registers.ARRIVED], g.SUBMIT] <= now
+        ):
+            t.here[reg[registers.WAITING] + reg[registers.RUNNING]] = reg[registers.ARRIVED]
+            reg[registers.ARRIVED] += 1
+            reg[registers.WAITING] += 1
+            reg[registers.EVENTS] += 1
+        count = reg[registers.WAITING] + reg[registers.RUNNING]
+        reg[registers.WAKE] = registers.NEVER
         if count == 0:
             continue
-        reg[PASSES] += 1
+        reg[registers.PASSES] += 1
         describe(t, f, c, fact, count)
         if c.mark[HOW] == STEPPING:
             c.mark[PENDING] = count
             return PASS_DUE
         if choose(now, count, c.mark[WHERE]) != 0:
             describe(t, f, c, fact, count)  # as it was, to find out why (engine/selecting.py)
-            reg[FAILED] = SELECT_BROKE << SLOT_SHIFT | count
+            reg[registers.FAILED] = SELECT_BROKE << SLOT_SHIFT | count
             return BROKEN
         if not settled(t, c, count):
             return BROKEN
@@ -83,7 +77,7 @@ def settled(t: Tables, c: Choice, count: int) -> bool:
     if not permitted(t, c, count):
         return False
     carry_out(t, c, count)
-    if t.reg[WAITING] == 0:
+    if t.reg[registers.WAITING] == 0:
         overtook_none(t)
     return True
 
@@ -92,10 +86,10 @@ def settled(t: Tables, c: Choice, count: int) -> bool:
 def next_instant(t: Tables) -> int:
     """Time of the next end, submission or plan."""
     reg = t.reg
-    now = reg[WAKE]
-    if reg[ARRIVED] < t.job.shape[0]:
-        now = min(now, t.job[reg[ARRIVED], g.SUBMIT])
-    for i in range(reg[WAITING] + reg[RUNNING]):
+    now = reg[registers.WAKE]
+    if reg[registers.ARRIVED] < t.job.shape[0]:
+        now = min(now, t.job[reg[registers.ARRIVED], g.SUBMIT])
+    for i in range(reg[registers.WAITING] + reg[registers.RUNNING]):
         now = min(now, t.job[t.here[i], g.ENDS_AT])
     return now
 
@@ -105,24 +99,24 @@ def end_jobs(t: Tables, now: int) -> None:
     """End what ends now."""
     reg = t.reg
     kept = 0
-    for i in range(reg[WAITING] + reg[RUNNING]):
+    for i in range(reg[registers.WAITING] + reg[registers.RUNNING]):
         job = t.here[i]
         if t.job[job, g.ENDS_AT] != now:
             t.here[kept] = job
             kept += 1
             continue
         close(t, job, now, False)
-        t.job[job, g.ENDS_AT] = NEVER
+        t.job[job, g.ENDS_AT] = registers.NEVER
         t.job[job, g.END] = now
         t.job[job, g.SIZE] = 0
-        reg[RUNNING] -= 1
-        reg[EVENTS] += 1
+        reg[registers.RUNNING] -= 1
+        reg[registers.EVENTS] += 1
 
 
 @routine
 def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
     """Fill the columns; the whole machine is free, as running jobs are to be planned too."""
-    now = t.reg[NOW]
+    now = t.reg[registers.NOW]
     f.time[0, 0] = now
     for k in range(t.there.shape[0]):
         f.level[0, 0, k] = t.there[k]
@@ -211,8 +205,8 @@ def close(t: Tables, at: int, now: int, stopped: bool) -> None:
         work = max(0, (before + work) // every * every - before)
     job[g.LEFT] -= work
     # A piece of no length too: the cost of a change at the instant of the start follows from it.
-    k = reg[ATTEMPTS]
-    reg[ATTEMPTS] += 1
+    k = reg[registers.ATTEMPTS]
+    reg[registers.ATTEMPTS] += 1
     t.piece[g.P_JOB, k] = at
     t.piece[g.P_FROM, k] = job[g.SINCE]
     t.piece[g.P_UNTIL, k] = now
@@ -243,14 +237,14 @@ def permitted(t: Tables, c: Choice, count: int) -> bool:
         elif speed == 0 < size and t.job[at, g.SIZE] == 0:
             wrong = g.RESIZE_WAITS
         if wrong > 0:
-            t.reg[FAILED] = wrong << SLOT_SHIFT | at
+            t.reg[registers.FAILED] = wrong << SLOT_SHIFT | at
             return False
     for k in range(1, t.there.shape[0]):  # suspended jobs keep these
         held = 0
         for i in range(count):
             held += t.need[t.here[i], k] if c.column[sizes, i] > 0 else 0
             if held > t.there[k]:
-                t.reg[FAILED] = g.RESIZE_KEEPS << SLOT_SHIFT | t.here[i]
+                t.reg[registers.FAILED] = g.RESIZE_KEEPS << SLOT_SHIFT | t.here[i]
                 return False
     return True
 
@@ -268,7 +262,7 @@ def level_of(t: Tables, speed: int) -> int:
 def carry_out(t: Tables, c: Choice, count: int) -> None:
     """Carry out what the function wrote."""
     reg = t.reg
-    now = reg[NOW]
+    now = reg[registers.NOW]
     head = -1
     for i in range(count):
         at = t.here[i]
@@ -277,8 +271,8 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
             job[g.PROMISED] = c.column[q.PROMISED, i]
         due = c.column[q.DUE, i]
         c.due[at] = due
-        if now < due < reg[WAKE]:
-            reg[WAKE] = due
+        if now < due < reg[registers.WAKE]:
+            reg[registers.WAKE] = due
         size = c.column[q.COLUMNS + g.SIZE_, i]
         level = level_of(t, c.column[q.COLUMNS + g.SPEED_, i])
         if size == 0 and head < 0:
@@ -296,20 +290,20 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
             job[g.SIZE] = 0
             job[g.LEVEL] = 0
             job[g.START] = -1
-            job[g.ENDS_AT] = NEVER
-            reg[KILLS] += 1
-            reg[RUNNING] -= 1
-            reg[WAITING] += 1
+            job[g.ENDS_AT] = registers.NEVER
+            reg[registers.KILLS] += 1
+            reg[registers.RUNNING] -= 1
+            reg[registers.WAITING] += 1
             continue
         if halts:
             job[g.LEVEL] = level
             job[g.SINCE] = now
-            job[g.ENDS_AT] = NEVER
+            job[g.ENDS_AT] = registers.NEVER
             continue
         if held == 0:
             job[g.START] = now
-            reg[RUNNING] += 1
-            reg[WAITING] -= 1
+            reg[registers.RUNNING] += 1
+            reg[registers.WAITING] -= 1
             job[g.RESUME] = now + (job[g.COST] if job[g.STOPS] > 0 else 0)
             if job[g.BLOCKED_AT] == now:  # before a job of no length ended at this instant
                 job[g.BLOCKED_AT] = -1
@@ -338,8 +332,8 @@ def overtook_none(t: Tables) -> None:
     Jobs of no length end at the instant of their start, and another pass follows; those that have
     ended are found by their pieces.
     """
-    now, k = t.reg[NOW], t.reg[ATTEMPTS] - 1
-    for i in range(t.reg[RUNNING]):
+    now, k = t.reg[registers.NOW], t.reg[registers.ATTEMPTS] - 1
+    for i in range(t.reg[registers.RUNNING]):
         alone(t, t.here[i], now)
     while k >= 0 and t.piece[g.P_UNTIL, k] == now:
         alone(t, t.piece[g.P_JOB, k], now)

@@ -9,52 +9,28 @@ free since they were last asked, and those for which there may be a hole (kernel
 
 from __future__ import annotations
 
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
+from shadowtime.engine import events
 from shadowtime.kernel import availability as av
 from shadowtime.kernel import fields as f
-from shadowtime.kernel import line
+from shadowtime.kernel import line, running
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.availability import Availability, make_availability
 from shadowtime.kernel.holes import bound_is_stale, divide_time, find_holes, may_jump
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.line import (
-    close_gaps,
-    leave_line,
-    mark_jumps,
-    next_asked,
-    note_latest,
-    stand_in_line,
-)
 from shadowtime.kernel.promises import jump, move, promise, release, slide
 from shadowtime.kernel.queue import first_waiting, next_waiting
-from shadowtime.kernel.running import (
-    BACKFILLED,
-    begin,
-    begin_first,
-    end_at,
-    fits,
-    forget_overdue,
-    job_at,
-)
 from shadowtime.kernel.state import State, World
 
 
 @entry
 def run(state: State, world: World, b: Availability) -> int:
     """The event loop with this pass."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, b)
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 # The parts of every pass are kernels: with short queues, to hand all these arrays on from call to
@@ -66,7 +42,7 @@ def decide(state: State, b: Availability) -> None:
     av.forget_past(b, now)
     early = book_out_ended(state, b, now)
     if state.reg[r.VOLATILE] != 0:
-        forget_overdue(state)
+        running.forget_overdue(state)
         rebuild(state, b)
     if b.mark[av.HOLDS] > av.HOLDS_FEW + (b.mark[av.STEPS] >> 1):
         av.renew_near(b)
@@ -78,7 +54,7 @@ def decide(state: State, b: Availability) -> None:
         at = av.find_start(b, need, b.job[job, av.LENGTH_OF])
         if at != av.EDGE:  # a live pass has set aside what the hosts of now could never hold
             promise(b, job, need, at)
-            stand_in_line(b, job)
+            line.stand_in_line(b, job)
         state.job[job, f.PROMISED] = b.job[job, av.DUE]
     if b.mark[av.COMPRESS] != 0:
         start_due(state, b, now)
@@ -112,7 +88,7 @@ def describe(state: State, b: Availability, job: int) -> None:
 def compress(state: State, b: Availability) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
     if b.mark[av.GAPS] > b.mark[av.LISTED] >> 2:
-        close_gaps(b)
+        line.close_gaps(b)
     few = state.reg[r.WAITING] <= b.mark[av.ASK_ALL]
     if few:
         b.mark[av.KNOWN] = 0
@@ -125,9 +101,9 @@ def compress(state: State, b: Availability) -> None:
                 if b.mark[av.RISES] != rises:
                     if bound_is_stale(b):
                         find_holes(b)
-                    mark_jumps(b, place)
+                    line.mark_jumps(b, place)
                     rises = b.mark[av.RISES]
-                place = next_asked(b, place, beyond)
+                place = line.next_asked(b, place, beyond)
                 if place == beyond:
                     break
             job = b.listed[av.LINE, place]
@@ -177,11 +153,11 @@ def start_due(state: State, b: Availability, now: int) -> None:
         for at in range(count):
             # The reason of a job that starts behind a job that stays is known at once.
             job = b.listed[av.STARTS, at]
-            leave_line(b, job)
+            line.leave_line(b, job)
             if first_waiting(state) < job:
-                begin(state, job, 0, BACKFILLED)
+                running.begin(state, job, 0, running.BACKFILLED)
             else:
-                begin_first(state, job, 0)
+                running.begin_first(state, job, 0)
         at = b.step[av.NEXT, b.mark[av.FIRST]]
         while at != av.EDGE and b.step[av.LISTED_AT, at] < 0:
             at = b.step[av.NEXT, at]
@@ -205,9 +181,9 @@ def start_around(state: State, b: Availability, now: int) -> None:
                 continue
             if b.job[job, av.DUE] == now or may_start_early(state, b, job, now):
                 if head >= 0:
-                    begin(state, job, 0, BACKFILLED)
+                    running.begin(state, job, 0, running.BACKFILLED)
                 else:
-                    begin_first(state, job, 0)
+                    running.begin_first(state, job, 0)
                 continue
             soonest = min(soonest, b.job[job, av.DUE])
             if head < 0:
@@ -228,7 +204,7 @@ def block_head(state: State, head: int, now: int) -> None:
 @kernel
 def may_start_early(state: State, b: Availability, job: int, now: int) -> bool:
     """The job fits now for its whole estimate around all promises."""
-    if not fits(state, job, 0):
+    if not running.fits(state, job, 0):
         return False
     need, own, first = b.job[job, av.NEEDS :], b.job[job, av.BEGINS_AT], b.mark[av.FIRST]
     length = b.job[job, av.LENGTH_OF]
@@ -256,8 +232,8 @@ def rebuild(state: State, b: Availability) -> None:
     for k in range(av.LEVEL, b.step.shape[0]):
         b.step[k, first] = state.host[f.CAPACITY, 0, k - av.LEVEL]
     for at in range(state.reg[r.RUNNING]):
-        job = job_at(state, at)
-        av.book(b, state.job[job, f.NEED :], first, max(end_at(state, at), now + 1), job)
+        job = running.job_at(state, at)
+        av.book(b, state.job[job, f.NEED :], first, max(running.end_at(state, at), now + 1), job)
     fresh, last = state.reg[r.FRESH], now
     job = first_waiting(state)
     while 0 <= job < fresh:
@@ -278,14 +254,14 @@ def rebuild(state: State, b: Availability) -> None:
         else:
             b.job[job, av.DUE] = -1
             slipped += 1
-        stand_in_line(b, job)
+        line.stand_in_line(b, job)
         job = next_waiting(state, job + 1)
     for place in range(b.mark[av.LISTED]):
         job = b.listed[av.LINE, place]
         if b.job[job, av.DUE] < 0:
             need = b.job[job, av.NEEDS :]
             promise(b, job, need, av.find_start(b, need, b.job[job, av.LENGTH_OF]))
-            note_latest(b, job)
+            line.note_latest(b, job)
         b.ask[place] |= line.SLIDE
     state.reg[r.SLIPPED] += slipped
 

@@ -11,14 +11,7 @@ for its shortest job of each width (kernel/shortest.py).
 
 from __future__ import annotations
 
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
+from shadowtime.engine import events
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import LAST
@@ -56,12 +49,12 @@ FEW = 256
 @entry
 def run(state: State, world: World, parameters: Ints, index: Shortest) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, parameters, index)
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 @kernel

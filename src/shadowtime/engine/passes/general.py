@@ -14,22 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.events import (
-    BROKEN,
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
+from shadowtime.engine import events
 from shadowtime.engine.passes import general_parts as parts
 from shadowtime.engine.passes.general_parts import make_general
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import run_phases
 from shadowtime.engine.passes.preempt import make_chosen_room, make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
-from shadowtime.kernel import fields
+from shadowtime.kernel import fields, running, slots
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fits_now import keep_able, mark_able
@@ -39,25 +31,6 @@ from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
 from shadowtime.kernel.profile import Profile, build_profile, occupy
 from shadowtime.kernel.queue import first_waiting, gather
-from shadowtime.kernel.running import (
-    BACKFILLED,
-    PREEMPTING,
-    begin,
-    begin_first,
-    forget_overdue,
-)
-from shadowtime.kernel.slots import BACKFILL_KEY as KEY_SLOT
-from shadowtime.kernel.slots import BACKFILL_TEST as TEST_SLOT
-from shadowtime.kernel.slots import (
-    LEARN_START,
-    VICTIM,
-    ask,
-    ask_one,
-    asks,
-)
-from shadowtime.kernel.slots import ORDER as ORDER_SLOT
-from shadowtime.kernel.slots import PLAN as PLAN_SLOT
-from shadowtime.kernel.slots import RESERVE as RESERVE_SLOT
 from shadowtime.kernel.state import State, World
 
 if TYPE_CHECKING:
@@ -67,16 +40,16 @@ if TYPE_CHECKING:
 @entry
 def run(state: State, world: World, f: General, custom: OwnPointer) -> int:
     """The event loop with this pass; ``custom`` is the pointer to the user's own functions."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, f, custom)
-        if asks(f, LEARN_START):
+        if slots.asks(f, slots.LEARN_START):
             learn_starts(state, f, custom)
         if state.reg[r.FAILED] >= 0:
-            return BROKEN
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+            return events.BROKEN
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 @kernel
@@ -87,7 +60,7 @@ def decide(state: State, f: General, custom: OwnPointer) -> None:
     if state.reg[r.WAITING] == 0:
         return
     if state.reg[r.VOLATILE] != 0:
-        forget_overdue(state)
+        running.forget_overdue(state)
     if f.par[parts.ORDER_KIND] == FCFS:
         size = start_in_arrival_order(state, f, custom)
     else:
@@ -101,7 +74,7 @@ def decide(state: State, f: General, custom: OwnPointer) -> None:
 @kernel
 def free_up(state: State, f: General, head: int, custom: OwnPointer) -> bool:
     """Stop jobs that the head outranks so that it fits; False, and none stopped, if it cannot."""
-    if asks(f, VICTIM):
+    if slots.asks(f, slots.VICTIM):
         return make_chosen_room(state, f, head, f.par[parts.PRUNE] != 0, custom)
     return make_room(state, head, f.par[parts.PRUNE] != 0)
 
@@ -113,9 +86,9 @@ def start_in_arrival_order(state: State, f: General, custom: OwnPointer) -> int:
     while head >= 0:
         host = host_now(state, f, head)
         if host >= 0:
-            begin_first(state, head, host)
+            running.begin_first(state, head, host)
         elif f.par[parts.PREEMPT] != 0 and free_up(state, f, head, custom):
-            begin(state, head, 0, PREEMPTING)
+            running.begin(state, head, 0, running.PREEMPTING)
         else:
             break
         head = first_waiting(state)
@@ -126,7 +99,7 @@ def start_in_arrival_order(state: State, f: General, custom: OwnPointer) -> int:
         size = gather(state, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
-        if asks(f, KEY_SLOT):
+        if slots.asks(f, slots.BACKFILL_KEY):
             f.key[: size + 1] = 0.0  # those of the last pass's backfilling
     return block_head(state, f, head, size, custom)
 
@@ -154,7 +127,7 @@ def start_in_key_order(state: State, f: General, custom: OwnPointer) -> int:
         if host < 0:
             break
         size = pop_first(state, f.heap, size, f.jobs, f.key, False)
-        begin_first(state, job, host)
+        running.begin_first(state, job, host)
     if size == 0:
         return 0
     head = f.jobs[f.heap[0]]
@@ -176,7 +149,7 @@ def first_by_key(f: General, count: int) -> int:
 def fill_own_keys(state: State, f: General, custom: OwnPointer, count: int) -> None:
     """Keys by a function of the user's own: for all candidates, or once for each job."""
     if f.par[parts.LASTING] == 0:
-        ask(state, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
+        slots.ask(state, f, custom, slots.ORDER, f.jobs[:count], f.key[:count])
         return
     fresh = 0
     for job in range(f.par[parts.KEYED], state.reg[r.ARRIVED]):
@@ -185,7 +158,7 @@ def fill_own_keys(state: State, f: General, custom: OwnPointer, count: int) -> N
             fresh += 1
     f.par[parts.KEYED] = state.reg[r.ARRIVED]
     if fresh > 0:
-        ask(state, f, custom, ORDER_SLOT, f.asked[:fresh], f.answer[0, :fresh])
+        slots.ask(state, f, custom, slots.ORDER, f.asked[:fresh], f.answer[0, :fresh])
         for i in range(fresh):
             f.answer[1, f.asked[i]] = f.answer[0, i]
     for i in range(count):
@@ -207,7 +180,7 @@ def block_head(state: State, f: General, head: int, size: int, custom: OwnPointe
         size = keep_able(state, f, size)  # no other job gets a reservation
     elif mark_able(state, f, size) == 0:
         size = 0
-    owed = asks(f, RESERVE_SLOT) and state.job[head, fields.PROMISED] < 0
+    owed = slots.asks(f, slots.RESERVE) and state.job[head, fields.PROMISED] < 0
     if f.par[parts.DEPTH] == 0 or (size == 0 and not first_time and not owed):
         return size
     if f.par[parts.SUNNY_ONLY] != 0:
@@ -244,7 +217,10 @@ def reserve(state: State, f: General, job: int, custom: OwnPointer) -> int:
     is returned all the same.
     """
     length = state.job[job, fields.ESTIMATE]
-    if asks(f, RESERVE_SLOT) and ask_one(state, f, custom, RESERVE_SLOT, job, 0.0) == 0.0:
+    if (
+        slots.asks(f, slots.RESERVE)
+        and slots.ask_one(state, f, custom, slots.RESERVE, job, 0.0) == 0.0
+    ):
         return -1
     if was_refused(state, f, job):
         return -1
@@ -254,8 +230,8 @@ def reserve(state: State, f: General, job: int, custom: OwnPointer) -> int:
         return -1
     note_reservation(state, f, job, host)
     at = start
-    if asks(f, PLAN_SLOT):
-        wanted = ask_one(state, f, custom, PLAN_SLOT, job, float(start))
+    if slots.asks(f, slots.PLAN):
+        wanted = slots.ask_one(state, f, custom, slots.PLAN, job, float(start))
         at = int(max(float(start), min(float(r.NEVER - length), wanted)))
     occupy(state, f.profile, job, host, at, at + length)
     return start
@@ -284,13 +260,13 @@ def reserve_more(state: State, f: General, size: int, custom: OwnPointer) -> int
         if f.able[place] != 0:
             able -= 1
             host = host_around(state, f, job, length)
-            if host >= 0 and asks(f, TEST_SLOT):
-                if ask_one(state, f, custom, TEST_SLOT, job, 0.0) == 0.0:
+            if host >= 0 and slots.asks(f, slots.BACKFILL_TEST):
+                if slots.ask_one(state, f, custom, slots.BACKFILL_TEST, job, 0.0) == 0.0:
                     continue  # it may not overtake, and nothing keeps it but that
         if host >= 0:
             now = state.reg[r.NOW]
             occupy(state, f.profile, job, host, now, now + length)
-            begin(state, job, host, BACKFILLED)
+            running.begin(state, job, host, running.BACKFILLED)
         else:
             made += reserve(state, f, job, custom) >= 0
     return size if able > 0 else 0

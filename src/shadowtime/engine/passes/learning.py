@@ -15,8 +15,6 @@ from shadowtime.kernel import slots
 from shadowtime.kernel.fields import ESTIMATE, INITIAL, KIND, PROCS, REQUEST, WHICH
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import reestimate
-from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
-from shadowtime.kernel.slots import ask_one, asks, tick
 from shadowtime.kernel.state import State
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 @kernel
 def learns(f: General | SiteGeneral) -> bool:
     """True if a function predicts or learns: those slots have the highest numbers."""
-    return bool(f.par[slots.IN_USE] >> ESTIMATE_SLOT != 0)
+    return bool(f.par[slots.IN_USE] >> slots.ESTIMATE != 0)
 
 
 @routine
@@ -39,23 +37,23 @@ def learn(state: State, f: General | SiteGeneral, custom: OwnPointer) -> None:
     """
     ticks = f.par[slots.IN_USE] >> slots.LEARN_TIMER != 0
     if ticks:
-        tick(state, f, custom, state.reg[r.NOW] - 1)
-    if asks(f, slots.LEARN_END):
+        slots.tick(state, f, custom, state.reg[r.NOW] - 1)
+    if slots.asks(f, slots.LEARN_END):
         for i in range(state.reg[r.ENDED]):
-            ask_one(state, f, custom, slots.LEARN_END, state.ended[i], 0.0)
+            slots.ask_one(state, f, custom, slots.LEARN_END, state.ended[i], 0.0)
     for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
-        if asks(f, ESTIMATE_SLOT):
+        if slots.asks(f, slots.ESTIMATE):
             predict(state, f, custom, job)
-        if asks(f, slots.LEARN_SUBMIT):
-            ask_one(state, f, custom, slots.LEARN_SUBMIT, job, 0.0)
+        if slots.asks(f, slots.LEARN_SUBMIT):
+            slots.ask_one(state, f, custom, slots.LEARN_SUBMIT, job, 0.0)
     if ticks:
-        tick(state, f, custom, state.reg[r.NOW])
+        slots.tick(state, f, custom, state.reg[r.NOW])
 
 
 @kernel
 def predict(state: State, f: General | SiteGeneral, custom: OwnPointer, job: int) -> None:
     """The estimate of a job that was just submitted: whole seconds within [1, request]."""
-    guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
+    guess = np.floor(slots.ask_one(state, f, custom, slots.ESTIMATE, job, 0.0) + 0.5)
     within = max(1.0, min(float(state.job[job, REQUEST]), guess))
     if within != guess:
         state.reg[r.CLAMPED] += 1
@@ -70,4 +68,4 @@ def learn_starts(state: State, f: General | SiteGeneral, custom: OwnPointer) -> 
     """Report what the pass started."""
     for i in range(state.reg[r.DECISIONS]):
         if state.did[KIND, i] == r.STARTED:
-            ask_one(state, f, custom, slots.LEARN_START, state.did[WHICH, i], 0.0)
+            slots.ask_one(state, f, custom, slots.LEARN_START, state.did[WHICH, i], 0.0)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.kernel.balance import (
-    balances_better,
-    fullest_with,
-    least_used,
-    not_worse,
-    sum_with,
-)
+from shadowtime.kernel import balance
 from shadowtime.kernel.fields import ESTIMATE, NEED
 from shadowtime.kernel.fits_now import keep_able
 from shadowtime.kernel.jit import kernel
@@ -72,8 +66,8 @@ def run_phases(state: State, f: General, size: int, custom: OwnPointer) -> None:
             fill_own_keys(state, f, size, custom)
         if state.reg[FAILED] >= 0:
             return
-        f.frozen[0] = fullest_with(state, f.scale, -1)
-        f.frozen[1] = sum_with(state, f.scale, -1)
+        f.frozen[0] = balance.fullest_with(state, f.scale, -1)
+        f.frozen[1] = balance.sum_with(state, f.scale, -1)
         if f.phase[number, KEY] == BALANCE or f.phase[number, KEY] == LEAST_USED:
             size = run_by_score(state, f, size, number)
         else:
@@ -128,11 +122,15 @@ def host_by_test(state: State, f: General, job: int, test: int) -> int:
 def keeps_balance(state: State, f: General | SiteGeneral, job: int, test: int) -> bool:
     """IBB's test in its three readings."""
     if test == LITERAL:
-        return sum_with(state, f.scale, job) <= f.frozen[1]
+        return balance.sum_with(state, f.scale, job) <= f.frozen[1]
     if test == NOT_WORSE_FROZEN:
-        return not_worse(state, f.scale, job, f.frozen[0], f.frozen[1])
-    return not_worse(
-        state, f.scale, job, fullest_with(state, f.scale, -1), sum_with(state, f.scale, -1)
+        return balance.not_worse(state, f.scale, job, f.frozen[0], f.frozen[1])
+    return balance.not_worse(
+        state,
+        f.scale,
+        job,
+        balance.fullest_with(state, f.scale, -1),
+        balance.sum_with(state, f.scale, -1),
     )
 
 
@@ -175,7 +173,7 @@ def run_by_score(state: State, f: General, size: int, number: int) -> int:
         if size == 0:
             return 0
         best = 0
-        resource = least_used(state, f.scale)
+        resource = balance.least_used(state, f.scale)
         for i in range(1, size):
             if scores_better(state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], key, resource):
                 best = i
@@ -206,9 +204,9 @@ def scores_better(
 ) -> bool:
     """True if job ``a`` is to be taken before job ``b``; ties go to arrival."""
     if key == BALANCE:
-        if balances_better(state, f.scale, a, b):
+        if balance.balances_better(state, f.scale, a, b):
             return True
-        if balances_better(state, f.scale, b, a):
+        if balance.balances_better(state, f.scale, b, a):
             return False
     elif state.job[a, NEED + resource] != state.job[b, NEED + resource]:
         return state.job[a, NEED + resource] > state.job[b, NEED + resource]

@@ -15,16 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.events import (
-    DONE,
-    NEVER_FITS,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
-from shadowtime.kernel import fields
+from shadowtime.engine import events
+from shadowtime.kernel import balance, fields
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.ahead import (
     COVERED,
@@ -37,13 +29,6 @@ from shadowtime.kernel.ahead import (
     reserve,
     to_now,
     wake_at_change,
-)
-from shadowtime.kernel.balance import (
-    best_balance,
-    fullest_with,
-    largest_request,
-    not_worse,
-    sum_with,
 )
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel
@@ -130,14 +115,14 @@ def make_pool(
 @entry
 def run(state: State, world: World, f: Pool) -> int:
     """The event loop with this pass."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, f)
         if f.par[LOST] != 0:
-            return NEVER_FITS
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+            return events.NEVER_FITS
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 @kernel
@@ -331,16 +316,16 @@ def walk(state: State, f: Pool, first: int, left: int, rule: int) -> None:
 @kernel
 def note_balance(state: State, f: Pool) -> None:
     """The balance as it is now, for others to be compared with."""
-    f.mark[0] = fullest_with(state, f.scale, -1)
-    f.mark[1] = sum_with(state, f.scale, -1)
+    f.mark[0] = balance.fullest_with(state, f.scale, -1)
+    f.mark[1] = balance.sum_with(state, f.scale, -1)
 
 
 @kernel
 def keeps_balance(state: State, f: Pool, job: int, rule: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= max(S) / avg(S) (eq. 2), or the paper's Algorithm 1."""
     if rule == LITERAL:
-        return sum_with(state, f.scale, job) <= f.mark[1]
-    return not_worse(state, f.scale, job, f.mark[0], f.mark[1])
+        return balance.sum_with(state, f.scale, job) <= f.mark[1]
+    return balance.not_worse(state, f.scale, job, f.mark[0], f.mark[1])
 
 
 @kernel
@@ -378,9 +363,9 @@ def best_first(state: State, f: Pool, count: int, left: int, rule: int) -> None:
     remaining = f.par[AT_MOST]
     while count > 0:
         if rule == BALANCE:
-            best = best_balance(state, f.scale, f.found, count)
+            best = balance.best_balance(state, f.scale, f.found, count)
         else:
-            best = largest_request(state, f.scale, f.found, count)
+            best = balance.largest_request(state, f.scale, f.found, count)
         start_backfilled(state, f, f.found[best], left)
         remaining -= 1
         if remaining == 0:

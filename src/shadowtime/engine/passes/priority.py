@@ -19,15 +19,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
+from shadowtime.engine import events
 from shadowtime.kernel import registers as r
+from shadowtime.kernel import running
 from shadowtime.kernel.alike import (
     GROUPING,
     KIND_ROW,
@@ -58,14 +52,6 @@ from shadowtime.kernel.place import (
     level_at,
 )
 from shadowtime.kernel.profile import build_profile, occupy
-from shadowtime.kernel.running import (
-    BACKFILLED,
-    begin,
-    begin_first,
-    fits,
-    forget_overdue,
-    need_on,
-)
 from shadowtime.kernel.state import State, World
 from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take_now
 
@@ -82,12 +68,12 @@ many."""
 @entry
 def run(state: State, world: World, f: General, alike: Alike) -> int:
     """The event loop with this pass."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, f, alike)
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 @kernel
@@ -97,12 +83,12 @@ def decide(state: State, f: General, alike: Alike) -> None:
     if reg[r.WAITING] == 0:
         return
     if reg[r.VOLATILE] != 0:
-        forget_overdue(state)
+        running.forget_overdue(state)
     alone = reg[r.WAITING] == 1 and reg[r.ARRIVED] - reg[r.FRESH] == 1
     if alone and state.wait[PROCS, reg[r.FRESH]] != r.BIG:
         host = host_now(state, f, reg[r.FRESH])
         if host >= 0:  # no queue is needed
-            begin_first(state, reg[r.FRESH], host)
+            running.begin_first(state, reg[r.FRESH], host)
             alike.mark[SINCE] = reg[r.ARRIVED]
             return
     if alike.mark[SINCE] < reg[r.ARRIVED]:  # the call alone costs as much as a short queue
@@ -132,7 +118,7 @@ def start_in_order(state: State, f: General, alike: Alike) -> int:
         host = host_now(state, f, job)
         if host < 0:
             break
-        begin_first(state, job, host)
+        running.begin_first(state, job, host)
         following = next_in_line(state, alike, job)
         alike.job[place] = following
         if following >= 0:
@@ -202,7 +188,7 @@ def keep_waiting(state: State, alike: Alike, count: int) -> int:
 @kernel
 def reserve_on_processors(state: State, alike: Alike, job: int) -> int:
     """Put the job among the steps at its earliest start; returns that step, or NOWHERE."""
-    need = need_on(state, job, 0, 0)
+    need = running.need_on(state, job, 0, 0)
     if need > state.host[CAPACITY, 0, 0]:
         return NOWHERE
     step, alike.mark[STEPS] = reserve_earliest(
@@ -267,19 +253,19 @@ def start_around(state: State, f: General, alike: Alike, job: int) -> bool:
     """Start the job if it fits on some host around all reservations."""
     length = state.job[job, ESTIMATE]
     if on_processors(state, alike):
-        if not fits(state, job, 0):
+        if not running.fits(state, job, 0):
             return False
-        count = take_now(alike.steps, alike.mark[STEPS], need_on(state, job, 0, 0), length)
+        count = take_now(alike.steps, alike.mark[STEPS], running.need_on(state, job, 0, 0), length)
         if count < 0:
             return False
         alike.mark[STEPS] = count
-        begin(state, job, 0, BACKFILLED)
+        running.begin(state, job, 0, running.BACKFILLED)
         return True
     host = host_around(state, f, job, length)
     if host < 0:
         return False
     occupy(state, f.profile, job, host, state.reg[r.NOW], state.reg[r.NOW] + length)
-    begin(state, job, host, BACKFILLED)
+    running.begin(state, job, host, running.BACKFILLED)
     return True
 
 

@@ -9,15 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.events import (
-    BROKEN,
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
+from shadowtime.engine import events
 from shadowtime.engine.passes.general import fill_own_keys
 from shadowtime.engine.passes.general_parts import ORDER_KIND
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
@@ -48,21 +40,21 @@ def run(
     if c.mark[q.PENDING] > 0:
         carry_out_choice(state, c, c.mark[q.PENDING])
         c.mark[q.PENDING] = 0
-        carry_out_decisions(state, world)
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+        events.carry_out_decisions(state, world)
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, f, c, custom, choose)
         if c.mark[q.PENDING] > 0:
-            return PASS_DUE
+            return events.PASS_DUE
         if asks(f, LEARN_START):
             learn_starts(state, f, custom)
         if state.reg[FAILED] >= 0:
-            return BROKEN
-        carry_out_decisions(state, world)
+            return events.BROKEN
+        events.carry_out_decisions(state, world)
         if c.mark[q.HOW] == q.ONCE:
-            return DONE
-    return ROOM_NEEDED
+            return events.DONE
+    return events.ROOM_NEEDED
 
 
 @kernel

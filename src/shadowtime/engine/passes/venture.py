@@ -9,21 +9,8 @@ nothing is left over beside the head; in the second the shadow time never comes.
 
 from __future__ import annotations
 
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    advance,
-    carry_out_decisions,
-    lacks_room,
-)
-from shadowtime.engine.passes.easy import (
-    FEW,
-    backfill_by_index,
-    backfill_in_order,
-    backfill_shortest_first,
-    next_block,
-)
+from shadowtime.engine import events
+from shadowtime.engine.passes import easy
 from shadowtime.engine.passes.preempt import make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
 from shadowtime.kernel import registers as r
@@ -43,12 +30,12 @@ PREEMPTS, KEEP_EXTRA, SPARES, VENTURES = 0, 1, 2, 3
 @entry
 def run(state: State, world: World, parameters: Ints, index: Shortest) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
-    while not lacks_room(state):
-        if advance(state, world) != PASS_DUE:
-            return DONE
+    while not events.lacks_room(state):
+        if events.advance(state, world) != events.PASS_DUE:
+            return events.DONE
         decide(state, parameters, index)
-        carry_out_decisions(state, world)
-    return ROOM_NEEDED
+        events.carry_out_decisions(state, world)
+    return events.ROOM_NEEDED
 
 
 @kernel
@@ -109,7 +96,7 @@ def nobody_fits(state: State, head: int) -> bool:
     """True if every waiting job is wider than what is free."""
     shadow = state.reg[r.SHADOW]
     state.reg[r.SHADOW], state.reg[r.EXTRA] = r.NEVER, -1
-    hopeless = next_block(state, head >> r.SHIFT) << r.SHIFT >= state.reg[r.ARRIVED]
+    hopeless = easy.next_block(state, head >> r.SHIFT) << r.SHIFT >= state.reg[r.ARRIVED]
     state.reg[r.SHADOW] = shadow
     return bool(hopeless)
 
@@ -120,11 +107,11 @@ def venture(state: State, parameters: Ints, index: Shortest, head: int) -> None:
     reg = state.reg
     shadow = reg[r.SHADOW]
     reg[r.EXTRA] = -1
-    if reg[r.WAITING] > FEW and index.tree.shape[0] > 2:
-        backfill_by_index(state, parameters, index)
+    if reg[r.WAITING] > easy.FEW and index.tree.shape[0] > 2:
+        easy.backfill_by_index(state, parameters, index)
     else:
-        backfill_shortest_first(state, parameters, index.found, head)
+        easy.backfill_shortest_first(state, parameters, index.found, head)
     if parameters[VENTURES] != 0:
         reg[r.SHADOW] = r.NEVER
-        backfill_in_order(state, parameters, head)
+        easy.backfill_in_order(state, parameters, head)
         reg[r.SHADOW] = shadow

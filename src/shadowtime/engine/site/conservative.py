@@ -10,16 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.site import conservative_parts as parts
+from shadowtime.engine.site import events
 from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
 from shadowtime.engine.site.conservative_parts import ConservativeState, make_conservative
-from shadowtime.engine.site.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    carry_out_decisions,
-    lacks_room,
-    next_pass,
-)
 from shadowtime.engine.site.promises import give_first, let_go, promise, repair, start_early
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE
@@ -56,22 +49,22 @@ def run(
 ) -> int:
     """The event loop with this pass."""
     while True:
-        code = next_pass(state, world, ground, e, number(0))
-        if code != PASS_DUE:
+        code = events.next_pass(state, world, ground, e, number(0))
+        if code != events.PASS_DUE:
             return int(code)
         decide(state, ground, f, custom)
         if state.reg[FAILED] >= 0:
-            return DONE
-        carry_out_decisions(state, world, ground, e)
+            return events.DONE
+        events.carry_out_decisions(state, world, ground, e)
 
 
 @entry
 def decide_once(state: State, ground: Ground, f: ConservativeState, custom: OwnPointer) -> int:
     """One pass, for a live scheduler, over the tables that live_pass.py has filled."""
-    if lacks_room(state, ground, number(0)):
-        return ROOM_NEEDED
+    if events.lacks_room(state, ground, number(0)):
+        return events.ROOM_NEEDED
     decide(state, ground, f, custom)
-    return DONE
+    return events.DONE
 
 
 @routine

@@ -6,27 +6,10 @@ queue are those of every other machine.
 
 from __future__ import annotations
 
+from shadowtime.engine import events
 from shadowtime.engine.corrections import correct, first_correction
-from shadowtime.engine.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    compact,
-    drop_stale_ends,
-    next_end,
-    next_outlived,
-    to_be_saved,
-)
-from shadowtime.engine.events import next_instant as next_of_jobs
-from shadowtime.engine.site.entering import (
-    LEFT,
-    admit,
-    be_over,
-    enter_queue,
-    leave_queue,
-    note_start,
-    to_queue,
-)
+from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.site import entering
 from shadowtime.engine.site.gone import note_gone
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel import fields as f
@@ -47,10 +30,10 @@ def advance(state: State, world: World, ground: Ground, e: Events) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
     while True:
-        drop_stale_ends(state, world)
+        events.drop_stale_ends(state, world)
         drop_stale_cancels(state, ground, e)
         now = next_instant(state, world, ground, e)
-        if now >= r.NEVER or e.count[LEFT] == 0:
+        if now >= r.NEVER or e.count[entering.LEFT] == 0:
             return DONE
         reg[r.NOW] = now
         reg[r.DECISIONS] = 0
@@ -61,8 +44,8 @@ def advance(state: State, world: World, ground: Ground, e: Events) -> int:
         due |= carry_out_failures(state, world, ground, e, now)
         due |= carry_out_closings(state, ground, e, now)
         due |= carry_out_cancels(state, ground, e, now)
-        due |= admit(state, ground, e, now)
-        enter_queue(state, ground, e, now)
+        due |= entering.admit(state, ground, e, now)
+        entering.enter_queue(state, ground, e, now)
         if reg[r.WAKE] <= now:
             reg[r.WAKE] = r.NEVER
             due = True
@@ -75,7 +58,7 @@ def advance(state: State, world: World, ground: Ground, e: Events) -> int:
 def next_instant(state: State, world: World, ground: Ground, e: Events) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
-    now = next_of_jobs(state, world)
+    now = events.next_instant(state, world)
     if ground.mark[sf.BEGINS] > 0:
         now = min(now, e.begins[0] >> reg[r.BITS])
     if ground.mark[sf.CANCELS] > 0:
@@ -107,7 +90,7 @@ def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: i
     reg = state.reg
     any_end = False
     while True:
-        job = next_end(state, world, now)
+        job = events.next_end(state, world, now)
         if job < 0:
             return any_end
         give_up(state, ground, job)
@@ -118,7 +101,7 @@ def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: i
         reg[r.ENDED] += 1
         reg[r.EVENTS] += 1
         reg[r.CHANGED] = 1
-        be_over(state, ground, e, job, number(sf.ENDED), now)
+        entering.be_over(state, ground, e, job, number(sf.ENDED), now)
         any_end = True
 
 
@@ -126,7 +109,7 @@ def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: i
 def carry_out_corrections(state: State, world: World, ground: Ground, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
     while True:
-        job = next_outlived(state, world, now)
+        job = events.next_outlived(state, world, now)
         if job < 0:
             return
         before = state.job[job, f.EXPECTED]
@@ -162,11 +145,11 @@ def carry_out_failures(state: State, world: World, ground: Ground, e: Events, no
             if ground.job[job, sf.REQUEUE] != 0:
                 stop_run(state, ground, job)
                 state.reg[r.KILLS] += 1
-                to_queue(state, ground, job)
+                entering.to_queue(state, ground, job)
             else:
                 give_up(state, ground, job)
                 ground.mark[sf.LOST] += 1
-                be_over(state, ground, e, job, number(sf.GONE_LOST), now)
+                entering.be_over(state, ground, e, job, number(sf.GONE_LOST), now)
     return any_failure
 
 
@@ -201,10 +184,10 @@ def carry_out_cancels(state: State, ground: Ground, e: Events, now: int) -> bool
             e.cancels, ground.mark[sf.CANCELS]
         )  # if it is COMING, admit handles it
         if phase == sf.QUEUED:
-            leave_queue(state, ground, job, now)
+            entering.leave_queue(state, ground, job, now)
         if sf.PENDING <= phase <= sf.QUEUED:
             ground.mark[sf.CANCELLED] += 1
-            be_over(state, ground, e, job, number(sf.GONE_CANCELLED), now)
+            entering.be_over(state, ground, e, job, number(sf.GONE_CANCELLED), now)
             reg[r.CHANGED] = 1
             any_cancel = True
     return any_cancel
@@ -238,11 +221,11 @@ def carry_out_decisions(state: State, world: World, ground: Ground, e: Events) -
             end = max(now + 1, reg[r.COARSE] + coarse(end - reg[r.COARSE]))
         world.truth[job, f.ENDS_AT] = end
         if reg[r.ENDS] == world.ends.shape[0]:
-            compact(state, world)
+            events.compact(state, world)
         reg[r.ENDS] = push(world.ends, reg[r.ENDS], end << reg[r.BITS] | world.truth[job, f.RANK])
         if reg[r.LEARNER] != FIXED:
             first_correction(state, world, job)
-        note_start(ground, e, job, now)
+        entering.note_start(ground, e, job, now)
     reg[r.CHANGED] = 0
     if ground.mark[sf.AFTER_START] != 0:
         reg[r.WAKE] = min(reg[r.WAKE], now + 1)
@@ -253,7 +236,7 @@ def carry_out_decisions(state: State, world: World, ground: Ground, e: Events) -
 def next_pass(state: State, world: World, ground: Ground, e: Events, plans: int) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
     if ground.mark[sf.PASS_PENDING] == 0:
-        if to_be_saved(state.reg) or lacks_room(state, ground, plans):
+        if events.to_be_saved(state.reg) or lacks_room(state, ground, plans):
             return ROOM_NEEDED
         if advance(state, world, ground, e) != PASS_DUE:
             return DONE

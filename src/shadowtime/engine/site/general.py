@@ -11,33 +11,11 @@ from typing import TYPE_CHECKING
 
 from shadowtime.engine.passes import phases as ph
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
-from shadowtime.engine.passes.phases import (
-    fill_own_keys,
-    keep_passing,
-    keeps_balance,
-    scores_better,
-)
+from shadowtime.engine.site import events, head_plan
 from shadowtime.engine.site import general_parts as parts
 from shadowtime.engine.site.candidates import in_order, make_heap, removed_first, sorted_already
 from shadowtime.engine.site.entering import hold_back
-from shadowtime.engine.site.events import (
-    DONE,
-    PASS_DUE,
-    ROOM_NEEDED,
-    carry_out_decisions,
-    lacks_room,
-    next_pass,
-)
 from shadowtime.engine.site.general_parts import General, make_general
-from shadowtime.engine.site.head_plan import (
-    behind_head,
-    drop_plan,
-    give_plan_up,
-    keep_plan,
-    make_plan,
-    may_keep,
-    plan_stands,
-)
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel import slots
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
@@ -70,8 +48,8 @@ def run(
 ) -> int:
     """The event loop with this pass."""
     while True:
-        code = next_pass(state, world, ground, e, f.par[parts.PLAN_NODES])
-        if code != PASS_DUE:
+        code = events.next_pass(state, world, ground, e, f.par[parts.PLAN_NODES])
+        if code != events.PASS_DUE:
             return int(code)
         if learns(f):
             learn(state, f, custom)
@@ -81,17 +59,17 @@ def run(
         if asks(f, slots.LEARN_START):
             learn_starts(state, f, custom)
         if state.reg[FAILED] >= 0:
-            return DONE
-        carry_out_decisions(state, world, ground, e)
+            return events.DONE
+        events.carry_out_decisions(state, world, ground, e)
 
 
 @entry
 def decide_once(state: State, ground: Ground, f: General, custom: OwnPointer) -> int:
     """One pass, for a live scheduler."""
-    if lacks_room(state, ground, f.par[parts.PLAN_NODES]):
-        return ROOM_NEEDED
+    if events.lacks_room(state, ground, f.par[parts.PLAN_NODES]):
+        return events.ROOM_NEEDED
     decide(state, ground, f, custom)
-    return DONE
+    return events.DONE
 
 
 @routine
@@ -103,21 +81,21 @@ def decide(state: State, ground: Ground, f: General, custom: OwnPointer) -> None
         return
     first_entry = ground.mark[sf.ENTRIES]
     size = in_order(state, ground, f, custom)
-    keeps = may_keep(state, ground, f)
+    keeps = head_plan.may_keep(state, ground, f)
     f.kept[parts.KEPT_LAST] = -1
     if keeps and f.kept[parts.KEPT_HEAD] >= 0:
-        if plan_stands(state, ground, f, size):
+        if head_plan.plan_stands(state, ground, f, size):
             state.reg[SHADOW] = f.kept[parts.KEPT_START]
-            size = behind_head(state, ground, f, size)
+            size = head_plan.behind_head(state, ground, f, size)
             if size > 0:
                 fill(state, ground, f, size, custom)
             return
-        give_plan_up(state, ground, f)
+        head_plan.give_plan_up(state, ground, f)
     plans, size = start_and_plan(state, ground, f, size, custom)
     if keeps and plans > 0:
         if size > 0:
             fill(state, ground, f, size, custom)
-        keep_plan(state, ground, f)
+        head_plan.keep_plan(state, ground, f)
         return
     if size > 0:
         if f.par[parts.TEST] == ph.FITS:
@@ -216,7 +194,7 @@ def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom:
     at = start
     if asks(f, slots.PLAN):
         at, alt = put_off(state, ground, f, job, start, custom)
-    make_plan(state, ground, job, alt, at)
+    head_plan.make_plan(state, ground, job, alt, at)
     f.planned[plans] = job
     f.kept[parts.KEPT_CHANGES] = ground.mark[
         sf.CHANGES
@@ -247,7 +225,7 @@ def put_off(
 def drop_plans(state: State, ground: Ground, f: General, plans: int) -> int:
     """Forget the plans of this pass."""
     for i in range(plans):
-        drop_plan(state, ground, f.planned[i])
+        head_plan.drop_plan(state, ground, f.planned[i])
     if plans > 0:
         ground.mark[sf.RELEASED] += 1
     return 0
@@ -277,9 +255,9 @@ def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer
     if thinned:
         size = keep_able(state, ground, f, size)
         if asks(f, slots.BACKFILL_TEST):
-            size = keep_passing(state, f, size, custom)
+            size = ph.keep_passing(state, f, size, custom)
         if asks(f, slots.BACKFILL_KEY):
-            fill_own_keys(state, f, size, custom)
+            ph.fill_own_keys(state, f, size, custom)
         if state.reg[FAILED] >= 0:
             return
     f.frozen[0] = fullest_with(state, f.scale, -1)
@@ -301,7 +279,7 @@ def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer
             size = removed_first(state, ground, f, size, shortest)
         if not may_start(state, ground, job):
             continue
-        if f.par[parts.TEST] >= ph.NOT_WORSE and not keeps_balance(
+        if f.par[parts.TEST] >= ph.NOT_WORSE and not ph.keeps_balance(
             state, f, job, f.par[parts.TEST]
         ):
             continue
@@ -338,7 +316,7 @@ def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
         best = 0
         resource = least_used(state, f.scale)
         for i in range(1, size):
-            if scores_better(
+            if ph.scores_better(
                 state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[parts.KEY], resource
             ):
                 best = i

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
+from shadowtime.kernel import running
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
-from shadowtime.kernel.running import (
-    end_at,
-    find,
-    insert,
-    job_at,
-    log,
-    record_attempt,
-    remove,
-)
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
@@ -287,8 +279,8 @@ def begin_here(state: State, ground: Ground, job: int, reason: int) -> None:
     occupy(state, ground, job, number(-1))
     state.job[job, f.START] = now
     state.job[job, f.REASON] = reason
-    insert(state, job, now + state.job[job, f.ESTIMATE])
-    log(state, r.STARTED, job)
+    running.insert(state, job, now + state.job[job, f.ESTIMATE])
+    running.log(state, r.STARTED, job)
     if ground.mark[sf.HAS_LIMITS] != 0:
         account_start(state, ground, job)
 
@@ -312,7 +304,7 @@ def latest_end(state: State, job: int) -> int:
 def give_up(state: State, ground: Ground, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
     now = state.reg[r.NOW]
-    remove(state, find(state, job))
+    running.remove(state, running.find(state, job))
     occupy(state, ground, job, number(1))
     expected = state.job[job, f.EXPECTED]
     if expected > now:
@@ -345,7 +337,7 @@ def note_gain(ground: Ground, job: int, begin: int, end: int) -> None:
 def stop_run(state: State, ground: Ground, job: int) -> None:
     """A running job is stopped, by a policy or a failure: the attempt goes on record."""
     give_up(state, ground, job)
-    record_attempt(state, job)
+    running.record_attempt(state, job)
 
 
 @routine
@@ -353,12 +345,12 @@ def extend_overdue(state: State, ground: Ground) -> None:
     """Running jobs past their expected end: until start + request, or else the next second."""
     now = state.reg[r.NOW]
     at = 0
-    while at < state.reg[r.RUNNING] and end_at(state, at) <= now:
-        job = job_at(state, at)
+    while at < state.reg[r.RUNNING] and running.end_at(state, at) <= now:
+        job = running.job_at(state, at)
         later = latest_end(state, job)
         if later > now:
-            remove(state, at)
-            insert(state, job, later)
+            running.remove(state, at)
+            running.insert(state, job, later)
             hold_place(ground, job, now, now, later, number(-1))
         else:
             hold_place(ground, job, now, now, now + 1, number(-1))

@@ -19,17 +19,10 @@ from shadowtime.engine.nodes.fields import (
     ZERO,
 )
 from shadowtime.engine.nodes.rates import Rates
+from shadowtime.engine.nodes.rua import promises
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
-from shadowtime.engine.nodes.rua.promises import (
-    begin,
-    book,
-    length_of,
-    promise_anew,
-    still_holds,
-    write_plan,
-)
 from shadowtime.engine.nodes.rua.seek import assess, seek
 from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import first_room
@@ -91,7 +84,7 @@ def decide(state: State, table: Table, b: Plan, k: Any) -> None:
         compress(state, table, b, k)
     for job in range(state.reg[r.FRESH], state.reg[r.ARRIVED]):
         get_slot(b, job)
-        promise_anew(table, b, k, job)
+        promises.promise_anew(table, b, k, job)
         state.job[job, PROMISED] = b.job["due"][job]
     start_due(state, table, b, k, now)
     state.reg[r.WAKE] = b.par["soonest"][0]
@@ -144,13 +137,13 @@ def compress(state: State, table: Table, b: Plan, k: Any) -> None:
             at = k.first_room(b, table, job, ZERO, before, due)
             if at < 0:
                 continue
-            freed = due + length_of(table, b, job)
-            book(table, b, k, job, 1)
+            freed = due + promises.length_of(table, b, job)
+            promises.book(table, b, k, job, 1)
             if k.seek(b, table, k.first_room, k.assess, job, at, due, before):
-                write_plan(table, b, job)
+                promises.write_plan(table, b, job)
                 moved_until = max(moved_until, freed)
                 gain = max(gain, moved_until)
-            book(table, b, k, job, -1)
+            promises.book(table, b, k, job, -1)
             widest = widest_before(b, gain)
     # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
     b.par["gain"][0] = moved_until
@@ -173,15 +166,15 @@ def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
     fresh = state.reg[r.FRESH]
     job = first_waiting(state)
     while 0 <= job < fresh:
-        if still_holds(table, b, job):
-            book(table, b, k, job, -1)
+        if promises.still_holds(table, b, job):
+            promises.book(table, b, k, job, -1)
         else:
             b.job["due"][job] = -1
         job = next_waiting(state, job + 1)
     job = first_waiting(state)
     while 0 <= job < fresh:
         if b.job["due"][job] < 0:
-            promise_anew(table, b, k, job)
+            promises.promise_anew(table, b, k, job)
             state.reg[r.SLIPPED] += 1
         job = next_waiting(state, job + 1)
     b.par["gain"][0] = r.NEVER
@@ -212,7 +205,7 @@ def start_due(state: State, table: Table, b: Plan, k: Any, now: int) -> None:
                 state.job[job, REASON] = BACKFILLED
                 if head < 0:
                     state.job[job, REASON] = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
-                begin(state, table, b, k, job, now)
+                promises.begin(state, table, b, k, job, now)
                 continue
             soonest = min(soonest, b.job["due"][job])
             if head < 0:
@@ -234,11 +227,11 @@ def may_start_early(table: Table, b: Plan, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
     if b.par["compress"][0] != 0 or b.line["left"][0] < table.job["procs"][job]:
         return False
-    book(table, b, k, job, 1)
+    promises.book(table, b, k, job, 1)
     due = b.job["due"][job]
     sooner = k.seek(b, table, k.first_room, k.assess, job, ZERO, due, due)
     sooner = sooner and table.par["plan_start"][0] == now
     if sooner:
-        write_plan(table, b, job)
-    book(table, b, k, job, -1)
+        promises.write_plan(table, b, job)
+    promises.book(table, b, k, job, -1)
     return sooner

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.fields import (
-    ZERO,
-)
+from shadowtime.engine.nodes import fields
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.booking import count_by_node
 from shadowtime.engine.nodes.rua.placing import allot
@@ -53,7 +51,7 @@ def write_plan(table: Table, b: Plan, job: int) -> None:
 @kernel
 def promise_anew(table: Table, b: Plan, k: Any, job: int) -> None:
     """Promise a job the start that its place part finds around all other jobs."""
-    k.seek(b, table, k.first_room, k.assess, job, ZERO, r.NEVER, r.NEVER)
+    k.seek(b, table, k.first_room, k.assess, job, fields.ZERO, r.NEVER, r.NEVER)
     write_plan(table, b, job)
     book(table, b, k, job, -1)
 
@@ -108,7 +106,7 @@ def begin(state: State, table: Table, b: Plan, k: Any, job: int, now: int) -> No
     slot = b.job["slot"][job]
     if table.par["counted"][0] != 0:
         book(table, b, k, job, 1)
-        allot(table, job, k.assess(b, table, job, ZERO, now))
+        allot(table, job, k.assess(b, table, job, fields.ZERO, now))
         pick(b, table, job)
         for word in range(b.par["words"][0]):
             b.mask[slot, word] = b.mask[tl.PICK, word]

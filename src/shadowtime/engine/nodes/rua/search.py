@@ -9,14 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shadowtime.engine.nodes import fields as nf
+from shadowtime.engine.nodes.rua import placing
 from shadowtime.engine.nodes.rua.clear import free_around, free_of_cost
 from shadowtime.engine.nodes.rua.cost import within_hold
-from shadowtime.engine.nodes.rua.placing import (
-    NO_ROOM,
-    allot,
-    empty_cost,
-    touches_pins,
-)
 from shadowtime.engine.nodes.rua.pointers import MUST_WAIT, PLAN_AT, PREFERS_LATER, pointer
 from shadowtime.engine.nodes.running_table import Table, end_at, free_at
 from shadowtime.kernel.jit import kernel
@@ -102,7 +97,7 @@ def plan_at(table: Table, evaluate: Any, job: int, begin: int) -> int:
     counted = table.par["counted"][0] != 0
     without = 0 if counted else overlap
     if counted and not room_by_count(table, procs, begin, overlap):
-        return NO_ROOM
+        return placing.NO_ROOM
     cost = evaluate(table, job, begin, without)
     if (
         cost > 0
@@ -112,10 +107,10 @@ def plan_at(table: Table, evaluate: Any, job: int, begin: int) -> int:
         overlap = table.par["hold"][0]
         if counted:
             if not room_by_count(table, procs, begin, overlap):
-                return NO_ROOM
+                return placing.NO_ROOM
         else:
-            allot(table, job, cost)
-            if touches_pins(table, begin):
+            placing.allot(table, job, cost)
+            if placing.touches_pins(table, begin):
                 without = overlap
                 cost = evaluate(table, job, begin, without)
     table.par["without"][0] = without
@@ -154,7 +149,7 @@ def must_wait(table: Table, within: Any, job: int) -> bool:
     """
     par = table.par
     if par["search"][0] != nf.CHEAPEST:
-        return max(allowed(table, par["theta_to"][0] - 1, job), empty_cost(table, job)) == 0
+        return max(allowed(table, par["theta_to"][0] - 1, job), placing.empty_cost(table, job)) == 0
     start = seen_start(table, job, par["now"][0] + table.job["reach"][job])
     if start == par["now"][0]:
         return False
@@ -184,7 +179,7 @@ def prefers_later(table: Table, evaluate: Any, plan_at: Any, job: int, cost: int
     """
     par = table.par
     now = par["now"][0]
-    least = empty_cost(table, job)
+    least = placing.empty_cost(table, job)
     strict = par["theta_from"][0]
     met = strict
     if par["search"][0] == nf.CHEAPEST:
@@ -196,7 +191,7 @@ def prefers_later(table: Table, evaluate: Any, plan_at: Any, job: int, cost: int
         if seen > now:
             par["ready"][0] = 0
             found = plan_at(table, evaluate, job, seen)
-            if found != NO_ROOM and found <= most:
+            if found != placing.NO_ROOM and found <= most:
                 table.job["seen_cost"][job] = found
                 return True
     else:
@@ -230,7 +225,7 @@ def prefers_later(table: Table, evaluate: Any, plan_at: Any, job: int, cost: int
         found = bound_on_cost
         if hold != 0 and latest < par["hold_until"][0]:
             found = plan_at(table, evaluate, job, latest)
-        if found != NO_ROOM and found <= most:
+        if found != placing.NO_ROOM and found <= most:
             table.job["seen"][job] = latest
             table.job["seen_cost"][job] = found
             return True
@@ -258,7 +253,7 @@ def prefers_later(table: Table, evaluate: Any, plan_at: Any, job: int, cost: int
             continue
         before = start
         found = plan_at(table, evaluate, job, start)
-        if found == NO_ROOM or found > most:
+        if found == placing.NO_ROOM or found > most:
             continue
         if par["search"][0] == nf.CHEAPEST:
             table.job["seen"][job] = start

@@ -5,9 +5,7 @@ spec: algorithms 4.3, 4.4, 4.6.
 
 from __future__ import annotations
 
-from shadowtime.engine.nodes.fields import (
-    ZERO,
-)
+from shadowtime.engine.nodes import fields
 from shadowtime.engine.nodes.rua.placing import kth
 from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import rooms
@@ -96,7 +94,7 @@ def minimax(b: Plan, table: Table, job: int, at: int, begin: int) -> int:
             return cap
     losable = places - procs
     idle = -1
-    values = ZERO
+    values = fields.ZERO
     for node in sites[: table.par["top"][0]]:
         room = table.node["room"][node]
         some = table.node["clear"][node]

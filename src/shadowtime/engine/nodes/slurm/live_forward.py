@@ -14,14 +14,8 @@ from shadowtime.engine.live_pass.table import rows_of
 from shadowtime.engine.nodes.rates import make_rates
 from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.engine.nodes.slurm import live_availability
 from shadowtime.engine.nodes.slurm.counted import Counting, counting_for, known_in
-from shadowtime.engine.nodes.slurm.live_availability import (
-    book_of,
-    pieces_of,
-    procs_of,
-    unfit,
-    wishes,
-)
 from shadowtime.engine.nodes.slurm.live_pass import write_waiting
 from shadowtime.kernel.registers import ARRIVED, NEVER
 from shadowtime.kernel.state import build
@@ -57,11 +51,11 @@ def forward(
     how = counting_for(policy, state)
     known = known_in(memory)
     waiting = in_order(state, memory)
-    wish = wishes(waiting, how, known)
-    bad = unfit(procs_of(waiting, how), wish, how)
+    wish = live_availability.wishes(waiting, how, known)
+    bad = live_availability.unfit(live_availability.procs_of(waiting, how), wish, how)
     fit = np.delete(np.arange(len(waiting)), bad)
     waiting = tuple(waiting[at] for at in fit.tolist())
-    pieces = pieces_of(state.running, how, state.cluster, known)
+    pieces = live_availability.pieces_of(state.running, how, state.cluster, known)
     assumed = runs or {}
     lasting = [
         max(1, piece.start + assumed.get(piece.job, piece.request) - state.now) for piece in pieces
@@ -69,7 +63,7 @@ def forward(
     rows = np.zeros(len(pieces) + len(waiting), bk.JOBS)
     at = np.arange(len(pieces), len(rows))
     write_waiting(rows, at, waiting, wish[fit], how)
-    availability = book_of(rows, 0, pieces, how, len(waiting))
+    availability = live_availability.book_of(rows, 0, pieces, how, len(waiting))
     start = run_on(availability, np.array(lasting, np.int64), len(pieces), how, state)
     return dict(zip((job.id for job in waiting), start[len(pieces) :].tolist(), strict=True))
 

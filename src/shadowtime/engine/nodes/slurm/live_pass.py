@@ -15,14 +15,8 @@ from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided, pooled, promises_of, remember
 from shadowtime.engine.live_pass.table import Table, table_of
 from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.engine.nodes.slurm import live_availability
 from shadowtime.engine.nodes.slurm.counted import COUNTED, Counting, counting_for, known_in, told_of
-from shadowtime.engine.nodes.slurm.live_availability import (
-    book_of,
-    pieces_of,
-    procs_of,
-    unfit,
-    wishes,
-)
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import DECISIONS
 from shadowtime.policy import Policy
@@ -62,14 +56,14 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
 
     how = counting_for(policy, state)
     known = known_in(memory)
-    pieces = pieces_of(state.running, how, state.cluster, known)
-    wish = wishes(state.waiting, how, known)
+    pieces = live_availability.pieces_of(state.running, how, state.cluster, known)
+    wish = live_availability.wishes(state.waiting, how, known)
     at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
     n = len(table.ids)
     rows = np.zeros(n + len(pieces), bk.JOBS)
     write_waiting(rows, at, state.waiting, wish, how)
-    availability = book_of(rows, n, pieces, how, len(at))
-    aside = unfit(rows["procs"][at], wish, how)
+    availability = live_availability.book_of(rows, n, pieces, how, len(at))
+    aside = live_availability.unfit(rows["procs"][at], wish, how)
     once(table.state, availability, at[aside], state.now)
     rows_started = table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])].tolist()
     started_ids = {table.ids[row] for row in rows_started}
@@ -92,7 +86,7 @@ def write_waiting(
     rows: Rows, at: Ints, waiting: tuple[WaitingJob, ...], wish: Ints, how: Counting
 ) -> None:
     """The columns of the waiting jobs."""
-    rows["procs"][at] = procs_of(waiting, how)
+    rows["procs"][at] = live_availability.procs_of(waiting, how)
     rows["length"][at] = np.maximum([job.request for job in waiting], 1) if waiting else 1
     rows["wish"][at] = wish
     rows["tag"] = -1

@@ -12,36 +12,15 @@ from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.rates import Rates
 from shadowtime.engine.nodes.running_table import Table, claim, enlist
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm import earliest, putting_off, startable
 from shadowtime.engine.nodes.slurm.availability import Availability
-from shadowtime.engine.nodes.slurm.earliest import (
-    earliest_known,
-    earliest_start,
-    remember_earliest,
-    remember_plan,
-)
-from shadowtime.engine.nodes.slurm.putting_off import (
-    clear_off,
-    pass_over,
-    pass_over_block,
-    pass_over_known,
-    settle,
-)
-from shadowtime.engine.nodes.slurm.startable import (
-    ask_again,
-    drop_too_wide,
-    find_startable,
-)
 from shadowtime.engine.nodes.slurm.waiting import add_arrivals, bring_up_to_date, strike
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
-from shadowtime.kernel import fields
+from shadowtime.kernel import fields, running
+from shadowtime.kernel import registers as r
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import dequeue
-from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
-from shadowtime.kernel.registers import DECISIONS, ENDED, NEVER, STARTED, WAITING
-from shadowtime.kernel.registers import NOW as CLOCK
-from shadowtime.kernel.running import BACKFILLED, RESERVED, log
-from shadowtime.kernel.running import HEAD as AS_HEAD
 from shadowtime.kernel.state import State, World
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
@@ -57,15 +36,15 @@ def run(state: State, world: World, table: Table, rates: Rates, b: Availability)
             code = advance(state, world, table, rates)
             if code != PASS_DUE:
                 return int(code)
-        now = state.reg[CLOCK]
+        now = state.reg[r.NOW]
         table.par["now"][0] = now
         if b.par["resume"][0] == 0:
-            if state.reg[ENDED] > 0:
+            if state.reg[r.ENDED] > 0:
                 b.par["valid"][0] = 0
             forget_ended(world, table, rates, b, now)
             look_up_arrivals(state, b)
-        if state.reg[WAITING] > 0:
-            if b.par["running"][0] + state.reg[WAITING] + 3 > len(b.when):
+        if state.reg[r.WAITING] > 0:
+            if b.par["running"][0] + state.reg[r.WAITING] + 3 > len(b.when):
                 b.par["resume"][0] = 1
                 b.par["valid"][0] = 0
                 return ROOM_NEEDED  # more segments in the book
@@ -94,9 +73,9 @@ def decide(state: State, b: Availability, now: int) -> None:
         start_over(state, b, now)
         first = 0
         segments = 1  # only running jobs are in the book, and they give back
-    find_startable(b, first, segments)
+    startable.find_startable(b, first, segments)
     if par["may"][0] > 0 and par["bound"][0] < par["horizon"][0]:
-        settle(b, par["horizon"][0])
+        putting_off.settle(b, par["horizon"][0])
     ask = par["next"][0] + 1
     step = 1
     unasked = 0  # jobs that were postponed since the last check which may start
@@ -106,56 +85,60 @@ def decide(state: State, b: Availability, now: int) -> None:
             step *= 2
             ask = i + step
             unasked = 0
-            ask_again(b, i)
+            startable.ask_again(b, i)
         last = par["last"][0]
         horizon = par["horizon"][0]
         if par["blocked"][0] != 0:
             if i > last:
                 return
-            if i & (av.BLOCK - 1) == 0 and i + av.BLOCK <= last and pass_over_block(b, horizon):
+            if (
+                i & (av.BLOCK - 1) == 0
+                and i + av.BLOCK <= last
+                and putting_off.pass_over_block(b, horizon)
+            ):
                 unasked += av.BLOCK
                 continue
             stop = min(ask, last + 1, (i | (av.BLOCK - 1)) + 1)
-            unasked += pass_over_known(b, stop, horizon)
+            unasked += putting_off.pass_over_known(b, stop, horizon)
             i = par["next"][0]
             if i == stop:
                 continue
         if b.asked[i] == av.GONE:
-            pass_over(b, NEVER)
+            putting_off.pass_over(b, r.NEVER)
             continue
         job = b.found[i]
         if i > last and state.job[job, BLOCKED_AT] >= 0:
             return
-        since = earliest_known(b, i)
-        until = horizon if par["blocked"][0] != 0 else NEVER
+        since = earliest.earliest_known(b, i)
+        until = horizon if par["blocked"][0] != 0 else r.NEVER
         length = b.job["length"][job]
-        at = earliest_start(b, job, since, until)
+        at = earliest.earliest_start(b, job, since, until)
         start = par["soonest"][0]
         if at >= 0 and unasked > FEW and start + length > par["bound"][0]:
             unasked = 0
-            ask_again(b, i)
+            startable.ask_again(b, i)
             if i > par["last"][0]:
                 return
             until = par["horizon"][0]
         while start < until and start + length > par["bound"][0]:
-            settle(b, start + length)
-            at = earliest_start(b, job, start, until)
+            putting_off.settle(b, start + length)
+            at = earliest.earliest_start(b, job, start, until)
             start = par["soonest"][0]
-        remember_earliest(b, job, start)
+        earliest.remember_earliest(b, job, start)
         if start >= until:
-            pass_over(b, start)
+            putting_off.pass_over(b, start)
             unasked += 1
             continue
         write(b, at, av.cut(b, start + length))
-        pass_over(b, NEVER)
+        putting_off.pass_over(b, r.NEVER)
         if start == now:
-            reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
-            state.job[job, REASON] = BACKFILLED if par["blocked"][0] != 0 else reason
+            reason = running.HEAD if state.job[job, BLOCKED_AT] < 0 else running.RESERVED
+            state.job[job, REASON] = running.BACKFILLED if par["blocked"][0] != 0 else reason
             begin(state, b, job, now)
             strike(b, i)
-            drop_too_wide(b)
+            startable.drop_too_wide(b)
             continue
-        remember_plan(b, job, start)
+        earliest.remember_plan(b, job, start)
         if par["blocked"][0] == 0:
             par["blocked"][0] = 1
             if state.job[job, BLOCKED_AT] < 0:
@@ -170,7 +153,7 @@ def goes_on(state: State, b: Availability, now: int) -> bool:
     segments = par["segments"][0]
     if par["valid"][0] == 0 or (segments > 1 and b.when["begin"][1] <= now):
         return False
-    if segments + state.reg[WAITING] + 2 > len(b.when):
+    if segments + state.reg[r.WAITING] + 2 > len(b.when):
         return False
     if not add_arrivals(state, b, par["kinds"][0]):
         return False  # the book does not tell what there is for a new kind
@@ -185,7 +168,7 @@ def start_over(state: State, b: Availability, now: int) -> None:
     bring_up_to_date(state, b)
     par["valid"][0] = 1
     par["blocked"][0] = 0
-    clear_off(b)
+    putting_off.clear_off(b)
     fill(b, now)
 
 
@@ -219,13 +202,13 @@ def begin(state: State, b: Availability, job: int, now: int) -> None:
     b.running[par["running"][0]] = job
     par["running"][0] += 1
     dequeue(state, job)
-    log(state, STARTED, job)
+    running.log(state, r.STARTED, job)
 
 
 @routine
 def occupy(state: State, table: Table, b: Availability, now: int) -> None:
     """The jobs that were started take their processors in the world."""
-    for i in range(state.reg[DECISIONS]):
+    for i in range(state.reg[r.DECISIONS]):
         job = state.did[WHICH, i]
         until = b.job["until"][job]
         for p in range(b.job["from"][job], b.job["from"][job] + b.job["count"][job]):
@@ -280,6 +263,6 @@ def measured(table: Table, rates: Rates, b: Availability, job: int, now: int) ->
 def look_up_arrivals(state: State, b: Availability) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
     if b.par["by_tag"][0] != 0:
-        for job in range(b.par["looked"][0], state.reg[JOBS_ARRIVED]):
+        for job in range(b.par["looked"][0], state.reg[r.ARRIVED]):
             av.look_up(b, job)
-    b.par["looked"][0] = state.reg[JOBS_ARRIVED]
+    b.par["looked"][0] = state.reg[r.ARRIVED]

@@ -9,14 +9,8 @@ look shows that the job starts later still. However long the queue, few jobs hav
 from __future__ import annotations
 
 from shadowtime.engine.nodes.slurm import availability as av
+from shadowtime.engine.nodes.slurm import earliest
 from shadowtime.engine.nodes.slurm.availability import Availability
-from shadowtime.engine.nodes.slurm.earliest import (
-    earliest_known,
-    earliest_start,
-    remember_earliest,
-    remember_plan,
-    with_places,
-)
 from shadowtime.engine.nodes.slurm.writing import write
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
@@ -57,7 +51,7 @@ def pass_over_known(b: Availability, stop: int, until: int) -> int:
     while i < stop:
         since = NEVER
         if b.asked[i] != av.GONE:
-            since = earliest_known(b, i)
+            since = earliest.earliest_known(b, i)
             if since < until:
                 break
             passed += 1
@@ -97,7 +91,7 @@ def earliest_in(b: Availability, block: int, until: int) -> int:
     for kind in range(b.par["kinds"][0]):
         procs = b.block["fewest"][block, kind]
         if procs < NEVER:
-            at = with_places(b, kind, procs, b.block["shortest"][block, kind], 0)
+            at = earliest.with_places(b, kind, procs, b.block["shortest"][block, kind], 0)
             since = min(since, b.when["begin"][at])
             if since < until:
                 break
@@ -122,9 +116,9 @@ def settle(b: Availability, until: int) -> None:
             end = max(end, b.since[i] + b.lasts[i])
             before = first_to_start(b, i, end)
         job = b.found[i]
-        at = earliest_start(b, job, b.since[i], NEVER)
+        at = earliest.earliest_start(b, job, b.since[i], NEVER)
         write(b, at, av.cut(b, b.since[i] + b.lasts[i]))
-        remember_plan(b, job, b.since[i])
+        earliest.remember_plan(b, job, b.since[i])
         b.since[i] = NEVER
         i = first_to_start(b, b.par["next"][0], until)
     b.par["bound"][0] = NEVER
@@ -155,9 +149,9 @@ def look_for(b: Availability, i: int, job: int, until: int) -> bool:
     if b.asked[i] == av.GONE:
         b.since[i] = NEVER
         return False
-    at = earliest_start(b, job, max(b.since[i], earliest_known(b, i)), until)
+    at = earliest.earliest_start(b, job, max(b.since[i], earliest.earliest_known(b, i)), until)
     b.since[i] = b.par["soonest"][0]
-    remember_earliest(b, job, b.since[i])
+    earliest.remember_earliest(b, job, b.since[i])
     return at >= 0
 
 

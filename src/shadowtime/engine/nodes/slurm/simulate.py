@@ -12,15 +12,7 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
-from shadowtime.engine.nodes.run_tables import (
-    as_schedule,
-    check_range,
-    law_for,
-    rates_for,
-    refuse_unfit,
-    shape_of,
-    table_for,
-)
+from shadowtime.engine.nodes import run_tables
 from shadowtime.engine.nodes.slurm import availability as bk
 from shadowtime.engine.saved import reading
 from shadowtime.engine.watch import Watch
@@ -65,18 +57,18 @@ def simulate_slurm(
     from shadowtime.engine.nodes.slurm import passes as slurm
 
     refuse_nonsense(policy)
-    nodes, cores = shape_of(cluster)
-    refuse_unfit(workload, nodes * cores)
+    nodes, cores = run_tables.shape_of(cluster)
+    run_tables.refuse_unfit(workload, nodes * cores)
     request = np.maximum(workload.request, 1)
-    law = law_for(workload, cluster, cores, estimate.Requested())
-    check_range(law, cores, request, predicted=False)
+    law = run_tables.law_for(workload, cluster, cores, estimate.Requested())
+    run_tables.check_range(law, cores, request, predicted=False)
     state, world = build(workload, cluster, estimate=request)
     limit = kill_limit(policy, request)
     none = np.zeros((0, 2), np.int64)
-    table = table_for(
+    table = run_tables.table_for(
         workload, law, request, np.minimum(limit, NEVER), shape=(nodes, cores), thresholds=none
     )
-    rates = rates_for(workload, law, shape=(nodes, cores))
+    rates = run_tables.rates_for(workload, law, shape=(nodes, cores))
     availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
     with reading(watch, workload, state.reg, saves=True) as pauses:
         held = state, world, table, rates, availability
@@ -86,7 +78,7 @@ def simulate_slurm(
                 more = bk.rows(2 * len(held[-1].when), nodes, cores)
                 held = *held[:-1], held[-1]._replace(**more)
     state, world, table, rates, _ = held
-    made = as_schedule(workload, cluster, state, table, rates)
+    made = run_tables.as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
         limit=limit,
