@@ -19,9 +19,8 @@ from benchmarks.timing import best_cpu, python
 
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict
 from shadowtime.engine.site.live_pass import decide_site
-from shadowtime.engine.site.plans import Run
+from shadowtime.engine.site.plans import Freed, Run, SiteJobs, Verdict
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests

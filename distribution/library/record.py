@@ -170,9 +170,8 @@ def run_others() -> None:
     from shadowtime.cluster.site import Node, Site
     from shadowtime.engine import simulate
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
-    from shadowtime.engine.site.decision import SiteJobs
     from shadowtime.engine.site.live_pass import decide_site
-    from shadowtime.engine.site.plans import Run
+    from shadowtime.engine.site.plans import Run, SiteJobs
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
     from shadowtime.workload import Workload

@@ -11,9 +11,8 @@ from engine.site_worlds import assert_same, sites, workloads
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
-from shadowtime.engine.site.plans import Run
+from shadowtime.engine.site.plans import Run, SiteJobs
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.verify.site import Rules

@@ -13,8 +13,8 @@ from engine.test_site_special_cases import assert_equal, hosts_cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
-from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
+from shadowtime.engine.site.plans import SiteJobs
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule.check import check

@@ -9,9 +9,8 @@ from conftest import examples
 from engine.site_worlds import sites, workloads
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.decision import Freed, SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
-from shadowtime.engine.site.plans import Run
+from shadowtime.engine.site.plans import Freed, Run, SiteJobs
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 

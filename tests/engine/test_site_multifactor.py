@@ -13,8 +13,8 @@ from engine.site_worlds import assert_same, sites, workloads
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Association, Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
+from shadowtime.engine.site.plans import SiteJobs
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.verify.site import ALL, Rules

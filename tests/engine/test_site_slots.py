@@ -17,9 +17,8 @@ from shadowtime.engine import simulate
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.site_pass import refuse_on_site
 from shadowtime.engine.plan import refuse_functions_on_nodes
-from shadowtime.engine.site.decision import SiteJobs
 from shadowtime.engine.site.live_pass import decide_site
-from shadowtime.engine.site.plans import Run
+from shadowtime.engine.site.plans import Run, SiteJobs
 from shadowtime.errors import PolicyError
 from shadowtime.verify import slots as slow
 from shadowtime.verify.site import ALL, Rules

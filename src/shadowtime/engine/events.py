@@ -6,14 +6,21 @@ by id, timers, then one pass. An instant with corrections only has no pass.
 
 from __future__ import annotations
 
-from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import enqueue
-from shadowtime.kernel.running import end_at, find, give_back, job_at, remove
+from shadowtime.kernel.running import (
+    correct,
+    end_at,
+    find,
+    first_correction,
+    give_back,
+    job_at,
+    remove,
+)
 from shadowtime.kernel.state import State, World
 from shadowtime.types import Ints
 

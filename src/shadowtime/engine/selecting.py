@@ -2,7 +2,8 @@
 
 Both have one type (kernel/choice.py). A compiled function finds the arrays by their addresses. One
 in Python is handed views of the same arrays by ctypes, which takes the interpreter's lock for the
-call; what it raises is kept and reported when the loop has stopped.
+call; what it raises is kept and reported when the loop has stopped. A speed function becomes EASY
+for jobs at speeds of their own.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from shadowtime.engine.columns import Column, queue_with
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
 from shadowtime.engine.fillers import called, twin
-from shadowtime.engine.pacing import easy_at_pace
 from shadowtime.engine.series import NO_SERIES, series_record, series_text, series_with
 from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import library
-from shadowtime.kernel.choice import Choice, Free, Queue, select_signature
+from shadowtime.kernel.changing import NEVER_ENDS, seconds_at
+from shadowtime.kernel.choice import Choice, Free, Queue, earliest, occupy, select_signature
 from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.policy import Policy
@@ -255,3 +256,40 @@ def {name}(now, count, address):
         return 1
     return 0
 """
+
+
+@lru_cache(maxsize=64)
+def easy_at_pace(speed: Callable[..., Any]) -> Callable[..., Any]:
+    """The pass in which ``speed(now, jobs, i)`` chooses every job's speed (spec: changing 3.5)."""
+
+    def at_pace(now: int, jobs: Any, free: Free, *values: Any) -> None:
+        blocked = False
+        for i in range(len(jobs.procs)):
+            jobs.speed[i] = speed(now, jobs, i, *values)
+            if jobs.suspended[i] > 0:  # it keeps all but its processors
+                jobs.need[i, 0] = 0
+                occupy(free, jobs.need[i], now, now + NEVER_ENDS)
+                jobs.need[i, :] = 0
+                jobs.need[i, 0] = jobs.procs[i]
+            if jobs.held[i] > 0:
+                seconds = seconds_at(jobs, i, jobs.held[i], jobs.speed[i])
+                if jobs.speed[i] == 0:
+                    jobs.need[i, 0] = 0
+                occupy(free, jobs.need[i], now, now + seconds)
+        for i in range(len(jobs.procs)):
+            if jobs.held[i] > 0 or jobs.speed[i] == 0:
+                continue
+            seconds = seconds_at(jobs, i, jobs.procs[i], jobs.speed[i])
+            begin = earliest(free, jobs.need[i], seconds)
+            if begin == now:
+                jobs.size[i] = jobs.procs[i]
+            else:
+                if jobs.suspended[i] > 0:
+                    jobs.speed[i] = 0
+                if blocked:
+                    continue
+                blocked = True
+                jobs.promised[i] = begin if jobs.promised[i] < 0 else jobs.promised[i]
+            occupy(free, jobs.need[i], begin, begin + seconds)
+
+    return at_pace

@@ -13,9 +13,9 @@ from shadowtime.engine.custom import own_of
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.following import refuse_following
-from shadowtime.engine.moldable import Sizes
 from shadowtime.engine.passes.select import run
 from shadowtime.engine.plan import prepare
+from shadowtime.engine.python_policy import Sizes
 from shadowtime.engine.run_tables import as_schedule, refuse_unfit, with_more_room
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.choice import HOW, PENDING, STEPPING, Free, Queue, earliest, occupy

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from shadowtime import plain
 from shadowtime.cluster.site import Site
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
-from shadowtime.engine.site.decision import Freed, everything
+from shadowtime.engine.site.plans import Freed, everything
 from shadowtime.types import NO_LIMIT
 
 

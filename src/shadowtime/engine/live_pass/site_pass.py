@@ -12,8 +12,7 @@ from shadowtime.engine.live_pass.own import refuse_begins
 from shadowtime.engine.live_pass.site_rows import Rows, rows_of, site_now, with_ends
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import estimate_of, policy_parts
-from shadowtime.engine.site.decision import Verdict
-from shadowtime.engine.site.plans import Run
+from shadowtime.engine.site.plans import Run, Verdict
 from shadowtime.errors import PolicyError
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Decision, Held, Snapshot, Start, Stop, name_of

@@ -18,9 +18,8 @@ from shadowtime.engine.live_pass.notes import Notes
 from shadowtime.engine.live_pass.python_policy import refuse_stops
 from shadowtime.engine.live_pass.site_rows import Rows
 from shadowtime.engine.python_policy import Observer, carry_out
-from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict
 from shadowtime.engine.site.live_pass import Decider, decide_site
-from shadowtime.engine.site.plans import Run, RunsByRow
+from shadowtime.engine.site.plans import Freed, Run, RunsByRow, SiteJobs, Verdict
 from shadowtime.errors import UsageError
 from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.state import State, World

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
@@ -27,6 +26,7 @@ from shadowtime.engine.run_tables import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
 from shadowtime.kernel.registers import ARRIVED, BITS, ENDS, NEVER
+from shadowtime.kernel.running import LADDER
 from shadowtime.kernel.state import World, build
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import Snapshot, natural

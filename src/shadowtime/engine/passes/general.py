@@ -19,16 +19,22 @@ from shadowtime.engine.passes import general_parts as parts
 from shadowtime.engine.passes.general_parts import make_general
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import run_phases
-from shadowtime.engine.passes.preempt import make_chosen_room, make_room
-from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.engine.passes.preempt import make_chosen_room, make_room, sunny_shadow
 from shadowtime.kernel import fields, running, slots
 from shadowtime.kernel import registers as r
-from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
-from shadowtime.kernel.fits_now import keep_able, mark_able
 from shadowtime.kernel.general import General
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
-from shadowtime.kernel.place import earliest_host, host_around, host_now
+from shadowtime.kernel.place import (
+    earliest_host,
+    host_around,
+    host_now,
+    keep_able,
+    mark_able,
+    note_refusal,
+    note_reservation,
+    was_refused,
+)
 from shadowtime.kernel.profile import Profile, build_profile, occupy
 from shadowtime.kernel.queue import first_waiting, gather
 from shadowtime.kernel.state import State, World

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.kernel import balance
 from shadowtime.kernel.fields import ESTIMATE, NEED
-from shadowtime.kernel.fits_now import keep_able
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.order import heapify, pop_first
-from shadowtime.kernel.place import host_around, host_now
+from shadowtime.kernel.place import host_around, host_now, keep_able
 from shadowtime.kernel.profile import occupy
 from shadowtime.kernel.registers import FAILED, NOW, SHADOW
 from shadowtime.kernel.running import BACKFILLED, begin

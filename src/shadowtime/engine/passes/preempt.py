@@ -2,16 +2,18 @@
 
 A running job is shadow if the head outranks it, and rank is job order. Victims fall from the
 lowest rank upwards until the head fits; no job is killed unless the head then starts.
+
+The head's reservation counts only running jobs that outrank it (spec: algorithms 2.3 step 3a).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.kernel.fields import FREE, NEED
+from shadowtime.kernel.fields import CAPACITY, FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import FAILED, RUNNING
-from shadowtime.kernel.running import fits, job_at, stop
+from shadowtime.kernel.registers import FAILED, NEVER, NOW, RUNNING
+from shadowtime.kernel.running import end_at, fits, job_at, stop
 from shadowtime.kernel.slots import VICTIM, ask
 from shadowtime.kernel.state import State
 from shadowtime.types import AnyArray
@@ -134,3 +136,54 @@ def kill_needed(state: State, head: int) -> None:
         if not enough_above(state, head, victim):
             stop(state, victim)
         victim = next_rank(state, victim)
+
+
+@kernel
+def fits_beside_sunny(state: State, head: int, when: int) -> bool:
+    """True if the head fits beside the sunny jobs expected to run on after an instant."""
+    soonest = state.reg[NOW] + 1
+    for k in range(state.host.shape[2]):
+        have = state.host[CAPACITY, 0, k]
+        for at in range(state.reg[RUNNING]):
+            job = job_at(state, at)
+            if job < head and max(end_at(state, at), soonest) > when:
+                have -= state.job[job, NEED + k]
+        if have < state.job[head, NEED + k]:
+            return False
+    return True
+
+
+@routine
+def sunny_shadow(state: State, head: int) -> int:
+    """The earliest time at which the head fits if shadow jobs are ignored.
+
+    NEVER where it does not fit on the machine at all, as when nodes are down.
+    """
+    running = state.reg[RUNNING]
+    resources = state.host.shape[2]
+    now = state.reg[NOW]
+    if resources > 1:
+        when = now
+        at = 0
+        while not fits_beside_sunny(state, head, when):
+            if at == running:
+                return NEVER
+            when = max(end_at(state, at), now + 1)
+            at += 1
+        return when
+    # One resource: a single walk over the running jobs by expected end.
+    have = state.host[CAPACITY, 0, 0]
+    for at in range(running):
+        if job_at(state, at) < head:
+            have -= state.job[job_at(state, at), NEED]
+    when = now
+    at = 0
+    while have < state.job[head, NEED]:
+        if at == running:
+            return NEVER
+        when = max(end_at(state, at), now + 1)
+        while at < running and max(end_at(state, at), now + 1) == when:
+            if job_at(state, at) < head:
+                have += state.job[job_at(state, at), NEED]
+            at += 1
+    return when

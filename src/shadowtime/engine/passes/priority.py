@@ -41,7 +41,6 @@ from shadowtime.kernel.alike import (
     next_turn,
     priority,
 )
-from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fields import BLOCKED_AT, CAPACITY, ESTIMATE, FREE, PROCS, PROMISED
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.place import (
@@ -50,6 +49,9 @@ from shadowtime.kernel.place import (
     host_around,
     host_now,
     level_at,
+    note_refusal,
+    note_reservation,
+    was_refused,
 )
 from shadowtime.kernel.profile import build_profile, occupy
 from shadowtime.kernel.state import State, World

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from shadowtime.engine import events
 from shadowtime.engine.passes import easy
-from shadowtime.engine.passes.preempt import make_room
-from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.engine.passes.preempt import make_room, sunny_shadow
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import LAST
 from shadowtime.kernel.fields import BLOCKED_AT, FREE, KIND, NEED, PROCS, PROMISED, WHICH

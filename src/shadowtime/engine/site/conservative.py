@@ -20,7 +20,6 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import FAILED, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.amounts import takes_amounts
 from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import IN_PLACE, within
 from shadowtime.kernel.site.plain import number
@@ -36,7 +35,7 @@ from shadowtime.kernel.site.start import (
     might_start,
     note_gain,
 )
-from shadowtime.kernel.site.steps import current
+from shadowtime.kernel.site.steps import current, takes_amounts
 from shadowtime.kernel.state import State, World
 
 if TYPE_CHECKING:

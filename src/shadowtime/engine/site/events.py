@@ -7,7 +7,6 @@ queue are those of every other machine.
 from __future__ import annotations
 
 from shadowtime.engine import events
-from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.site import entering
 from shadowtime.engine.site.gone import note_gone
@@ -17,7 +16,7 @@ from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.running import job_at
+from shadowtime.kernel.running import correct, first_correction, job_at
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number

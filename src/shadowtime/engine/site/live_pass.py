@@ -17,11 +17,18 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
-from shadowtime.engine.site.decision import Freed, SiteJobs, Verdict, everything
 from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
-from shadowtime.engine.site.plans import Plans, RunsByRow, joined
+from shadowtime.engine.site.plans import (
+    Freed,
+    Plans,
+    RunsByRow,
+    SiteJobs,
+    Verdict,
+    everything,
+    joined,
+)
 from shadowtime.engine.site.run_tables import empty_state, with_more_room
 from shadowtime.engine.site.tables import build_ground
 from shadowtime.errors import PolicyError, UsageError

@@ -8,7 +8,6 @@ from shadowtime.kernel.fields import ESTIMATE, PROMISED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, SLIPPED
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.amounts import amounts_from
 from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import closed
@@ -19,7 +18,7 @@ from shadowtime.kernel.site.start import (
     keep_place,
     note_gain,
 )
-from shadowtime.kernel.site.steps import amount, current
+from shadowtime.kernel.site.steps import amount, amounts_from, current
 from shadowtime.kernel.site.under_limits import place_at
 from shadowtime.kernel.state import State
 

@@ -10,7 +10,6 @@ from shadowtime.kernel import running
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.amounts import amounts_from, hold_amounts
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import settle
 from shadowtime.kernel.site.earliest import earliest
@@ -18,7 +17,7 @@ from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
-from shadowtime.kernel.site.steps import amount, change
+from shadowtime.kernel.site.steps import amount, amounts_from, change, hold_amounts
 from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies
 
 if TYPE_CHECKING:

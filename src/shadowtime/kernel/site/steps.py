@@ -2,12 +2,14 @@
 
 A node's first step is in force now or was, once; the last one lasts for ever. Steps in the past
 are dropped when a node is looked at. The lists hold running jobs until their expected ends, and
-plans while they live.
+plans while they live. Amounts counted over the whole site, such as licences, are lists of steps
+like those of a node, in the rows behind the nodes.
 """
 
 from __future__ import annotations
 
-from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.fields import Ground
 
@@ -165,4 +167,59 @@ def join(ground: Ground, before: int, last: int) -> None:
         merge(ground, before)
 
 
-__all__ = ["amount", "change", "change_amount", "current"]
+@routine
+def hold_amounts(ground: Ground, alt: int, now: int, begin: int, end: int, sign: int) -> None:
+    """Take (-1) or give back (+1) what an alternative takes during [begin, end)."""
+    first = ground.node.shape[0] - ground.mark[sf.AMOUNTS]
+    for k in range(ground.mark[sf.AMOUNTS]):
+        taken = ground.alt[alt, sf.ALT_AMOUNTS + k]
+        if taken > 0:
+            change_amount(ground, first + k, now, begin, end, sign * taken)
+
+
+@kernel
+def takes_amounts(ground: Ground, alt: int) -> bool:
+    """True if an alternative takes anything that is counted."""
+    for k in range(ground.mark[sf.AMOUNTS]):
+        if ground.alt[alt, sf.ALT_AMOUNTS + k] > 0:
+            return True
+    return False
+
+
+@routine
+def amounts_from(ground: Ground, alt: int, now: int, start: int, length: int) -> int:
+    """The first start from one on at which all that an alternative takes is free throughout."""
+    first = ground.node.shape[0] - ground.mark[sf.AMOUNTS]
+    k = 0
+    while k < ground.mark[sf.AMOUNTS]:
+        later = start
+        if ground.alt[alt, sf.ALT_AMOUNTS + k] > 0:
+            later = amount_from(
+                ground, first + k, ground.alt[alt, sf.ALT_AMOUNTS + k], now, start, length
+            )
+        if later >= NEVER:
+            return NEVER
+        k = k + 1 if later == start else 0  # the others are asked again from there on
+        start = later
+    return start
+
+
+@kernel
+def amount_from(ground: Ground, row: int, taken: int, now: int, start: int, length: int) -> int:
+    """The same for one amount."""
+    at = current(ground, row, now)
+    following = ground.step[at, sf.NEXT]
+    while following >= 0 and ground.step[following, sf.TIME] <= start:
+        at = following
+        following = ground.step[at, sf.NEXT]
+    end = start + length
+    while True:
+        if ground.step[at, sf.LEVEL] < taken:
+            if following < 0:
+                return NEVER
+            start = ground.step[following, sf.TIME]
+            end = start + length
+        if following < 0 or ground.step[following, sf.TIME] >= end:
+            return start
+        at = following
+        following = ground.step[at, sf.NEXT]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.corrections import first_correction
 from shadowtime.engine.events import carry_out_corrections
 from shadowtime.kernel.estimates import FIXED, LAST, learn_end, learn_submit
 from shadowtime.kernel.fields import CAPACITY, ENDS_AT, ESTIMATE, HOST, NEED, PROCS, START
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.registers import ARRIVED, BIG, ENDED, LEARNER, NOW
-from shadowtime.kernel.running import insert, take
+from shadowtime.kernel.running import first_correction, insert, take
 from shadowtime.kernel.state import State, World
 
 RUNS = 0

@@ -21,8 +21,8 @@ from shadowtime.engine.nodes.fields import (
 from shadowtime.engine.nodes.rates import Rates
 from shadowtime.engine.nodes.rua import promises
 from shadowtime.engine.nodes.rua import timeline as tl
-from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
+from shadowtime.engine.nodes.rua.promises import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.seek import assess, seek
 from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import first_room

@@ -3,7 +3,8 @@
 A function linked into its caller is optimised again with it, and again with the caller's caller:
 deep calls cost minutes of compiling. A call through a pointer costs some tens of nanoseconds.
 
-Signatures are made when they are needed: naming a type imports Numba.
+Signatures are made when they are needed: naming a type imports Numba. Those of the functions on a
+plan (timeline.py) come last.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from shadowtime.engine.nodes.rua.timeline import make_plan
 from shadowtime.engine.nodes.running_table import make_table
 from shadowtime.kernel.jit import cached_cfunc
 
@@ -72,3 +74,29 @@ MUST_WAIT = signature("boolean", table_type, pointer_to(WITHIN), "int64")
 def pointer(of: Signature) -> Callable[[Function], Any]:
     """Compile a function to a pointer of this type: no allocation, like every kernel."""
     return cached_cfunc(of, _nrt=False, error_model="numpy")
+
+
+@cache
+def plan_type() -> Any:
+    """The type of every Plan."""
+    import numba
+
+    return numba.typeof(
+        make_plan(n=1, nodes=1, cores=1, hinges=1, compress=True, costed=True, pieces=8)
+    )
+
+
+CHANGE = signature("void", plan_type, table_type, *["int64"] * 5)
+FIRST_ROOM = signature("int64", plan_type, table_type, *["int64"] * 4)
+ASSESS = signature("int64", plan_type, table_type, *["int64"] * 3)
+SEEK = signature(
+    "boolean",
+    plan_type,
+    table_type,
+    pointer_to(FIRST_ROOM),
+    pointer_to(ASSESS),
+    *["int64"] * 4,
+)
+"""Signatures, by the names of the functions."""
+
+__all__ = ["ASSESS", "CHANGE", "FIRST_ROOM", "SEEK", "pointer"]

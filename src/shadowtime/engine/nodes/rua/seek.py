@@ -13,7 +13,7 @@ from typing import Any
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
-from shadowtime.engine.nodes.rua.plan_pointers import ASSESS, SEEK, pointer
+from shadowtime.engine.nodes.rua.pointers import ASSESS, SEEK, pointer
 from shadowtime.engine.nodes.rua.search import allowed, stretch
 from shadowtime.engine.nodes.rua.spread import lowest, minimax
 from shadowtime.engine.nodes.rua.timeline import Plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shadowtime.engine.nodes.rua import timeline as tl
-from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
+from shadowtime.engine.nodes.rua.pointers import FIRST_ROOM, pointer
 from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
