@@ -54,10 +54,7 @@ GROUPS = {
     ),
     "lessc": Group(
         (),
-        (
-            "src/shadowtime/engine/nodes/slurm/live_forward.py",
-            "src/shadowtime/engine/nodes/slurm/live_pass.py",
-        ),
+        ("src/shadowtime/engine/nodes/slurm/live_pass.py",),
     ),
     "rua": Group(
         (),

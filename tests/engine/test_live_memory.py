@@ -16,12 +16,10 @@ from hypothesis import strategies as st
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.cluster.site import Node, Qos, Site
 from shadowtime.engine.live_pass import Memory, Note, Promise, WaitingJob, natural
-from shadowtime.engine.live_pass.memory import Promises
-from shadowtime.engine.live_pass.notes import UNKNOWN, Notes
+from shadowtime.engine.live_pass.memory import UNKNOWN, Notes, Promises
 from shadowtime.engine.live_pass.site_rows import limits_checksum
 from shadowtime.engine.live_pass.table import natural_columns
-from shadowtime.engine.nodes.slurm.counted import counting_of, wish_of
-from shadowtime.engine.nodes.slurm.live_availability import wishes
+from shadowtime.engine.nodes.slurm.counted import counting_of, wish_of, wishes
 from shadowtime.engine.site.plans import Plans, Run, RunsByRow
 from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy

@@ -9,8 +9,7 @@ import pytest
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
-from shadowtime.engine.live_pass.decide import decide
-from shadowtime.engine.live_pass.forward import forward
+from shadowtime.engine.live_pass.decide import decide, forward
 from shadowtime.policy import catalogue, parse_policy
 
 LIVE = [

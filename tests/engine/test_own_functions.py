@@ -16,8 +16,7 @@ from shadowtime.cli import run as shadowtime
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
-from shadowtime.engine.live_pass.decide import decide
-from shadowtime.engine.live_pass.forward import forward
+from shadowtime.engine.live_pass.decide import decide, forward
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.policy.order import Custom

@@ -139,7 +139,7 @@ def test_what_cannot_be_known_is_rejected(name: str) -> None:
 @pytest.mark.parametrize("name", ["easy", "conservative", "lxfw", "pv-easy", "easy++"])
 def test_predicted_starts_are_those_of_a_simulation(name: str) -> None:
     """From an empty machine on, with requests for run times, forward() is simulate()."""
-    from shadowtime.engine.live_pass.forward import forward
+    from shadowtime.engine.live_pass.decide import forward
 
     draw = np.random.default_rng(5)
     request = draw.integers(5, 60, 30)

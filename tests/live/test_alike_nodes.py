@@ -18,7 +18,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, Start, WaitingJob, decide
-from shadowtime.engine.live_pass.forward import forward
+from shadowtime.engine.live_pass.decide import forward
 from shadowtime.errors import ClusterError, PolicyError
 from shadowtime.live.placing import placed
 from shadowtime.live.record import Pass, decision_from_json, decision_to_json

@@ -23,7 +23,7 @@ from shadowtime.engine.live_pass import (
     WaitingJob,
     decide,
 )
-from shadowtime.engine.live_pass.forward import forward
+from shadowtime.engine.live_pass.decide import forward
 from shadowtime.live.record import state_from_json, state_to_json
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload

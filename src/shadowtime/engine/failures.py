@@ -19,7 +19,6 @@ from shadowtime.engine.series import series_record
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.kernel import record
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE, Free, Queue
-from shadowtime.kernel.record import Job, Node, node_record
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
 from shadowtime.kernel.state import State
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
     from shadowtime.engine.uses import Use
 
-RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (Job, Node, Queue, Free)}
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (record.Job, record.Node, Queue, Free)}
 """What functions are handed, by the names under which the compiler reports them."""
 UNKNOWN_FIELD = re.compile(rf"Unknown attribute '(\w+)' of type ({'|'.join(RECORDS)})\(")
 
@@ -74,7 +73,7 @@ def failure_of(
         handed: tuple[Any, ...] = (now, row, user, float(now))
         node = None
         if slot == PLACE:
-            node = plain(node_record)(own.offers, int(own.offers[1]))  # type: ignore[index]
+            node = plain(record.node_record)(own.offers, int(own.offers[1]))  # type: ignore[index]
             handed = (now, row, type(node)(*map(int, node)), user)
         arguments = handed[: use.handed]
         if takes_series(use.function):

@@ -29,7 +29,6 @@ from shadowtime.kernel import library
 from shadowtime.kernel import record as home
 from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.kernel.record import Job, Node, node_record, own_signature, record
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE
 from shadowtime.policy.functions import LEARN, TIMER, plain, takes_series
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 def compile_uses(uses: tuple[Use, ...]) -> Any:
     """The filler for some functions: from the library, from the cache or compiled."""
     if compiles() and (found := held_filler(uses)):
-        return library.Held(found, own_signature)
+        return library.Held(found, home.own_signature)
     try:
         digest = digest_of(uses)
     except Undigestible:
@@ -80,8 +79,8 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
     name = f"fill_{tag}"
     names: dict[str, Any] = {
         "__name__": home.__name__,
-        "record": record,
-        "node_record": node_record,
+        "record": home.record,
+        "node_record": home.node_record,
         "Job": record_with(uses[0].columns),
         "Series": series_with(uses[0].series),
         "unpacked": unpacked,
@@ -119,12 +118,12 @@ def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
     """Generate the filler and compile it."""
     fill = filler_of(uses, tag)
     if not compiles():
-        return own_cfunc(own_signature, fill)
+        return own_cfunc(home.own_signature, fill)
     import numba
 
     if uses[0].series:
         register()
-    made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
+    made = cached_cfunc(home.own_signature)(fill) if cached else own_cfunc(home.own_signature, fill)
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run
     except numba.core.errors.NumbaError as error:
@@ -219,10 +218,10 @@ def refuse_uncompilable(use: Use) -> None:
 
     kind = record_with(use.columns)
     more = [types.float64 if column.fractions else types.int64 for column in use.columns]
-    whole = types.BaseTuple.from_types([types.int64] * len(Job._fields) + more, kind)
+    whole = types.BaseTuple.from_types([types.int64] * len(home.Job._fields) + more, kind)
     kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64]
     if use.slot == PLACE:
-        node = types.NamedUniTuple(types.int64, len(Node._fields), Node)
+        node = types.NamedUniTuple(types.int64, len(home.Node._fields), home.Node)
         kinds = [types.int64, whole, node, types.float64[::1]]
     if use.takes is TIMER:
         kinds = [types.int64, types.float64[::1]]

@@ -26,7 +26,6 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import library
 from shadowtime.kernel.changing import NEVER_ENDS, seconds_at
-from shadowtime.kernel.choice import Choice, Free, Queue, earliest, occupy, select_signature
 from shadowtime.kernel.curve import register, unpacked
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.policy import Policy
@@ -51,11 +50,11 @@ class Chooser:
         self.function = called_by_pass(part)
         self.values = tuple(part.settings().values())
         self.error: BaseException | None = None
-        self.choice: Choice | None = None
+        self.choice: q.Choice | None = None
         self.profile: Any = None
         self._callback: Any = None
 
-    def attach(self, choice: Choice, profile: Any) -> Any:
+    def attach(self, choice: q.Choice, profile: Any) -> Any:
         """The pointer for a run on these arrays."""
         self.choice, self.profile = choice, profile
         if not compiles():
@@ -81,7 +80,7 @@ class Chooser:
             return 1
         return 0
 
-    def queue(self, count: int) -> Queue:
+    def queue(self, count: int) -> q.Queue:
         """The first ``count`` jobs of the columns, as views."""
         assert self.choice is not None
         own = self.choice.column[: q.COLUMNS, :count]
@@ -91,12 +90,12 @@ class Chooser:
             )
             for column, values in zip(self.columns, self.choice.column[q.COLUMNS :], strict=True)
         ]
-        made: Queue = queue_with(self.columns)(*own, self.choice.need[:count], *more)
+        made: q.Queue = queue_with(self.columns)(*own, self.choice.need[:count], *more)
         return made
 
-    def free(self) -> Free:
+    def free(self) -> q.Free:
         """What is free, as views."""
-        return Free(self.profile.time[0], self.profile.level[0], self.profile.count)
+        return q.Free(self.profile.time[0], self.profile.level[0], self.profile.count)
 
     def failure(self, policy: Policy, slot: int, job: int, now: int, name_of: Any) -> BaseException:
         """What went wrong; a compiled function is called again in Python, which names the line."""
@@ -135,7 +134,7 @@ class Callback:
     @property
     def signature_text(self) -> str:
         """Its type, as the library of kernels names it."""
-        return str(select_signature())
+        return str(q.select_signature())
 
     def __wrapper_address__(self) -> int:
         return self.address
@@ -144,7 +143,7 @@ class Callback:
     def _numba_type_(self) -> Any:
         from numba import types
 
-        return types.FunctionType(select_signature())
+        return types.FunctionType(q.select_signature())
 
 
 def called_by_pass(part: Selected) -> Callable[..., Any]:
@@ -163,7 +162,7 @@ def use_of(part: Selected, columns: tuple[Column, ...] = (), series: tuple[str, 
 def compile_select(use: Use) -> Any:
     """The function as a pointer: from the library, from the cache or compiled."""
     if found := held_select(use):
-        return library.Held(found, select_signature)
+        return library.Held(found, q.select_signature)
     import numba
 
     try:
@@ -173,7 +172,7 @@ def compile_select(use: Use) -> Any:
     if use.series:
         register()
     fill = select_of(use, tag)
-    made = cached_cfunc(select_signature)(fill) if cached else own_cfunc(select_signature, fill)
+    made = cached_cfunc(q.select_signature)(fill) if cached else own_cfunc(q.select_signature, fill)
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run
     except numba.core.errors.NumbaError as error:
@@ -194,7 +193,7 @@ def select_of(use: Use, tag: str) -> Callable[..., Any]:
     names: dict[str, Any] = {
         "__name__": q.__name__,
         "Queue": queue_with(use.columns),
-        "Free": Free,
+        "Free": q.Free,
         "Series": series_with(use.series),
         "unpacked": unpacked,
         "np": np,
@@ -262,25 +261,25 @@ def {name}(now, count, address):
 def easy_at_pace(speed: Callable[..., Any]) -> Callable[..., Any]:
     """The pass in which ``speed(now, jobs, i)`` chooses every job's speed (spec: changing 3.5)."""
 
-    def at_pace(now: int, jobs: Any, free: Free, *values: Any) -> None:
+    def at_pace(now: int, jobs: Any, free: q.Free, *values: Any) -> None:
         blocked = False
         for i in range(len(jobs.procs)):
             jobs.speed[i] = speed(now, jobs, i, *values)
             if jobs.suspended[i] > 0:  # it keeps all but its processors
                 jobs.need[i, 0] = 0
-                occupy(free, jobs.need[i], now, now + NEVER_ENDS)
+                q.occupy(free, jobs.need[i], now, now + NEVER_ENDS)
                 jobs.need[i, :] = 0
                 jobs.need[i, 0] = jobs.procs[i]
             if jobs.held[i] > 0:
                 seconds = seconds_at(jobs, i, jobs.held[i], jobs.speed[i])
                 if jobs.speed[i] == 0:
                     jobs.need[i, 0] = 0
-                occupy(free, jobs.need[i], now, now + seconds)
+                q.occupy(free, jobs.need[i], now, now + seconds)
         for i in range(len(jobs.procs)):
             if jobs.held[i] > 0 or jobs.speed[i] == 0:
                 continue
             seconds = seconds_at(jobs, i, jobs.procs[i], jobs.speed[i])
-            begin = earliest(free, jobs.need[i], seconds)
+            begin = q.earliest(free, jobs.need[i], seconds)
             if begin == now:
                 jobs.size[i] = jobs.procs[i]
             else:
@@ -290,6 +289,6 @@ def easy_at_pace(speed: Callable[..., Any]) -> Callable[..., Any]:
                     continue
                 blocked = True
                 jobs.promised[i] = begin if jobs.promised[i] < 0 else jobs.promised[i]
-            occupy(free, jobs.need[i], begin, begin + seconds)
+            q.occupy(free, jobs.need[i], begin, begin + seconds)
 
     return at_pace

@@ -13,7 +13,6 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel import record, slots
 from shadowtime.kernel.slots import LEARN_TIMER, PLACE, TIMERS
 from shadowtime.policy import Policy, functions
-from shadowtime.policy.functions import LEARN, SERIES, TIMER, Slot, handed_to, takes_series
 from shadowtime.policy.written import ALL, KEYS, Written
 from shadowtime.types import Ints
 from shadowtime.workload import Workload
@@ -41,7 +40,7 @@ class Use:
     """A function in a slot: what it is called with."""
 
     slot: int
-    takes: Slot
+    takes: functions.Slot
     function: Callable[..., Any]
     handed: int
     """How many of the slot's arguments it takes."""
@@ -61,7 +60,7 @@ class Use:
     def row(self) -> str:
         """Its row of the memory, as it stands in the filler."""
         row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
-        if self.takes is TIMER:  # it is asked for rows of the memory
+        if self.takes is functions.TIMER:  # it is asked for rows of the memory
             row = "at"
         return f"memory[{row}, {self.column}:{self.column + self.width}]"
 
@@ -71,13 +70,13 @@ class Use:
         if not self.takes.by_record:
             return "int(now - row.submit), int(row.estimate), int(row.procs)"
         given = ["now", "row", self.row, "out[i]"]
-        if self.takes is TIMER:
+        if self.takes is functions.TIMER:
             given = ["now", self.row]
         elif self.slot == PLACE:
             given = ["now", "row", "node_record(jobs, i)", self.row]
         given = given[: self.handed]
-        if takes_series(self.function):
-            given.append(SERIES)
+        if functions.takes_series(self.function):
+            given.append(functions.SERIES)
         return ", ".join([*given, *map(repr, self.values)])
 
 
@@ -102,14 +101,14 @@ def uses_of_parts(parts: tuple[tuple[int, Written, Any, Any], ...]) -> tuple[Use
         place = (column, part.memory, KEYS.index(part.by))
         if part.called_by.by_record:
             values = tuple(part.settings().values())
-            taken = handed_to(part.takes, part.function)
+            taken = functions.handed_to(part.takes, part.function)
             found.append(Use(slot, part.takes, part.function, taken, values, *place))
         else:
             found.append(Use(slot, part.called_by, part.function, len(part.called_by.arguments)))
         for moment, function in learners:
-            found.append(Use(LEARNING[moment], LEARN, function, 3, (), *place))
+            found.append(Use(LEARNING[moment], functions.LEARN, function, 3, (), *place))
         for every, function in timers:
-            found.append(Use(timer, TIMER, function, 2, (), *place, every))
+            found.append(Use(timer, functions.TIMER, function, 2, (), *place, every))
             timer += 1
         column += part.memory
     if timer > LEARN_TIMER + TIMERS:

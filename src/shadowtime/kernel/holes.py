@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from shadowtime.kernel import availability as av
-from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, NEVER
 from shadowtime.kernel.vector import ONE
@@ -30,7 +29,7 @@ on it."""
 
 
 @kernel
-def bound_is_stale(b: Availability) -> bool:
+def bound_is_stale(b: av.Availability) -> bool:
     """True if the bound on holes is unknown, has cost more than a new one would, or is too old."""
     mark = b.mark
     passed = (b.step[av.TIME, mark[av.FIRST]] - mark[av.BASE]) >> mark[av.SCALE]
@@ -40,7 +39,7 @@ def bound_is_stale(b: Availability) -> bool:
 
 
 @kernel
-def divide_time(b: Availability, begin: int, end: int) -> None:
+def divide_time(b: av.Availability, begin: int, end: int) -> None:
     """Let the parts of time begin at an instant and reach to another."""
     mark = b.mark
     mark[av.BASE] = begin
@@ -51,7 +50,7 @@ def divide_time(b: Availability, begin: int, end: int) -> None:
 
 
 @routine
-def find_holes(b: Availability) -> None:
+def find_holes(b: av.Availability) -> None:
     """Note all holes."""
     step, mark = b.step, b.mark
     at = mark[av.FIRST]
@@ -84,14 +83,14 @@ def find_holes(b: Availability) -> None:
 
 
 @kernel
-def put_hole(b: Availability, begin: int, lasts: int, procs: int) -> None:
+def put_hole(b: av.Availability, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for its own width and begin; ``spread_holes`` follows."""
     kind, part = av.class_of(procs), av.part_of(b, begin)
     b.longest[kind, part] = max(b.longest[kind, part], np.int32(min(lasts, BIG)))
 
 
 @kernel
-def spread_holes(b: Availability) -> None:
+def spread_holes(b: av.Availability) -> None:
     """Make every hole known to narrower classes and later times."""
     kind = b.mark[av.WIDEST]
     rise(b.longest[kind], b.longest[kind])
@@ -111,7 +110,7 @@ def rise(row: AnyArray, wider: AnyArray) -> None:
 
 
 @kernel
-def note_hole(b: Availability, begin: int, lasts: int, procs: int) -> None:
+def note_hole(b: av.Availability, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for all widths that fit in and all times from its begin on."""
     first = av.part_of(b, begin)
     kind = av.class_of(procs)
@@ -129,7 +128,7 @@ def note_hole(b: Availability, begin: int, lasts: int, procs: int) -> None:
 
 
 @kernel
-def add_holes(b: Availability, at: int, beyond: int, procs: int) -> None:
+def add_holes(b: av.Availability, at: int, beyond: int, procs: int) -> None:
     """Note the holes that exist since steps were raised by ``procs`` processors."""
     step = b.step
     while at != beyond:
@@ -149,7 +148,7 @@ def add_holes(b: Availability, at: int, beyond: int, procs: int) -> None:
 
 
 @kernel
-def may_jump(b: Availability, kind: int, latest: int, length: int) -> bool:
+def may_jump(b: av.Availability, kind: int, latest: int, length: int) -> bool:
     """False if no hole that begins up to ``latest`` is wide and long enough.
 
     That is when a job would have to begin to end before its promise.
@@ -160,7 +159,7 @@ def may_jump(b: Availability, kind: int, latest: int, length: int) -> bool:
 
 
 @kernel
-def first_hole(b: Availability, kind: int, latest: int, length: int) -> int:
+def first_hole(b: av.Availability, kind: int, latest: int, length: int) -> int:
     """The step before which no hole begins that a job which may jump could take."""
     low, high = 0, av.part_of(b, latest)
     while low < high:
@@ -174,7 +173,7 @@ def first_hole(b: Availability, kind: int, latest: int, length: int) -> int:
 
 @kernel
 def lower_bound(
-    b: Availability, procs: int, kind: int, latest: int, length: int, looked_at: int
+    b: av.Availability, procs: int, kind: int, latest: int, length: int, looked_at: int
 ) -> None:
     """Learn that no hole which begins up to ``latest`` is so wide and long.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from shadowtime.kernel import availability as av
-from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.holes import may_jump
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, SHIFT
@@ -22,7 +21,7 @@ WHY, WIDTH, KIND = 3, 252, 2
 
 
 @kernel
-def stand_in_line(b: Availability, job: int) -> None:
+def stand_in_line(b: av.Availability, job: int) -> None:
     """Put a job with a promise behind all others."""
     place = b.mark[av.LISTED]
     b.mark[av.LISTED] = place + 1
@@ -30,7 +29,7 @@ def stand_in_line(b: Availability, job: int) -> None:
 
 
 @kernel
-def put_in(b: Availability, job: int, place: int, why: int) -> None:
+def put_in(b: av.Availability, job: int, place: int, why: int) -> None:
     """Write a job to a place of the line, behind which none is taken, and why it is to be asked."""
     block, kind = place >> SHIFT, av.class_of(b.job[job, av.NEEDS])
     if place & (BLOCK - 1) == 0:
@@ -42,7 +41,7 @@ def put_in(b: Availability, job: int, place: int, why: int) -> None:
 
 
 @kernel
-def note_latest(b: Availability, job: int) -> None:
+def note_latest(b: av.Availability, job: int) -> None:
     """Let the block know a promise that was given later than the place in the line."""
     block, kind = b.job[job, av.PLACE] >> SHIFT, av.class_of(b.job[job, av.NEEDS])
     latest = b.job[job, av.DUE] - b.job[job, av.LENGTH_OF]
@@ -50,7 +49,7 @@ def note_latest(b: Availability, job: int) -> None:
 
 
 @kernel
-def leave_line(b: Availability, job: int) -> None:
+def leave_line(b: av.Availability, job: int) -> None:
     """Leave a gap where a job stood."""
     place = b.job[job, av.PLACE]
     b.listed[av.LINE, place], b.ask[place] = -1, 0
@@ -58,7 +57,7 @@ def leave_line(b: Availability, job: int) -> None:
 
 
 @routine
-def close_gaps(b: Availability) -> None:
+def close_gaps(b: av.Availability) -> None:
     """Move up."""
     kept = 0
     for place in range(b.mark[av.LISTED]):
@@ -70,7 +69,7 @@ def close_gaps(b: Availability) -> None:
 
 
 @kernel
-def ask_at(b: Availability, step: int) -> None:
+def ask_at(b: av.Availability, step: int) -> None:
     """Mark the jobs that are due at a step: what lies before it was raised."""
     job = b.step[av.LISTED_AT, step]
     while job >= 0:
@@ -79,7 +78,7 @@ def ask_at(b: Availability, step: int) -> None:
 
 
 @kernel
-def next_asked(b: Availability, place: int, beyond: int) -> int:
+def next_asked(b: av.Availability, place: int, beyond: int) -> int:
     """The first place from one on whose job is to be asked, ``beyond`` if there is none before."""
     while place < beyond and b.ask[np.uint64(place)] & WHY == 0:
         place += 1
@@ -87,7 +86,7 @@ def next_asked(b: Availability, place: int, beyond: int) -> int:
 
 
 @routine
-def mark_jumps(b: Availability, place: int) -> None:
+def mark_jumps(b: av.Availability, place: int) -> None:
     """Mark the jobs from a place up to the end of its block for which there may be a hole."""
     block = place >> SHIFT
     now = b.step[av.TIME, b.mark[av.FIRST]]
@@ -98,7 +97,7 @@ def mark_jumps(b: Availability, place: int) -> None:
 
 
 @routine
-def mark_class(b: Availability, block: int, kind: int, place: int) -> None:
+def mark_class(b: av.Availability, block: int, kind: int, place: int) -> None:
     """The same for one class of width, job by job; what is known of the class is made exact."""
     least, latest = BIG + 1, 0
     for at in range(block << SHIFT, min((block + 1) << SHIFT, b.mark[av.LISTED])):

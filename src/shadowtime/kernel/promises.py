@@ -8,7 +8,6 @@ take at their begin.
 from __future__ import annotations
 
 from shadowtime.kernel import availability as av
-from shadowtime.kernel.availability import Availability
 from shadowtime.kernel.holes import add_holes, first_hole, lower_bound
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.line import ask_at
@@ -16,7 +15,7 @@ from shadowtime.types import Ints
 
 
 @kernel
-def promise(b: Availability, job: int, need: Ints, at: int) -> None:
+def promise(b: av.Availability, job: int, need: Ints, at: int) -> None:
     """Let a job be due at the begin of a step."""
     due = b.step[av.TIME, at]
     b.job[job, av.DUE] = due
@@ -26,7 +25,7 @@ def promise(b: Availability, job: int, need: Ints, at: int) -> None:
 
 
 @kernel
-def slide(b: Availability, job: int, need: Ints) -> int:
+def slide(b: av.Availability, job: int, need: Ints) -> int:
     """The step at which a promise can begin if it moves over free steps."""
     at = b.job[job, av.BEGINS_AT]
     before = b.step[av.PREVIOUS, at]
@@ -37,7 +36,7 @@ def slide(b: Availability, job: int, need: Ints) -> int:
 
 
 @kernel
-def jump(b: Availability, job: int, need: Ints, before: int) -> int:
+def jump(b: av.Availability, job: int, need: Ints, before: int) -> int:
     """The step of the earliest start in a hole that ends up to the promise; EDGE if none.
 
     It begins before a step to which the promise can slide.
@@ -54,7 +53,7 @@ def jump(b: Availability, job: int, need: Ints, before: int) -> int:
 
 
 @kernel
-def move(b: Availability, job: int, need: Ints, to: int) -> None:
+def move(b: av.Availability, job: int, need: Ints, to: int) -> None:
     """Move the promise of a job to the begin of an earlier step."""
     own, end = b.job[job, av.BEGINS_AT], b.job[job, av.ENDS_AT]
     due, start = b.step[av.TIME, own], b.step[av.TIME, to]
@@ -75,7 +74,7 @@ def move(b: Availability, job: int, need: Ints, to: int) -> None:
 
 
 @kernel
-def end_earlier(b: Availability, job: int, need: Ints, end: int, when: int) -> None:
+def end_earlier(b: av.Availability, job: int, need: Ints, end: int, when: int) -> None:
     """Let a promise end at an earlier instant, no earlier than its begin before it moved."""
     step = b.step
     before = step[av.PREVIOUS, end]
@@ -100,7 +99,7 @@ def end_earlier(b: Availability, job: int, need: Ints, end: int, when: int) -> N
 
 
 @routine
-def release(b: Availability, need: Ints, at: int, end: int) -> None:
+def release(b: av.Availability, need: Ints, at: int, end: int) -> None:
     """Give needs back from a step up to another, at which their job was to end."""
     first = at
     while at != end:

@@ -12,11 +12,9 @@ import numpy as np
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import FIXED, LAST_TWO, left_of, repredict
-from shadowtime.kernel.fields import ESTIMATE, INITIAL, RANK, REQUEST, START, STEPS
 from shadowtime.kernel.heap import push
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.queue import dequeue, enqueue
-from shadowtime.kernel.registers import BITS, CORRECTIONS, LEARNER
 from shadowtime.kernel.state import State, World
 from shadowtime.types import Reason
 
@@ -208,8 +206,8 @@ LADDER = np.array(
 @kernel
 def first_correction(state: State, world: World, job: int) -> None:
     """A job starts: note when its prediction runs out."""
-    if state.reg[LEARNER] == LAST_TWO:
-        state.job[job, STEPS] = 0
+    if state.reg[r.LEARNER] == LAST_TWO:
+        state.job[job, f.STEPS] = 0
         note(state, world, job)
 
 
@@ -217,23 +215,23 @@ def first_correction(state: State, world: World, job: int) -> None:
 def note(state: State, world: World, job: int) -> None:
     """Queue the next correction, unless the request itself has been reached."""
     reg = state.reg
-    if state.job[job, ESTIMATE] < left_of(state, job, state.job[job, REQUEST]):
-        when = state.job[job, START] + state.job[job, ESTIMATE]
-        reg[CORRECTIONS] = push(
-            world.corrections, reg[CORRECTIONS], when << reg[BITS] | world.truth[job, RANK]
+    if state.job[job, f.ESTIMATE] < left_of(state, job, state.job[job, f.REQUEST]):
+        when = state.job[job, f.START] + state.job[job, f.ESTIMATE]
+        reg[r.CORRECTIONS] = push(
+            world.corrections, reg[r.CORRECTIONS], when << reg[r.BITS] | world.truth[job, f.RANK]
         )
 
 
 @kernel
 def correct(state: State, world: World, job: int) -> None:
     """Give a running job its next, longer prediction."""
-    step = state.job[job, STEPS]
-    longer = state.job[job, REQUEST]
+    step = state.job[job, f.STEPS]
+    longer = state.job[job, f.REQUEST]
     if step < LADDER.shape[0]:
-        longer = min(longer, state.job[job, INITIAL] + LADDER[step])
+        longer = min(longer, state.job[job, f.INITIAL] + LADDER[step])
     longer = left_of(state, job, longer)
-    state.job[job, STEPS] = step + 1
-    state.job[job, ESTIMATE] = longer
+    state.job[job, f.STEPS] = step + 1
+    state.job[job, f.ESTIMATE] = longer
     remove(state, find(state, job))
-    insert(state, job, state.job[job, START] + longer)
+    insert(state, job, state.job[job, f.START] + longer)
     note(state, world, job)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.live_pass import Memory, natural
-from shadowtime.engine.live_pass.forward import forward
+from shadowtime.engine.live_pass.decide import forward
 from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.eta.dependence import learn_alike
 from shadowtime.eta.draws import remaining

@@ -1,8 +1,7 @@
 """One pass on a given state: the simulator's decision code for a cluster that is not simulated."""
 
 from shadowtime.engine.live_pass.decide import decide
-from shadowtime.engine.live_pass.memory import History, Memory
-from shadowtime.engine.live_pass.notes import Note
+from shadowtime.engine.live_pass.memory import History, Memory, Note
 from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.policy.snapshot import (
     Continue,

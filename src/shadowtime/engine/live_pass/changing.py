@@ -16,8 +16,16 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.engine.changing import asking, build, failure
 from shadowtime.engine.events import BROKEN
-from shadowtime.engine.live_pass.memory import Memory
-from shadowtime.engine.live_pass.notes import BLOCKED_AT, DUE, KILLS, PROMISED, SINCE, Note, Notes
+from shadowtime.engine.live_pass.memory import (
+    BLOCKED_AT,
+    DUE,
+    KILLS,
+    PROMISED,
+    SINCE,
+    Memory,
+    Note,
+    Notes,
+)
 from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.engine.live_pass.table import Rows, rows_of, workload_of
 from shadowtime.errors import PolicyError

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from shadowtime import plain
 from shadowtime.cluster.site import Site
-from shadowtime.engine.site.conservative_parts import MANY_GAINS
 from shadowtime.engine.site.plans import Freed, everything
+from shadowtime.engine.site.promises import MANY_GAINS
 from shadowtime.types import NO_LIMIT
 
 

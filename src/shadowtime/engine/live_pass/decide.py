@@ -1,20 +1,26 @@
-"""decide(policy, state, memory): one pass of the simulator's own code on a snapshot."""
+"""decide(policy, state, memory): one pass of the simulator's own code on a snapshot.
+
+forward(policy, state, memory): from there on into the future, with assumed run times.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine import steps
+from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.live_pass import outcome, python_policy
-from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided, Shape
 from shadowtime.engine.live_pass.own import numbers_of, own_functions, refuse_begins
-from shadowtime.engine.live_pass.table import Table, table_of
+from shadowtime.engine.live_pass.table import Table, assume, set_aside, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.engine.python_policy import estimate_of
+from shadowtime.engine.run_tables import with_more_room
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
@@ -27,6 +33,7 @@ from shadowtime.policy.policy import Policy
 from shadowtime.policy.snapshot import Snapshot, name_of
 
 if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
 
 DONE = 0
@@ -64,42 +71,22 @@ def decide(
     memory = memory or Memory()
     if not isinstance(policy, Policy) and shape != "site":
         return python_policy.decide(policy, state, memory, shape=shape)
-    if shape == "site":
-        from shadowtime.engine.live_pass import site_pass
-
-        return site_pass.decide(policy, state, memory)
-    if shape == "nodes":
-        from shadowtime.engine.nodes.slurm import live_pass
-
-        refuse_functions_on_nodes(policy)
-        return live_pass.decide(policy, state, memory)
+    if (other := other_passes(policy, shape)) is not None:
+        found: Decided = other.decide(policy, state, memory)
+        return found
     if policy.backfill.changes:
         from shadowtime.engine.live_pass import changing
 
         return changing.decide(policy, state, memory)
-    machine = (
-        outcome.pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
-    )
-    kept = policy.reserve.kept
-    table = table_of(policy, state, memory, machine, kept=kept)
-    fill.set_aside(table.state)
-    reg, n = table.state.reg, len(table.ids)
-    reg[r.VOLATILE] = reg[r.CHANGED] = 1  # a real job may outlive anything: nothing is cached
-    reg[r.FRESH] = table.fresh
-    reg[r.HEAD] = table.row_of.get(memory.head, -1)
-    reg[r.SHADOW] = memory.shadow
-    own = own_functions(policy, table, state, memory)
-    made = prepare(policy, machine, n, own)
+    machine, table, own, made = prepared(policy, state, memory, shape)
+    reg = table.state.reg
     due, wake = None, r.NEVER
     if policy.backfill.selects:
         choice = made.arguments[1]
         outcome.recall_promises(choice, table, state.now)
         choice.mark[HOW] = ONCE  # what it planned is for the next snapshot
-    if kept:
-        outcome.recall_promises(made.arguments[0], table, state.now)
-        import_module("shadowtime.engine.live_pass.compiled.conservative").once(
-            table.state, *made.arguments
-        )
+    if policy.reserve.kept:
+        once(table.state, *made.arguments)
         due, wake = made.arguments[0].due, int(reg[r.WAKE])
         table.state.did[:, int(reg[r.DECISIONS]) :] = outcome.NOTHING
     else:
@@ -114,6 +101,45 @@ def decide(
         promises=outcome.promises_of(table, None if policy.backfill.selects else due),
         unfit=outcome.unfit_of(table, state),
     )
+
+
+def other_passes(policy: Policy | Any, shape: Shape) -> Any:
+    """Where the passes on a site and on nodes with shared bandwidth are; None for pools and hosts."""
+    if shape == "site":
+        from shadowtime.engine.live_pass import site_pass
+
+        return site_pass
+    if shape == "nodes":
+        from shadowtime.engine.nodes.slurm import live_pass
+
+        refuse_functions_on_nodes(policy)
+        return live_pass
+    return None
+
+
+def prepared(
+    policy: Policy, state: Snapshot, memory: Memory, shape: Shape
+) -> tuple[Cluster, Table, Own | None, Prepared]:
+    """The machine as the policy sees it, its tables as the last pass left them, and the pass."""
+    machine = outcome.seen_as(state.cluster, shape)
+    kept = policy.reserve.kept
+    table = table_of(policy, state, memory, machine, kept=kept)
+    set_aside(table.state)
+    reg = table.state.reg
+    reg[r.VOLATILE] = reg[r.CHANGED] = 1  # a real job may outlive anything: nothing is cached
+    reg[r.FRESH] = table.fresh
+    reg[r.HEAD] = table.row_of.get(memory.head, -1)
+    reg[r.SHADOW] = memory.shadow
+    own = own_functions(policy, table, state, memory)
+    made = prepare(policy, machine, len(table.ids), own)
+    if kept:
+        outcome.recall_promises(made.arguments[0], table, state.now)
+    return machine, table, own, made
+
+
+def once(*tables: Any) -> None:
+    """One pass of conservative backfilling, without the event loop."""
+    import_module("shadowtime.engine.passes.conservative").once(*tables)
 
 
 def run_one_instant(
@@ -213,3 +239,53 @@ def refuse_what_a_log_has(policy: Policy) -> None:
                     f"{policy.name}: {where(one.function)} needs {needs[0]} of a log, which a live "
                     "loop does not have; use the fields of every job, or a memory that learns"
                 )
+
+
+def forward(
+    policy: Policy | Any,
+    state: Snapshot,
+    memory: Memory | None = None,
+    *,
+    runs: Mapping[str, int] | None = None,
+    shape: Shape = "pool",
+) -> dict[str, int]:
+    """When every waiting job starts if no other job is submitted.
+
+    ``runs`` is how long each job will run, from its start; a job that is not named runs as long as
+    the policy expects. Running jobs that should have ended already end in the next second. A job
+    that would not even start on the empty machine is not in the answer.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
+    >>> from shadowtime.policy import parse_policy
+    >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> state = Snapshot(now=2, cluster=four,
+    ...     running=(RunningJob(id="1", submit=0, need=(3,), request=9, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=5),
+    ...              WaitingJob(id="3", submit=2, need=(1,), request=4)))
+    >>> forward(parse_policy("easy"), state)
+    {'2': 9, '3': 2}
+    >>> forward(parse_policy("easy"), state, runs={"1": 4})
+    {'2': 6, '3': 2}
+    """
+    refuse(policy)
+    memory = memory or Memory()
+    if not isinstance(policy, Policy) and shape != "site":
+        return python_policy.forward(policy, state, memory, runs=runs, shape=shape)
+    if (other := other_passes(policy, shape)) is not None:
+        answer: dict[str, int] = other.forward(policy, state, memory, runs=runs)
+        return answer
+    _, table, own, made = prepared(policy, state, memory, shape)
+    kernel, world = table.state, assume(table, state, runs or {})
+    if policy.reserve.kept:
+        once(kernel, *made.arguments)
+        steps.finish_pass(kernel, world)
+    else:
+        kernel.reg[r.WAKE] = state.now
+    run_on = import_module(f"shadowtime.engine.passes.{made.name}").run
+    while (code := int(run_on(kernel, world, *made.arguments))) == ROOM_NEEDED:
+        kernel = with_more_room(kernel)
+    raise_failure(policy, code, kernel, own, lambda job: table.ids[job])
+    return outcome.starts_of(kernel, table, state)

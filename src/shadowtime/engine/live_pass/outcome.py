@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.engine.live_pass.memory import History, Memory
-from shadowtime.engine.live_pass.notes import DUE, SINCE, Notes
+from shadowtime.engine.live_pass.memory import DUE, SINCE, History, Memory, Notes
 from shadowtime.engine.live_pass.table import FOREIGN, Table
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.choice import Choice
@@ -20,6 +19,7 @@ from shadowtime.types import AnyArray, Reason
 
 if TYPE_CHECKING:
     from shadowtime.kernel.availability import Availability
+    from shadowtime.kernel.state import State
 
 Shape = Literal["pool", "hosts", "nodes", "site"]
 NOTHING = 0
@@ -45,6 +45,18 @@ def pooled(cluster: Cluster) -> Cluster:
     total = cluster.total
     others = {name: total[name] for name in cluster.resources[1:]}
     return Cluster.pool(total["procs"], name=cluster.name, **others)
+
+
+def seen_as(cluster: Cluster, shape: Shape) -> Cluster:
+    """The machine as a policy sees it that knows a pool, or hosts."""
+    return pooled(cluster) if shape == "pool" else cluster.replace(shape="hosts")
+
+
+def starts_of(kernel: State, table: Table, state: Snapshot) -> dict[str, int]:
+    """When the waiting jobs started in a run into the future, those that did."""
+    start = kernel.job[:, f.START]
+    found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
+    return {job: when for job, when in found.items() if when >= 0}
 
 
 def recall_promises(availability: Availability | Choice, table: Table, now: int) -> None:

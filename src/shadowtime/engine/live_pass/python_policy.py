@@ -15,14 +15,12 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import steps
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.live_pass import outcome
-from shadowtime.engine.live_pass.compiled import fill
 from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided, Shape
-from shadowtime.engine.live_pass.table import Table, assume, table_of
+from shadowtime.engine.live_pass.table import Table, assume, set_aside, table_of
 from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
 from shadowtime.engine.run_tables import with_more_room
 from shadowtime.errors import PolicyError
-from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import CHANGED, DECISIONS, NEVER, VOLATILE, WAKE
 from shadowtime.kernel.state import State
 from shadowtime.policy.snapshot import RunningJob, Snapshot, Stop, WaitingJob, ask_policy, name_of
@@ -99,25 +97,16 @@ def forward(
         decisions = ask_policy(thinking, shown(observer, state, kernel))
         carry_out(kernel, decisions, table.row_of, name_of(policy), OnHosts(kernel))
         steps.finish_pass(kernel, world)
-    start = kernel.job[:, f.START]
-    found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
-    return {job: when for job, when in found.items() if when >= 0}
-
-
-def machine_of(state: Snapshot, shape: Shape) -> Cluster:
-    """The machine as the policy sees it."""
-    return (
-        outcome.pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
-    )
+    return outcome.starts_of(kernel, table, state)
 
 
 def prepare(policy: Any, state: Snapshot, memory: Memory, shape: Shape) -> tuple[Cluster, Table]:
     """The machine as the policy sees it, and the tables at the instant of the pass."""
     if shape == "nodes":
         refuse_on_nodes(policy)
-    machine = machine_of(state, shape)
+    machine = outcome.seen_as(state.cluster, shape)
     table = table_of(policy_parts(policy), state, memory, machine)
-    fill.set_aside(table.state)
+    set_aside(table.state)
     reg = table.state.reg
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive any estimate
     reg[WAKE] = NEVER

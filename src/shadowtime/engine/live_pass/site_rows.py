@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.cluster.site import Outage, Partition, Site, in_one_order
-from shadowtime.engine.live_pass.memory import History, Memory
-from shadowtime.engine.live_pass.notes import SINCE
+from shadowtime.engine.live_pass.memory import SINCE, History, Memory
 from shadowtime.engine.live_pass.table import natural_columns
 from shadowtime.policy.snapshot import Ended, RunningJob, Snapshot, WaitingJob, natural
 from shadowtime.types import NO_LIMIT, AnyArray, Ints
@@ -38,7 +37,7 @@ class Rows(NamedTuple):
     known: AnyArray
     """By row, whether there is a note of the job, and"""
     notes: Ints
-    """its columns (notes.py)."""
+    """its columns (memory.py)."""
 
     @property
     def waits(self) -> Any:

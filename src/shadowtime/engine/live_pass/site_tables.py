@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 
 from shadowtime.cluster.site import Site
-from shadowtime.engine.live_pass import notes as n
+from shadowtime.engine.live_pass import memory as n
 from shadowtime.engine.live_pass import site_rows
 from shadowtime.engine.live_pass.compression import Compression, Hold, came_free
-from shadowtime.engine.live_pass.memory import History, Memory, Promises
-from shadowtime.engine.live_pass.notes import Notes
 from shadowtime.engine.live_pass.python_policy import refuse_stops
-from shadowtime.engine.live_pass.site_rows import Rows
 from shadowtime.engine.python_policy import Observer, carry_out
 from shadowtime.engine.site.live_pass import Decider, decide_site
 from shadowtime.engine.site.plans import Freed, Run, RunsByRow, SiteJobs, Verdict
@@ -43,10 +40,10 @@ class Tables:
 
     policy: Policy
     state: Snapshot
-    memory: Memory
+    memory: n.Memory
     site: Site
-    rows: Rows
-    users: Mapping[str, History]
+    rows: site_rows.Rows
+    users: Mapping[str, n.History]
 
     @cached_property
     def base(self) -> int:
@@ -282,7 +279,7 @@ class Tables:
         here = self.stay(verdict)[promises.rows]
         return promises.rows[here], promises.plans.start[here] + self.base
 
-    def remember(self, verdict: Verdict, users: Mapping[str, History]) -> Memory:
+    def remember(self, verdict: Verdict, users: Mapping[str, n.History]) -> n.Memory:
         """What the next pass must know."""
         ids = self.rows.ids
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
@@ -292,7 +289,7 @@ class Tables:
             extra[WITHDRAWN] = {ids[at]: limits for at in sorted(verdict.withdrawn)}
             stayed = {run.id: run.start for run in self.state.running if run.id not in stops}
             extra[RAN] = {**stayed, **dict.fromkeys(starts, self.state.now)}
-        return Memory(
+        return n.Memory(
             now=self.state.now,
             jobs=self.notes(verdict),
             users=users,
@@ -325,7 +322,7 @@ class Tables:
             unfinished=verdict.unfinished,
         ).trimmed()
 
-    def notes(self, verdict: Verdict) -> Notes:
+    def notes(self, verdict: Verdict) -> n.Notes:
         """What the next pass must know of the jobs; one that is not ours keeps the note it had."""
         rows, base = self.rows, self.base
         ours = rows.since >= 0
@@ -350,14 +347,14 @@ class Tables:
         values[~ours] = rows.notes[~ours]
         keep = ours | rows.known
         if keep.all():
-            return Notes(rows.ids, values)
-        return Notes([rows.ids[at] for at in np.flatnonzero(keep).tolist()], values[keep])
+            return n.Notes(rows.ids, values)
+        return n.Notes([rows.ids[at] for at in np.flatnonzero(keep).tolist()], values[keep])
 
-    def kept_promises(self, verdict: Verdict) -> Promises:
+    def kept_promises(self, verdict: Verdict) -> n.Promises:
         """What the next pass must know of promises for good."""
         promises = RunsByRow.of(verdict.promises)
         here = np.flatnonzero(self.stay(verdict)[promises.rows])
         rows, plans = promises.rows[here], promises.plans.take(here)
         plans = plans._replace(start=plans.start + self.base)
         ids = [self.rows.ids[at] for at in rows.tolist()]
-        return Promises(ids, plans, self.checksums[rows] if len(rows) else rows)
+        return n.Promises(ids, plans, self.checksums[rows] if len(rows) else rows)

@@ -1,4 +1,4 @@
-"""From a state and a memory to the simulator's tables."""
+"""From a state and a memory to the simulator's tables, filled by the event loop's own steps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.live_pass.compiled import fill
-from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
-from shadowtime.engine.live_pass.memory import Memory
-from shadowtime.engine.live_pass.notes import (
+from shadowtime.engine.events import carry_out_corrections
+from shadowtime.engine.live_pass.memory import (
     BLOCKED_AT,
     DUE,
     ESTIMATE,
@@ -21,13 +19,16 @@ from shadowtime.engine.live_pass.notes import (
     KILLS,
     PROMISED,
     SINCE,
+    Memory,
 )
 from shadowtime.engine.run_tables import mark_classes
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.estimates import FIXED, LAST_TWO
-from shadowtime.kernel.registers import ARRIVED, BITS, ENDS, NEVER
-from shadowtime.kernel.running import LADDER
-from shadowtime.kernel.state import World, build
+from shadowtime.kernel.estimates import FIXED, LAST, LAST_TWO, learn_end, learn_submit
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.queue import dequeue, enqueue
+from shadowtime.kernel.registers import ARRIVED, BIG, BITS, ENDED, ENDS, LEARNER, NEVER, NOW
+from shadowtime.kernel.running import LADDER, first_correction, insert, take
+from shadowtime.kernel.state import State, World, build
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import Snapshot, natural
 from shadowtime.types import MAX_SPAN, Ints
@@ -54,7 +55,7 @@ class Table(NamedTuple):
     waits: Any
     """By row, whether the job waits."""
     notes: Ints
-    """By row, what was remembered of the job: columns of notes.py."""
+    """By row, what was remembered of the job: columns of memory.py."""
 
 
 class Rows(NamedTuple):
@@ -64,9 +65,9 @@ class Rows(NamedTuple):
     ids: list[str]
     since: Ints
     what: Ints
-    """Whether it runs, waits, ended, or is new (compiled/fill.py)."""
+    """Whether it runs, waits, ended, or is new."""
     notes: Ints
-    """What is remembered of each, as columns of notes.py."""
+    """What is remembered of each, as columns of memory.py."""
 
 
 def table_of(
@@ -100,7 +101,7 @@ def table_of(
         if user in memory.users:
             columns = [f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]
             kernel.user[at, columns] = memory.users[user]
-    fill.fill(kernel, world, facts_of(rows), state.now)
+    fill(kernel, world, facts_of(rows), state.now)
     new = np.flatnonzero(rows.what == NEWS_SUBMIT)
     gone = tuple(ids[at] for at in np.flatnonzero(rows.what == NEWS_END).tolist())
     return Table(
@@ -287,3 +288,68 @@ def queue_ends(kernel: Any, world: World, rows: list[int], assumed: Any, now: in
         keys.append(end << int(kernel.reg[BITS]) | int(world.truth[row, f.RANK]))
     world.ends[: len(keys)] = sorted(keys)  # ascending: a heap
     kernel.reg[ENDS] = len(keys)
+
+
+RUNS = 0
+"""A job that holds resources."""
+WAITS = 1
+"""A job that waited at the last pass already."""
+NEWS_END = 2
+"""A job that ended since the last pass."""
+NEWS_SUBMIT = 3
+"""A job submitted since the last pass."""
+
+WHAT, JOB, WHEN = 0, 1, 2
+"""Rows of ``facts``."""
+
+
+@entry
+def fill(state: State, world: World, facts: Any, now: int) -> None:
+    """Carry out facts in their order: running jobs, waiting jobs, then the news by time."""
+    reg = state.reg
+    for i in range(facts.shape[1]):
+        what = facts[WHAT, i]
+        job = facts[JOB, i]
+        if what == RUNS:
+            take(state, job, state.job[job, f.HOST])
+            insert(state, job, state.job[job, f.START] + state.job[job, f.ESTIMATE])
+            world.truth[job, f.ENDS_AT] = 1  # it runs: its prediction may be corrected
+            if reg[LEARNER] != FIXED:
+                first_correction(state, world, job)
+        elif what == NEWS_END:
+            state.ended[reg[ENDED]] = job
+            reg[ENDED] += 1
+            reg[NOW] = facts[WHEN, i]
+            if reg[LEARNER] != FIXED:
+                learn_end(state, job)
+        else:
+            if (what == NEWS_SUBMIT and reg[LEARNER] != FIXED) or reg[LEARNER] == LAST:
+                learn_submit(state, job)
+            enqueue(state, job)
+    reg[NOW] = now
+    if reg[LEARNER] != FIXED:
+        carry_out_corrections(state, world, now)
+
+
+@entry
+def set_aside(state: State) -> None:
+    """Take jobs out of the queue that no host could hold even when empty.
+
+    They would keep every job waiting for a start that cannot come.
+    """
+    for job in range(state.reg[ARRIVED]):
+        if state.wait[f.PROCS, job] != BIG and not ever_fits(state, job):
+            dequeue(state, job)
+
+
+@kernel
+def ever_fits(state: State, job: int) -> bool:
+    """True if some host could hold the job if it were empty."""
+    for host in range(state.host.shape[1]):
+        holds = True
+        for k in range(state.host.shape[2]):
+            if state.job[job, f.NEED + k] > state.host[f.CAPACITY, host, k]:
+                holds = False
+        if holds:
+            return True
+    return False

@@ -13,8 +13,6 @@ from shadowtime.kernel import changing as g
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import record as r
 from shadowtime.kernel import registers
-from shadowtime.kernel.changing import Tables, rate_at
-from shadowtime.kernel.choice import HOW, ONCE, PENDING, SELECT_BROKE, STEPPING, WHERE, Choice
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.slots import SLOT_SHIFT
@@ -26,10 +24,10 @@ if TYPE_CHECKING:
 
 
 @entry
-def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
+def run(t: g.Tables, f: Profile, c: q.Choice, fact: Ints, choose: Chooser) -> int:
     """The event loop; ``f`` is the profile that functions plan in, ``choose`` the function."""
     reg = t.reg
-    if c.mark[PENDING] > 0 and not settled(t, c, c.mark[PENDING]):  # by the caller of a session
+    if c.mark[q.PENDING] > 0 and not settled(t, c, c.mark[q.PENDING]):  # by the caller of a session
         return BROKEN
     while (
         reg[registers.ATTEMPTS] + 2 * (reg[registers.WAITING] + reg[registers.RUNNING])
@@ -56,24 +54,24 @@ def run(t: Tables, f: Profile, c: Choice, fact: Ints, choose: Chooser) -> int:
             continue
         reg[registers.PASSES] += 1
         describe(t, f, c, fact, count)
-        if c.mark[HOW] == STEPPING:
-            c.mark[PENDING] = count
+        if c.mark[q.HOW] == q.STEPPING:
+            c.mark[q.PENDING] = count
             return PASS_DUE
-        if choose(now, count, c.mark[WHERE]) != 0:
+        if choose(now, count, c.mark[q.WHERE]) != 0:
             describe(t, f, c, fact, count)  # as it was, to find out why (engine/selecting.py)
-            reg[registers.FAILED] = SELECT_BROKE << SLOT_SHIFT | count
+            reg[registers.FAILED] = q.SELECT_BROKE << SLOT_SHIFT | count
             return BROKEN
         if not settled(t, c, count):
             return BROKEN
-        if c.mark[HOW] == ONCE:
+        if c.mark[q.HOW] == q.ONCE:
             return DONE
     return ROOM_NEEDED
 
 
 @routine
-def settled(t: Tables, c: Choice, count: int) -> bool:
+def settled(t: g.Tables, c: q.Choice, count: int) -> bool:
     """Carry out what was answered; False if it is not permitted."""
-    c.mark[PENDING] = 0
+    c.mark[q.PENDING] = 0
     if not permitted(t, c, count):
         return False
     carry_out(t, c, count)
@@ -83,7 +81,7 @@ def settled(t: Tables, c: Choice, count: int) -> bool:
 
 
 @kernel
-def next_instant(t: Tables) -> int:
+def next_instant(t: g.Tables) -> int:
     """Time of the next end, submission or plan."""
     reg = t.reg
     now = reg[registers.WAKE]
@@ -95,7 +93,7 @@ def next_instant(t: Tables) -> int:
 
 
 @kernel
-def end_jobs(t: Tables, now: int) -> None:
+def end_jobs(t: g.Tables, now: int) -> None:
     """End what ends now."""
     reg = t.reg
     kept = 0
@@ -114,7 +112,7 @@ def end_jobs(t: Tables, now: int) -> None:
 
 
 @routine
-def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
+def describe(t: g.Tables, f: Profile, c: q.Choice, fact: Ints, count: int) -> None:
     """Fill the columns; the whole machine is free, as running jobs are to be planned too."""
     now = t.reg[registers.NOW]
     f.time[0, 0] = now
@@ -168,13 +166,13 @@ def describe(t: Tables, f: Profile, c: Choice, fact: Ints, count: int) -> None:
 
 
 @kernel
-def suspended(t: Tables, at: int) -> bool:
+def suspended(t: g.Tables, at: int) -> bool:
     """True if a job stands still at speed 0 and has given its processors back."""
     return bool(t.job[at, g.SIZE] > 0 and t.speed[t.job[at, g.LEVEL]] == 0)
 
 
 @kernel
-def done_at(t: Tables, at: int, now: int) -> int:
+def done_at(t: g.Tables, at: int, now: int) -> int:
     """The work of the present piece so far."""
     job = t.job[at]
     if job[g.SIZE] == 0 or suspended(t, at):
@@ -184,7 +182,7 @@ def done_at(t: Tables, at: int, now: int) -> int:
 
 
 @kernel
-def expected_left(t: Tables, at: int, now: int) -> int:
+def expected_left(t: g.Tables, at: int, now: int) -> int:
     """Seconds of work that the policy expects to be left (spec: changing 3.4)."""
     job = t.job[at]
     done = job[g.WORK] - job[g.LEFT] + done_at(t, at, now)
@@ -195,7 +193,7 @@ def expected_left(t: Tables, at: int, now: int) -> int:
 
 
 @kernel
-def close(t: Tables, at: int, now: int, stopped: bool) -> None:
+def close(t: g.Tables, at: int, now: int, stopped: bool) -> None:
     """End the present piece of a job: what was done counts, but for what a stop loses."""
     job, reg = t.job[at], t.reg
     work = done_at(t, at, now)
@@ -219,7 +217,7 @@ def close(t: Tables, at: int, now: int, stopped: bool) -> None:
 
 
 @routine
-def permitted(t: Tables, c: Choice, count: int) -> bool:
+def permitted(t: g.Tables, c: q.Choice, count: int) -> bool:
     """True if sizes and speeds are allowed and fit; else the first that is not is noted."""
     total = 0
     sizes, speeds = q.COLUMNS + g.SIZE_, q.COLUMNS + g.SPEED_
@@ -250,7 +248,7 @@ def permitted(t: Tables, c: Choice, count: int) -> bool:
 
 
 @kernel
-def level_of(t: Tables, speed: int) -> int:
+def level_of(t: g.Tables, speed: int) -> int:
     """The place of a speed among those declared, -1 if it is none."""
     for level in range(t.speed.shape[0]):
         if t.speed[level] == speed:
@@ -259,7 +257,7 @@ def level_of(t: Tables, speed: int) -> int:
 
 
 @routine
-def carry_out(t: Tables, c: Choice, count: int) -> None:
+def carry_out(t: g.Tables, c: q.Choice, count: int) -> None:
     """Carry out what the function wrote."""
     reg = t.reg
     now = reg[registers.NOW]
@@ -318,7 +316,7 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
         job[g.SIZE] = size
         job[g.LEVEL] = level
         job[g.SINCE] = now
-        job[g.RATE] = rate_at(
+        job[g.RATE] = g.rate_at(
             job[g.KIND], t.fraction[at, 0], t.fraction[at, 1], t.fraction[at, 2], t.knot,
             job[g.OWN], size, t.speed[level],
         )  # fmt: skip
@@ -326,7 +324,7 @@ def carry_out(t: Tables, c: Choice, count: int) -> None:
 
 
 @kernel
-def overtook_none(t: Tables) -> None:
+def overtook_none(t: g.Tables) -> None:
     """What started now beside others that waited has overtaken none: they start now as well.
 
     Jobs of no length end at the instant of their start, and another pass follows; those that have
@@ -341,7 +339,7 @@ def overtook_none(t: Tables) -> None:
 
 
 @kernel
-def alone(t: Tables, at: int, now: int) -> None:
+def alone(t: g.Tables, at: int, now: int) -> None:
     """The reason of a job that started now and overtook none."""
     job = t.job[at]
     if job[g.START] == now and job[g.REASON] == BACKFILLED:

@@ -266,4 +266,10 @@ def rebuild(state: State, b: Availability) -> None:
     state.reg[r.SLIPPED] += slipped
 
 
-__all__ = ["decide", "make_availability", "run"]
+@entry
+def once(state: State, made: Availability) -> None:
+    """The pass alone, without the event loop."""
+    decide(state, made)
+
+
+__all__ = ["decide", "make_availability", "once", "run"]

@@ -16,7 +16,6 @@ from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import fields as g
 from shadowtime.kernel import record as r
-from shadowtime.kernel.choice import Choice
 from shadowtime.kernel.general import General
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 @entry
 def run(
-    state: State, world: World, f: General, c: Choice, custom: OwnPointer, choose: Chooser
+    state: State, world: World, f: General, c: q.Choice, custom: OwnPointer, choose: Chooser
 ) -> int:
     """The event loop with this pass; ``choose`` is the pointer to the function that selects."""
     if c.mark[q.PENDING] > 0:
@@ -58,7 +57,7 @@ def run(
 
 
 @kernel
-def decide(state: State, f: General, c: Choice, custom: OwnPointer, choose: Chooser) -> None:
+def decide(state: State, f: General, c: q.Choice, custom: OwnPointer, choose: Chooser) -> None:
     """One pass."""
     if learns(f):
         learn(state, f, custom)
@@ -82,7 +81,7 @@ def decide(state: State, f: General, c: Choice, custom: OwnPointer, choose: Choo
 
 
 @routine
-def line_up(state: State, f: General, c: Choice, custom: OwnPointer) -> int:
+def line_up(state: State, f: General, c: q.Choice, custom: OwnPointer) -> int:
     """List the waiting jobs in the policy's order; returns how many there are."""
     count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == FCFS:
@@ -104,7 +103,7 @@ def line_up(state: State, f: General, c: Choice, custom: OwnPointer) -> int:
 
 
 @routine
-def describe(state: State, f: General, c: Choice, count: int) -> None:
+def describe(state: State, f: General, c: q.Choice, count: int) -> None:
     """Fill the columns, and what is free from the running jobs."""
     build_profile(state, f.profile)
     column = c.column
@@ -135,7 +134,7 @@ def describe(state: State, f: General, c: Choice, count: int) -> None:
 
 
 @routine
-def carry_out_choice(state: State, c: Choice, count: int) -> None:
+def carry_out_choice(state: State, c: q.Choice, count: int) -> None:
     """Start what was chosen and note what was planned."""
     now = state.reg[NOW]
     head = -1

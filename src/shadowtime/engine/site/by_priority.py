@@ -26,7 +26,6 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel.fields import PROCS, WHICH
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW, QUEUE_FROM, WAITING
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.state import State
 from shadowtime.policy import Policy
 from shadowtime.types import Floats, Ints
@@ -45,7 +44,7 @@ def run_by_priority(
     chosen: Prepared,
     made: PreparedRun,
     pauses: Pauses,
-) -> tuple[State, Ground, dict[str, int]]:
+) -> tuple[State, f.Ground, dict[str, int]]:
     """Run a workload; returns the tables as they are at the end, and counts for the reader."""
     arguments = chosen.arguments(made.ground)
     keys = None if chosen.keeps else arguments[0].memory
@@ -128,7 +127,7 @@ class Priorities:
         """Go on from a checkpoint."""
         vars(self).update(known or {})
 
-    def before_pass(self, state: State, ground: Ground) -> None:
+    def before_pass(self, state: State, ground: f.Ground) -> None:
         """Ticks up to now, what has ended, and priorities for jobs that entered the queue."""
         now = int(state.reg[NOW])
         ticked = self._ticks(now - 1)
@@ -147,7 +146,7 @@ class Priorities:
         if self.tier is not None and changed:
             self._rank(ground, rows)
 
-    def after_pass(self, state: State, ground: Ground) -> None:
+    def after_pass(self, state: State, ground: f.Ground) -> None:
         """Note the jobs that started, and what a second of each costs."""
         now = int(state.reg[NOW])
         for row in state.did[WHICH, : int(state.reg[DECISIONS])].tolist():
@@ -171,7 +170,7 @@ class Priorities:
             any_tick = True
         return any_tick
 
-    def _ends(self, ground: Ground, now: int) -> bool:
+    def _ends(self, ground: f.Ground, now: int) -> bool:
         """Forget what has ended; the rest of it is charged where limits are enforced.
 
         spec: slurm 5.5.
@@ -202,14 +201,14 @@ class Priorities:
             nice=self.nice[rows],
         )
 
-    def _rank(self, ground: Ground, rows: Ints) -> None:
+    def _rank(self, ground: f.Ground, rows: Ints) -> None:
         """Write the order of the waiting jobs into their tiers; equal ones stay by arrival."""
         assert self.tier is not None
         both = np.stack([self.tier[rows].astype(np.float64), self.keys[rows, 0]])
         ground.job[rows, f.TIER] = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
         ground.mark[f.TIERS] = 1
 
-    def _billing(self, ground: Ground, row: int) -> float:
+    def _billing(self, ground: f.Ground, row: int) -> float:
         """What a second of a job costs on the nodes it holds."""
         shape = self.asks.shapes[int(ground.job[row, f.SHAPE])]
         first, count = ground.job[row, [f.PLACE_FROM, f.PLACE_COUNT]].tolist()

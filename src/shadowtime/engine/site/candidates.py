@@ -10,8 +10,7 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys
 from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import NOW
-from shadowtime.kernel.site.fields import TIER, TIERS
-from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.fields import TIER, TIERS, number
 from shadowtime.kernel.slots import ORDER, ask
 
 if TYPE_CHECKING:

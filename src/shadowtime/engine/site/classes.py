@@ -9,7 +9,6 @@ import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.engine import partitions
-from shadowtime.engine.partitions import classes_of, widest
 from shadowtime.engine.site.asks import Asks, SiteClasses, asks_of
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import PolicyError
@@ -43,7 +42,7 @@ def site_classes(policy: Policy, site: Site, workload: Workload) -> SiteClasses 
             f"partition=by-class: {part.hosts} nodes for class one, but the site has "
             f"{len(site.nodes)}"
         )
-    one = set(widest([node.amounts for node in site.nodes], part.hosts))
+    one = set(partitions.widest([node.amounts for node in site.nodes], part.hosts))
     order: dict[int, tuple[tuple[int, int], ...]] = {
         partitions.SMALL_LONG: ((partitions.TWO, f.RESERVES_COUNTED),),
         partitions.SMALL_SHORT: (
@@ -55,7 +54,7 @@ def site_classes(policy: Policy, site: Site, workload: Workload) -> SiteClasses 
     if part.large == "anywhere":
         order[partitions.LARGE] += ((partitions.TWO, f.RESERVES_COUNTED),)
     return SiteClasses(
-        kind=classes_of(part, workload),
+        kind=partitions.classes_of(part, workload),
         group=tuple(partitions.ONE if n in one else partitions.TWO for n in range(len(site.nodes))),
         order=tuple(order[kind] for kind in range(len(order))),
         reservations=part.reservations,

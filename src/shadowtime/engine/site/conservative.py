@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.site import conservative_parts as parts
-from shadowtime.engine.site import events
+from shadowtime.engine.site import events, promises
 from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
-from shadowtime.engine.site.conservative_parts import ConservativeState, make_conservative
-from shadowtime.engine.site.promises import give_first, let_go, promise, repair, start_early
+from shadowtime.engine.site.promises import ConservativeState, make_conservative
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import FAILED, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
+from shadowtime.kernel.site.fields import Ground, number
 from shadowtime.kernel.site.limits import IN_PLACE, within
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, in_mask
 from shadowtime.kernel.site.start import (
     ask_earliest,
@@ -76,19 +73,21 @@ def decide(state: State, ground: Ground, f: ConservativeState, custom: OwnPointe
     if state.reg[WAITING] > 0:
         count = line_up(state, ground, f, custom)
     if ground.mark[sf.REPAIR] != 0 or ground.mark[sf.NEGATIVE] != 0:
-        repair(state, ground, f, count)
+        promises.repair(state, ground, f, count)
     ground.mark[sf.REPAIR] = 0
     ground.mark[sf.NEGATIVE] = 0
-    if f.par[parts.COMPRESS] != 0 and (ground.mark[sf.EARLY] != 0 or f.par[parts.EVERY_PASS] != 0):
+    if f.par[promises.COMPRESS] != 0 and (
+        ground.mark[sf.EARLY] != 0 or f.par[promises.EVERY_PASS] != 0
+    ):
         sweep(state, ground, f, count)
     ground.mark[sf.EARLY] = 0
     for i in range(count):
         job = f.line[i]
-        give_first(state, ground, job)
+        promises.give_first(state, ground, job)
         ground.job[job, sf.BROKEN] = 0
     start_due(state, ground, f, count)
     state.reg[WAKE] = ground.mark[sf.SOONEST]
-    if ground.mark[sf.EARLY] != 0 or f.par[parts.UNFINISHED] != 0:
+    if ground.mark[sf.EARLY] != 0 or f.par[promises.UNFINISHED] != 0:
         state.reg[WAKE] = now + 1
 
 
@@ -111,7 +110,7 @@ def line_up(state: State, ground: Ground, f: ConservativeState, custom: OwnPoint
 def start_due(state: State, ground: Ground, f: ConservativeState, count: int) -> None:
     """Start jobs that are due now; without compression also those that fit before their promise."""
     now = state.reg[NOW]
-    if ground.mark[sf.SOONEST] > now and f.par[parts.COMPRESS] != 0:
+    if ground.mark[sf.SOONEST] > now and f.par[promises.COMPRESS] != 0:
         for i in range(count):
             job = f.line[i]
             if ground.job[job, sf.DUE] < NEVER:
@@ -126,8 +125,8 @@ def start_due(state: State, ground: Ground, f: ConservativeState, count: int) ->
         due = ground.job[job, sf.DUE]
         if due == NEVER:
             continue
-        if due > now and f.par[parts.COMPRESS] == 0 and might_start(state, ground, job):
-            start_early(state, ground, job)
+        if due > now and f.par[promises.COMPRESS] == 0 and might_start(state, ground, job):
+            promises.start_early(state, ground, job)
             due = ground.job[job, sf.DUE]
         if due > now:
             if not ahead and state.job[job, BLOCKED_AT] < 0:
@@ -138,7 +137,7 @@ def start_due(state: State, ground: Ground, f: ConservativeState, count: int) ->
         if ground.mark[sf.HAS_LIMITS] != 0 and not within(
             state, ground, job, ground.job[job, sf.ALT], number(IN_PLACE)
         ):
-            let_go(state, ground, job)
+            promises.let_go(state, ground, job)
             ground.job[job, sf.WITHDRAWN] = ground.mark[sf.LEFT] + 1
             state.reg[SLIPPED] += 1
             ground.mark[sf.EARLY] = 1
@@ -158,27 +157,27 @@ def sweep(state: State, ground: Ground, f: ConservativeState, count: int) -> Non
     """One sweep in queue order: promises to their earliest start, never later."""
     begin = ground.mark[sf.GAINS]
     spent = 0
-    f.par[parts.UNFINISHED] = 0
+    f.par[promises.UNFINISHED] = 0
     for i in range(count):
         job = f.line[i]
         due = ground.job[job, sf.DUE]
         if due == NEVER:
-            if f.par[parts.EVERY_PASS] != 0:
-                give_first(state, ground, job)
+            if f.par[promises.EVERY_PASS] != 0:
+                promises.give_first(state, ground, job)
             continue
         asked = ground.job[job, sf.ASKED]
         if asked == ground.mark[sf.GAINS]:
             continue
-        if f.par[parts.EFFORT] > 0 and spent >= f.par[parts.EFFORT]:
-            f.par[parts.UNFINISHED] = 1
+        if f.par[promises.EFFORT] > 0 and spent >= f.par[promises.EFFORT]:
+            f.par[promises.UNFINISHED] = 1
             fill_idle(state, ground, f, i, count)
             return  # the log of gains stays as it is: the others have not been asked
         ground.job[job, sf.ASKED] = ground.mark[sf.GAINS]
         since, until = gain_for(state, ground, job, due, asked)
-        spent += min(ground.mark[sf.GAINS] - asked, parts.MANY_GAINS)
+        spent += min(ground.mark[sf.GAINS] - asked, promises.MANY_GAINS)
         if since < until:
             improve(state, ground, job, since, until)
-            spent += parts.A_SEARCH
+            spent += promises.A_SEARCH
     # Every job has been asked about what came before: only what was given up meanwhile stays.
     shift = begin - ground.mark[sf.GAINS_FROM]
     for row in range(shift, ground.mark[sf.GAINS] - ground.mark[sf.GAINS_FROM]):
@@ -206,7 +205,7 @@ def fill_idle(state: State, ground: Ground, f: ConservativeState, first: int, co
         end = due + state.job[job, ESTIMATE]
         hold_plan(ground, job, now, due, end, number(1))
         note_gain(ground, job, due, end)
-        promise(state, ground, job, now, alt)
+        promises.promise(state, ground, job, now, alt)
         ground.mark[sf.RELEASED] += 1
 
 
@@ -219,7 +218,7 @@ def gain_for(state: State, ground: Ground, job: int, due: int, asked: int) -> tu
     counted = ground.mark[sf.AMOUNTS] != 0 and takes_amounts(ground, ground.job[job, sf.ALT])
     first = asked - ground.mark[sf.GAINS_FROM]
     behind = ground.mark[sf.GAINS] - ground.mark[sf.GAINS_FROM]
-    if behind - first > parts.MANY_GAINS:
+    if behind - first > promises.MANY_GAINS:
         return now, due
     since, until = NEVER, 0
     for row in range(first, behind):
@@ -287,5 +286,5 @@ def improve(state: State, ground: Ground, job: int, since: int, until: int) -> N
         hold_plan(ground, job, now, due, end, number(-1))
         return
     note_gain(ground, job, due, end)
-    promise(state, ground, job, start, alt)
+    promises.promise(state, ground, job, start, alt)
     ground.job[job, sf.ASKED] = ground.mark[sf.GAINS]

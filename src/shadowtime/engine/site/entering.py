@@ -15,7 +15,6 @@ from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, FAILED, LEARNER, 
 from shadowtime.kernel.running import insert
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.limits import account_start
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
 from shadowtime.kernel.slots import BEGIN, ask_one
 from shadowtime.types import SINCE_END, SINCE_SUBMISSION
@@ -63,7 +62,7 @@ def leave_queue(state: State, ground: Ground, job: int, now: int) -> None:
     due = ground.job[job, sf.DUE]
     if due < NEVER:
         end = due + state.job[job, ESTIMATE]
-        hold_plan(ground, job, now, due, end, number(1))
+        hold_plan(ground, job, now, due, end, sf.number(1))
         note_gain(ground, job, due, end)
         ground.job[job, sf.DUE] = NEVER
         ground.mark[sf.EARLY] = 1
@@ -104,10 +103,10 @@ def be_submitted(state: State, ground: Ground, e: Events, job: int, now: int) ->
         learn_submit(state, job)
     reg[EVENTS] += 1
     if e.follow.shape[0] > 0:
-        tell_followers(state, ground, e, job, number(SINCE_SUBMISSION), now)
+        tell_followers(state, ground, e, job, sf.number(SINCE_SUBMISSION), now)
     if 0 <= ground.job[job, sf.CANCEL] <= now:
         ground.mark[sf.CANCELLED] += 1
-        be_over(state, ground, e, job, number(sf.GONE_CANCELLED), now)
+        be_over(state, ground, e, job, sf.number(sf.GONE_CANCELLED), now)
         return
     ground.job[job, sf.PHASE] = sf.PENDING
     if ground.job[job, sf.BEGIN_AT] > now:
@@ -236,7 +235,7 @@ def be_over(state: State, ground: Ground, e: Events, job: int, phase: int, now: 
     if array >= 0:
         call_next(ground, e, array, now)
     if e.follow.shape[0] > 0:
-        tell_followers(state, ground, e, job, number(SINCE_END), now)
+        tell_followers(state, ground, e, job, sf.number(SINCE_END), now)
     well = phase == sf.ENDED and e.well[job] & WELL != 0
     for at in range(e.first[job], e.first[job + 1]):
         kind = e.edge[at, 1]
@@ -293,8 +292,8 @@ def seat(state: State, ground: Ground, running: Ints, waiting: Ints, promised: I
         ground.job[job, sf.SHAPE] = ground.alt[ground.job[job, sf.ALT], sf.ALT_SHAPE]
         state.job[job, START] = running[i, 1]
         end = max(running[i, 1] + state.job[job, ESTIMATE], now + 1)
-        occupy(state, ground, job, number(-1))
-        hold_place(ground, job, now, now, end, number(-1))
+        occupy(state, ground, job, sf.number(-1))
+        hold_place(ground, job, now, now, end, sf.number(-1))
         insert(state, job, end)
         ground.job[job, sf.PHASE] = sf.RUNS
         if ground.mark[sf.HAS_LIMITS] != 0:
@@ -309,4 +308,4 @@ def seat(state: State, ground: Ground, running: Ints, waiting: Ints, promised: I
         if due < now:
             ground.mark[sf.REPAIR] = 1
         ground.mark[sf.SOONEST] = min(ground.mark[sf.SOONEST], due)
-        hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(-1))
+        hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], sf.number(-1))

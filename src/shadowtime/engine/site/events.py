@@ -18,14 +18,12 @@ from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.running import correct, first_correction, job_at
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import COMPRESSED, give_up, hold_place, stop_run
 from shadowtime.kernel.state import State, World
 
 
 @routine
-def advance(state: State, world: World, ground: Ground, e: Events) -> int:
+def advance(state: State, world: World, ground: sf.Ground, e: Events) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
     while True:
@@ -54,7 +52,7 @@ def advance(state: State, world: World, ground: Ground, e: Events) -> int:
 
 
 @kernel
-def next_instant(state: State, world: World, ground: Ground, e: Events) -> int:
+def next_instant(state: State, world: World, ground: sf.Ground, e: Events) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
     now = events.next_instant(state, world)
@@ -68,7 +66,7 @@ def next_instant(state: State, world: World, ground: Ground, e: Events) -> int:
 
 
 @kernel
-def drop_stale_cancels(state: State, ground: Ground, e: Events) -> None:
+def drop_stale_cancels(state: State, ground: sf.Ground, e: Events) -> None:
     """Forget cancellations of jobs that do not wait at that time."""
     reg = state.reg
     mask = (1 << reg[r.BITS]) - 1
@@ -84,7 +82,7 @@ def drop_stale_cancels(state: State, ground: Ground, e: Events) -> None:
 
 
 @routine
-def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: int) -> bool:
+def carry_out_ends(state: State, world: World, ground: sf.Ground, e: Events, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
     reg = state.reg
     any_end = False
@@ -100,12 +98,12 @@ def carry_out_ends(state: State, world: World, ground: Ground, e: Events, now: i
         reg[r.ENDED] += 1
         reg[r.EVENTS] += 1
         reg[r.CHANGED] = 1
-        entering.be_over(state, ground, e, job, number(sf.ENDED), now)
+        entering.be_over(state, ground, e, job, sf.number(sf.ENDED), now)
         any_end = True
 
 
 @routine
-def carry_out_corrections(state: State, world: World, ground: Ground, now: int) -> None:
+def carry_out_corrections(state: State, world: World, ground: sf.Ground, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
     while True:
         job = events.next_outlived(state, world, now)
@@ -113,11 +111,11 @@ def carry_out_corrections(state: State, world: World, ground: Ground, now: int) 
             return
         before = state.job[job, f.EXPECTED]
         correct(state, world, job)
-        hold_place(ground, job, now, max(before, now), state.job[job, f.EXPECTED], number(-1))
+        hold_place(ground, job, now, max(before, now), state.job[job, f.EXPECTED], sf.number(-1))
 
 
 @routine
-def carry_out_failures(state: State, world: World, ground: Ground, e: Events, now: int) -> bool:
+def carry_out_failures(state: State, world: World, ground: sf.Ground, e: Events, now: int) -> bool:
     """Stop the jobs on nodes that fail now: they return to the queue, or are lost."""
     any_failure = False
     while (
@@ -148,12 +146,12 @@ def carry_out_failures(state: State, world: World, ground: Ground, e: Events, no
             else:
                 give_up(state, ground, job)
                 ground.mark[sf.LOST] += 1
-                entering.be_over(state, ground, e, job, number(sf.GONE_LOST), now)
+                entering.be_over(state, ground, e, job, sf.number(sf.GONE_LOST), now)
     return any_failure
 
 
 @routine
-def carry_out_closings(state: State, ground: Ground, e: Events, now: int) -> bool:
+def carry_out_closings(state: State, ground: sf.Ground, e: Events, now: int) -> bool:
     """A node closes or opens, or that becomes known: whatever was refused is asked again."""
     any_closing = False
     while (
@@ -171,7 +169,7 @@ def carry_out_closings(state: State, ground: Ground, e: Events, now: int) -> boo
 
 
 @routine
-def carry_out_cancels(state: State, ground: Ground, e: Events, now: int) -> bool:
+def carry_out_cancels(state: State, ground: sf.Ground, e: Events, now: int) -> bool:
     """Jobs that leave the queue unstarted."""
     reg = state.reg
     mask = (1 << reg[r.BITS]) - 1
@@ -186,7 +184,7 @@ def carry_out_cancels(state: State, ground: Ground, e: Events, now: int) -> bool
             entering.leave_queue(state, ground, job, now)
         if sf.PENDING <= phase <= sf.QUEUED:
             ground.mark[sf.CANCELLED] += 1
-            entering.be_over(state, ground, e, job, number(sf.GONE_CANCELLED), now)
+            entering.be_over(state, ground, e, job, sf.number(sf.GONE_CANCELLED), now)
             reg[r.CHANGED] = 1
             any_cancel = True
     return any_cancel
@@ -208,7 +206,7 @@ def coarse(ahead: int) -> int:
 
 
 @routine
-def carry_out_decisions(state: State, world: World, ground: Ground, e: Events) -> None:
+def carry_out_decisions(state: State, world: World, ground: sf.Ground, e: Events) -> None:
     """Carry out the starts that the pass decided."""
     reg = state.reg
     now = reg[r.NOW]
@@ -232,7 +230,7 @@ def carry_out_decisions(state: State, world: World, ground: Ground, e: Events) -
 
 
 @routine
-def next_pass(state: State, world: World, ground: Ground, e: Events, plans: int) -> int:
+def next_pass(state: State, world: World, ground: sf.Ground, e: Events, plans: int) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
     if ground.mark[sf.PASS_PENDING] == 0:
         if events.to_be_saved(state.reg) or lacks_room(state, ground, plans):
@@ -247,7 +245,7 @@ def next_pass(state: State, world: World, ground: Ground, e: Events, plans: int)
 
 
 @kernel
-def lacks_room(state: State, ground: Ground, plans: int) -> bool:
+def lacks_room(state: State, ground: sf.Ground, plans: int) -> bool:
     """True when a table might overflow in the next instant or pass.
 
     ``plans``: most nodes that the plans of a pass can hold.

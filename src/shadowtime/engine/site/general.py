@@ -24,8 +24,7 @@ from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, SHADOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
-from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.fields import Ground, number
 from shadowtime.kernel.site.start import (
     ASIDE,
     ask_earliest,

@@ -5,20 +5,18 @@ from __future__ import annotations
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import has_row
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 
 
 @entry
-def note_gone_at(ground: Ground, now: int) -> None:
+def note_gone_at(ground: sf.Ground, now: int) -> None:
     """The same, called from Python before a run."""
     note_gone(ground, now)
 
 
 @routine
-def note_gone(ground: Ground, now: int) -> None:
+def note_gone(ground: sf.Ground, now: int) -> None:
     """Nodes that are known to be closed for good, and shapes that therefore fit nowhere."""
     fresh = False
     for node in range(ground.node.shape[0]):
@@ -39,7 +37,7 @@ def note_gone(ground: Ground, now: int) -> None:
 
 
 @kernel
-def fits_what_is_left(ground: Ground, shape: int) -> bool:
+def fits_what_is_left(ground: sf.Ground, shape: int) -> bool:
     """True if the shape fits on the empty nodes that are not gone."""
     resources = ground.step.shape[1] - sf.LEVEL
     scratch = ground.scratch
@@ -67,7 +65,7 @@ def fits_what_is_left(ground: Ground, shape: int) -> bool:
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return has_row(ground, shape)
     if ground.shape[shape, sf.COUNTS] >= 0:
-        return walk(ground, shape, number(LARGEST))
+        return walk(ground, shape, sf.number(LARGEST))
     left = ground.shape[shape, sf.MOST] - wanted
     held = scratch.shape[1] - 1
     while held > 0 and left > 0:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from shadowtime.engine.passes.phases import FITS
 from shadowtime.engine.site import general_parts as parts
 from shadowtime.engine.site.candidates import sorted_already
-from shadowtime.engine.site.general_parts import General
 from shadowtime.kernel.fields import ESTIMATE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER, NOW, VOLATILE
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import count_reservation
 from shadowtime.kernel.site.choose import choose
-from shadowtime.kernel.site.fields import Ground
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_plan, keep_place
 from shadowtime.kernel.slots import PLAN, RESERVE, asks
 from shadowtime.kernel.state import State
 
 
 @kernel
-def may_keep(state: State, ground: Ground, f: General) -> bool:
+def may_keep(state: State, ground: sf.Ground, f: parts.General) -> bool:
     """True where the head's plan outlives a pass in which nothing was released: it stays right.
 
     One reservation in order of arrival, no job outlives its estimate, nothing but ends lets a job
@@ -43,7 +40,7 @@ def may_keep(state: State, ground: Ground, f: General) -> bool:
 
 
 @kernel
-def keep_plan(state: State, ground: Ground, f: General) -> None:
+def keep_plan(state: State, ground: sf.Ground, f: parts.General) -> None:
     """Remember the plan of this pass."""
     job = f.planned[0]
     f.kept[parts.KEPT_HEAD] = job
@@ -52,35 +49,35 @@ def keep_plan(state: State, ground: Ground, f: General) -> None:
 
 
 @routine
-def make_plan(state: State, ground: Ground, job: int, alt: int, at: int) -> None:
+def make_plan(state: State, ground: sf.Ground, job: int, alt: int, at: int) -> None:
     """Hold the nodes found last for a job from an instant on."""
     keep_place(ground, job, alt)
     ground.job[job, sf.DUE] = at
-    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], number(-1))
+    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], sf.number(-1))
     if ground.mark[sf.TIMES] != 0:
-        count_reservation(ground, job, alt, ground.job[job, sf.SHAPE], number(1))
+        count_reservation(ground, job, alt, ground.job[job, sf.SHAPE], sf.number(1))
 
 
 @routine
-def drop_plan(state: State, ground: Ground, job: int) -> None:
+def drop_plan(state: State, ground: sf.Ground, job: int) -> None:
     """Give these nodes back."""
     at = ground.job[job, sf.DUE]
-    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], number(1))
+    hold_plan(ground, job, state.reg[NOW], at, at + state.job[job, ESTIMATE], sf.number(1))
     ground.job[job, sf.DUE] = NEVER
     if ground.mark[sf.TIMES] != 0:
         count_reservation(
-            ground, job, ground.job[job, sf.ALT], ground.job[job, sf.SHAPE], number(-1)
+            ground, job, ground.job[job, sf.ALT], ground.job[job, sf.SHAPE], sf.number(-1)
         )
 
 
 @routine
-def give_plan_up(state: State, ground: Ground, f: General) -> None:
+def give_plan_up(state: State, ground: sf.Ground, f: parts.General) -> None:
     """Drop the plan that was kept; its start remains known."""
     job = f.kept[parts.KEPT_HEAD]
     start = ground.job[job, sf.DUE]
     if start < NEVER:
         end = start + state.job[job, ESTIMATE]
-        hold_plan(ground, job, state.reg[NOW], start, end, number(1))
+        hold_plan(ground, job, state.reg[NOW], start, end, sf.number(1))
         ground.job[job, sf.DUE] = NEVER
         ground.mark[sf.RELEASED] += 1
     f.kept[parts.KEPT_HEAD] = -1
@@ -88,7 +85,7 @@ def give_plan_up(state: State, ground: Ground, f: General) -> None:
 
 
 @kernel
-def plan_stands(state: State, ground: Ground, f: General, size: int) -> bool:
+def plan_stands(state: State, ground: sf.Ground, f: parts.General, size: int) -> bool:
     """True if nothing was released since the plan was made and the head is the same."""
     if f.kept[parts.KEPT_AT] != ground.mark[sf.RELEASED]:
         return False
@@ -99,7 +96,7 @@ def plan_stands(state: State, ground: Ground, f: General, size: int) -> bool:
 
 
 @kernel
-def fits_somewhere(ground: Ground, job: int) -> bool:
+def fits_somewhere(ground: sf.Ground, job: int) -> bool:
     """True if one of the job's shapes fits on the empty nodes."""
     ask = ground.job[job, sf.ASK]
     at = ground.ask[ask, 0]
@@ -109,7 +106,7 @@ def fits_somewhere(ground: Ground, job: int) -> bool:
 
 
 @routine
-def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
+def behind_head(state: State, ground: sf.Ground, f: parts.General, size: int) -> int:
     """The candidates behind the head whose plan stands; its nodes are chosen again after starts."""
     head = f.kept[parts.KEPT_HEAD]
     if (
@@ -119,7 +116,7 @@ def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
         now = state.reg[NOW]
         length = state.job[head, ESTIMATE]
         start = f.kept[parts.KEPT_START]
-        hold_plan(ground, head, now, start, start + length, number(1))
+        hold_plan(ground, head, now, start, start + length, sf.number(1))
         choose(state, ground, head, ground.job[head, sf.SHAPE], start, length)
         if moved(ground, head):
             if ground.mark[sf.PLACED] > ground.job[head, sf.PLACE_COUNT]:
@@ -133,7 +130,7 @@ def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
                 ground.job[head, sf.PLACE_COUNT] = ground.mark[sf.PLACED]
             ground.mark[sf.RELEASED] += 1
             f.kept[parts.KEPT_AT] = ground.mark[sf.RELEASED]
-        hold_plan(ground, head, now, start, start + length, number(-1))
+        hold_plan(ground, head, now, start, start + length, sf.number(-1))
         f.kept[parts.KEPT_CHANGES] = ground.mark[sf.CHANGES]
     count = 0
     for i in range(size):
@@ -144,7 +141,7 @@ def behind_head(state: State, ground: Ground, f: General, size: int) -> int:
 
 
 @kernel
-def moved(ground: Ground, job: int) -> bool:
+def moved(ground: sf.Ground, job: int) -> bool:
     """True if the placement found last is not the job's own."""
     if ground.mark[sf.PLACED] != ground.job[job, sf.PLACE_COUNT]:
         return True

@@ -35,13 +35,12 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.state import State, World
 from shadowtime.policy import Policy
 from shadowtime.types import Ints, Reason
 from shadowtime.workload.site_requests import requests_of
 
-Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
+Decider = Callable[["State", "World", "f.Ground"], "dict[int, int]"]
 """Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""
 
 
@@ -150,14 +149,14 @@ def latest_first(pairs: Ints) -> Ints:
 
 
 def with_places(
-    ground: Ground,
+    ground: f.Ground,
     site: Site,
     asks: Asks,
     node_at: Ints,
     snapshot: SiteJobs,
     runs: RunsByRow,
     promises: RunsByRow,
-) -> Ground:
+) -> f.Ground:
     """Enter where jobs run or are promised to run."""
     names = tuple([site.nodes[i].name for i in node_at.tolist()])
     rows = np.concatenate((runs.rows, promises.rows))
@@ -187,7 +186,7 @@ def with_places(
 
 
 def alternatives_of(
-    ground: Ground,
+    ground: f.Ground,
     asks: Asks,
     snapshot: SiteJobs,
     rows: Ints,
@@ -218,7 +217,7 @@ def alternatives_of(
     return found
 
 
-def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> Ground:
+def with_gains(ground: f.Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> f.Ground:
     """Enter what came free since the promises were made."""
     if not ground.mark[f.KEEPS]:
         return ground
@@ -247,7 +246,7 @@ def verdict(
     site: Site,
     asks: Asks,
     state: State,
-    ground: Ground,
+    ground: f.Ground,
     node_at: Ints,
     snapshot: SiteJobs,
     before: Ints,
@@ -323,7 +322,7 @@ def noted(state: State, column: int) -> dict[int, int]:
     return dict(zip(rows.tolist(), state.job[rows, column].tolist(), strict=True))
 
 
-def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteJobs) -> list[int]:
+def fit_nowhere(asks: Asks, ground: f.Ground, snapshot: SiteJobs) -> list[int]:
     """Waiting jobs none of whose alternatives fits on the nodes that are not closed for good."""
     fits = ground.shape[:, f.PLACEABLE] != 0
     lost = np.array([not any(fits[alt.shape] for alt in each) for each in asks.each] or [False])
@@ -332,7 +331,7 @@ def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteJobs) -> list[int]:
 
 
 def what_is_left(
-    ground: Ground, names: Sequence[str], promised: Ints
+    ground: f.Ground, names: Sequence[str], promised: Ints
 ) -> tuple[list[Freed], dict[int, int]]:
     """What not every promise has been compared with: the log of gains, and how far each is."""
     since = int(ground.mark[f.GAINS_FROM])

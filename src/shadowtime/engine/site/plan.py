@@ -12,7 +12,6 @@ from shadowtime.engine.plan import order_of, phases_of, refuse_loose_easy
 from shadowtime.engine.site.asks import SiteClasses
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.policy import Policy
 from shadowtime.policy.order import Fcfs
 from shadowtime.workload import Workload
@@ -27,7 +26,7 @@ class Prepared(NamedTuple):
     run: Callable[..., int]
     decide_once: Callable[..., int]
     """One pass over (state, ground, *arguments)."""
-    arguments: Callable[[Ground], tuple[Any, ...]]
+    arguments: Callable[[f.Ground], tuple[Any, ...]]
     rule: int
     own: Own
     """What the policy's own functions work with."""
@@ -85,7 +84,7 @@ def prepare_general(
     totals = tuple(site.total.values())
     scale = common_scale(totals) if weighing else np.zeros(len(totals) + 1, np.int64)
 
-    def arguments(ground: Ground) -> tuple[Any, ...]:
+    def arguments(ground: f.Ground) -> tuple[Any, ...]:
         widest = int(ground.job[:, f.WIDTH].max(initial=1))
         nodes = min(min(depth, n) * widest, 1 << 40)
         if classes is not None:
@@ -117,14 +116,14 @@ def prepare_general(
 def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Own) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.site import conservative
-    from shadowtime.engine.site.conservative_parts import UNFINISHED
+    from shadowtime.engine.site.promises import UNFINISHED
 
     # Priorities from outside are written into the tiers (by_priority.py).
     kind, weight = order_of(Fcfs() if policy.order.by_usage else policy.order)
     in_order = policy.backfill.promises_all
     compress = policy.reserve.compresses or in_order
 
-    def arguments(ground: Ground) -> tuple[Any, ...]:
+    def arguments(ground: f.Ground) -> tuple[Any, ...]:
         made = conservative.make_conservative(
             n=n,
             compress=compress,

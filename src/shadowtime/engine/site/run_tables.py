@@ -17,7 +17,6 @@ from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.slots import BEGIN
 from shadowtime.kernel.state import State, World, build
 from shadowtime.policy.estimate import Estimate
@@ -36,7 +35,7 @@ class PreparedRun(NamedTuple):
 
     state: State
     world: World
-    ground: Ground
+    ground: f.Ground
     events: Events
     asks: Asks
     node_at: Ints
@@ -99,7 +98,7 @@ def empty_state(
     return state, world
 
 
-def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
+def with_more_room(state: State, ground: f.Ground) -> tuple[State, f.Ground]:
     """Let every table that may run full in the next pass grow; the others stay as they are."""
     mark = ground.mark
     held = int(mark[f.HELD])
@@ -131,7 +130,7 @@ def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
     return state, ground
 
 
-def live_places(ground: Ground) -> tuple[Ints, int]:
+def live_places(ground: f.Ground) -> tuple[Ints, int]:
     """The places of runs and promises without those that were given up."""
     job = ground.job
     alive = (job[:, f.PHASE] >= f.RUNS) | (job[:, f.DUE] < NEVER)
@@ -151,7 +150,7 @@ def as_site_schedule(
     claims: tuple[str, ...],
     state: State,
     world: World,
-    ground: Ground,
+    ground: f.Ground,
     asks: Asks,
     node_at: Ints,
 ) -> Schedule:

@@ -15,8 +15,7 @@ from shadowtime.kernel.fields import ENDS_AT, EXPECTED
 from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.registers import KILLS, NEVER, NOW
 from shadowtime.kernel.site import start
-from shadowtime.kernel.site.fields import RELEASED, Ground
-from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.fields import RELEASED, Ground, number
 from shadowtime.kernel.state import State, World
 from shadowtime.types import AnyArray, Ints
 

@@ -14,7 +14,6 @@ from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
 from shadowtime.types import Ints
@@ -38,7 +37,7 @@ def build_ground(
     plans: int,
     classes: SiteClasses | None = None,
     own: Own | None = None,
-) -> tuple[Ground, Ints]:
+) -> tuple[f.Ground, Ints]:
     """Fresh tables, and the site's node at each row of the table of nodes.
 
     ``own`` is what a place function works with.
@@ -97,7 +96,7 @@ def build_ground(
             used = enter_bound(step, row, used, bounds[name])
     mark[f.STEPS_USED] = used
     mark[f.STEPS_SPARE] = steps - used
-    ground = Ground(
+    ground = f.Ground(
         mark=mark,
         node=node,
         shape=shape,

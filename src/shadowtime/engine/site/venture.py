@@ -23,7 +23,6 @@ from shadowtime.engine.watch import Watch
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.start import ASIDE
 from shadowtime.kernel.slots import ESTIMATE, LEARN_START, SLOT_SHIFT, VICTIM
 from shadowtime.kernel.state import State, World
@@ -60,7 +59,7 @@ class Venture:
 
 def run_venture(
     workload: Workload, site: Site, policy: Policy, rule: int, own: Own, watch: Watch | None = None
-) -> tuple[PreparedRun, State, Ground]:
+) -> tuple[PreparedRun, State, f.Ground]:
     """Run a workload; returns what it worked on, and the tables as they are at the end."""
     made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0, own=own)
     keep_work(made.state, policy)
@@ -70,7 +69,7 @@ def run_venture(
 
 def _run_to_the_end(
     made: PreparedRun, policy: Policy, own: Own, jobs: int, pauses: Pauses
-) -> tuple[State, Ground]:
+) -> tuple[State, f.Ground]:
     parts = Venture.of(policy)
     frame = make_general(n=jobs, depth=0, own=own)
     held = made.state, made.world, made.ground, made.events, frame
@@ -96,7 +95,7 @@ def _run_to_the_end(
 
 
 def decide_venture(
-    policy: Policy, own: Own, state: State, world: World, ground: Ground
+    policy: Policy, own: Own, state: State, world: World, ground: f.Ground
 ) -> dict[int, int]:
     """One pass on filled tables; returns the stopped jobs, each with the job it makes room for."""
     made = Pass(state, world, ground, Venture.of(policy), own)
@@ -110,7 +109,7 @@ class Pass:
 
     state: State
     world: World
-    ground: Ground
+    ground: f.Ground
     parts: Venture
     own: Own
     stopped: dict[int, int] = field(default_factory=dict)

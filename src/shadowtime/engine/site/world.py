@@ -11,7 +11,6 @@ from shadowtime.engine.site import entering
 from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.state import State
 from shadowtime.types import NO_LIMIT, Ints
 from shadowtime.workload import Workload
@@ -70,7 +69,7 @@ def build_events(
     workload: Workload,
     site: Site,
     requests: Requests,
-    ground: Ground,
+    ground: f.Ground,
     state: State,
     node_at: Ints,
     *,
@@ -141,7 +140,7 @@ def followers(workload: Workload, job: Ints) -> tuple[Ints, Ints, Ints]:
     return first, np.ascontiguousarray(relation[:, [CHILD, SECONDS, SINCE]]), follow
 
 
-def closings(workload: Workload, site: Site, ground: Ground, node_at: Ints) -> tuple[Ints, Ints]:
+def closings(workload: Workload, site: Site, ground: f.Ground, node_at: Ints) -> tuple[Ints, Ints]:
     """The instants of closings and of bounds that change, from the first submission on, and the
     failures among them."""
     start = int(workload.submit[0]) if len(workload) else 0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.steps import amount
 
 
 @kernel
-def may_reserve(ground: Ground, alt: int) -> bool:
+def may_reserve(ground: sf.Ground, alt: int) -> bool:
     """False if no plan may be made by an alternative in this pass any more."""
     how = ground.alt[alt, sf.ALT_RESERVES]
     if how == sf.RESERVES_COUNTED:
@@ -18,7 +17,7 @@ def may_reserve(ground: Ground, alt: int) -> bool:
 
 
 @kernel
-def within_cap(ground: Ground, shape: int, node: int, tasks: int) -> bool:
+def within_cap(ground: sf.Ground, shape: int, node: int, tasks: int) -> bool:
     """True if the pass's plans and ``tasks`` more take no more than TIMES what the node has."""
     resources = ground.step.shape[1] - sf.LEVEL
     for k in range(resources):
@@ -29,7 +28,7 @@ def within_cap(ground: Ground, shape: int, node: int, tasks: int) -> bool:
 
 
 @routine
-def room_in_cap(ground: Ground, shape: int, node: int) -> int:
+def room_in_cap(ground: sf.Ground, shape: int, node: int) -> int:
     """The most tasks that may be planned on a node beside the plans of this pass."""
     low = 0
     high = ground.shape[shape, sf.PER_NODE]
@@ -43,7 +42,7 @@ def room_in_cap(ground: Ground, shape: int, node: int) -> int:
 
 
 @routine
-def count_reservation(ground: Ground, job: int, alt: int, shape: int, sign: int) -> None:
+def count_reservation(ground: sf.Ground, job: int, alt: int, shape: int, sign: int) -> None:
     """Count a plan in (+1) or out (-1)."""
     how = ground.alt[alt, sf.ALT_RESERVES]
     if how == sf.RESERVES_COUNTED:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NOW
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import take_row, take_sets
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
 from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
@@ -24,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @kernel
-def use_none(ground: Ground) -> None:
+def use_none(ground: sf.Ground) -> None:
     """No node is used yet."""
     for one in range(sf.SETS):
         ground.scratch[sf.HITS, one] = 0
 
 
 @kernel
-def use(ground: Ground, row: int, node: int) -> None:
+def use(ground: sf.Ground, row: int, node: int) -> None:
     """One more node is used."""
     for one in range(sf.SETS):
         if ground.kind[row, node] & one != 0:
@@ -39,7 +37,7 @@ def use(ground: Ground, row: int, node: int) -> None:
 
 
 @kernel
-def missing(ground: Ground, row: int) -> int:
+def missing(ground: sf.Ground, row: int) -> int:
     """Nodes that are still needed at the least."""
     worst = 0
     for one in range(sf.SETS):
@@ -48,7 +46,7 @@ def missing(ground: Ground, row: int) -> int:
 
 
 @kernel
-def missing_with(ground: Ground, row: int, node: int) -> int:
+def missing_with(ground: sf.Ground, row: int, node: int) -> int:
     """Nodes that are still needed at the least, once this one is used too."""
     worst = 0
     for one in range(sf.SETS):
@@ -64,7 +62,7 @@ LARGEST = 9
 
 
 @routine
-def choose(state: State, ground: Ground, job: int, shape: int, start: int, length: int) -> bool:
+def choose(state: State, ground: sf.Ground, job: int, shape: int, start: int, length: int) -> bool:
     """Find tasks on named nodes for [start, start + length); False where the shape does not fit."""
     now = state.reg[NOW]
     scratch = ground.scratch
@@ -90,13 +88,13 @@ def choose(state: State, ground: Ground, job: int, shape: int, start: int, lengt
 
 
 @routine
-def settle(state: State, ground: Ground, job: int, shape: int, start: int) -> bool:
+def settle(state: State, ground: sf.Ground, job: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row(ground, shape)
     rule = ground.mark[sf.PLACE_RULE]
     if rule == sf.SLURM and ground.shape[shape, sf.COUNTS] >= 0:
-        rule = number(sf.FIRST_FIT)
+        rule = sf.number(sf.FIRST_FIT)
     if rule != sf.FIRST_FIT:
         note_steps(ground, state.reg[NOW], shape, start)
     if rule == sf.SCORE:
@@ -112,11 +110,11 @@ def settle(state: State, ground: Ground, job: int, shape: int, start: int) -> bo
             return True
     elif walk(ground, shape, rule):
         return True
-    return walk(ground, shape, number(LARGEST))
+    return walk(ground, shape, sf.number(LARGEST))
 
 
 @kernel
-def note_steps(ground: Ground, now: int, shape: int, start: int) -> None:
+def note_steps(ground: sf.Ground, now: int, shape: int, start: int) -> None:
     """The step in force at the start on every node with room."""
     first = ground.shape[shape, sf.MASK_FROM]
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
@@ -130,7 +128,7 @@ def note_steps(ground: Ground, now: int, shape: int, start: int) -> None:
 
 
 @kernel
-def ahead(ground: Ground, shape: int, rule: int, a: int, b: int) -> bool:
+def ahead(ground: sf.Ground, shape: int, rule: int, a: int, b: int) -> bool:
     """True if place ``a`` of the mask comes before place ``b`` by a rule."""
     scratch = ground.scratch
     wanted = ground.shape[shape, sf.WANTED]
@@ -162,7 +160,7 @@ def ahead(ground: Ground, shape: int, rule: int, a: int, b: int) -> bool:
 
 
 @kernel
-def alone(ground: Ground, shape: int, rule: int) -> bool:
+def alone(ground: sf.Ground, shape: int, rule: int) -> bool:
     """One node that holds all tasks: best fit's by what is free, pack's the first."""
     wanted = ground.shape[shape, sf.WANTED]
     if ground.shape[shape, sf.LEAST] > 1 or wanted > 1:
@@ -193,7 +191,7 @@ def alone(ground: Ground, shape: int, rule: int) -> bool:
 
 
 @routine
-def sink(ground: Ground, shape: int, rule: int, size: int, at: int) -> None:
+def sink(ground: sf.Ground, shape: int, rule: int, size: int, at: int) -> None:
     """Let a place sink in the heap of places."""
     heap = ground.scratch[sf.ORDER]
     place = heap[at]
@@ -210,7 +208,7 @@ def sink(ground: Ground, shape: int, rule: int, size: int, at: int) -> None:
 
 
 @routine
-def arrange(ground: Ground, shape: int, rule: int) -> int:
+def arrange(ground: sf.Ground, shape: int, rule: int) -> int:
     """Put the places with room into a heap by a rule; first fit's order is the mask's own."""
     size = 0
     for at in range(ground.shape[shape, sf.MASK_COUNT]):
@@ -224,17 +222,17 @@ def arrange(ground: Ground, shape: int, rule: int) -> int:
 
 
 @kernel
-def taken_out(ground: Ground, shape: int, rule: int, size: int) -> int:
+def taken_out(ground: sf.Ground, shape: int, rule: int, size: int) -> int:
     """Remove the first place of the heap; returns the new size."""
     size -= 1
     if size > 0:
         ground.scratch[sf.ORDER, 0] = ground.scratch[sf.ORDER, size]
-        sink(ground, shape, rule, size, number(0))
+        sink(ground, shape, rule, size, sf.number(0))
     return size
 
 
 @routine
-def walk(ground: Ground, shape: int, rule: int) -> bool:
+def walk(ground: sf.Ground, shape: int, rule: int) -> bool:
     """Give each node all it holds, in order, but keep one task for each node still due.
 
     A node is skipped if the nodes or tasks left could not satisfy the counts of features.
@@ -273,12 +271,12 @@ def walk(ground: Ground, shape: int, rule: int) -> bool:
 
 
 @routine
-def deal(ground: Ground, shape: int) -> bool:
+def deal(ground: sf.Ground, shape: int) -> bool:
     """Tasks dealt out evenly to as many nodes as allowed, those with most free cpus first."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]
     tasks = ground.shape[shape, sf.TASKS]
-    rule = number(sf.SPREAD)
+    rule = sf.number(sf.SPREAD)
     size = arrange(ground, shape, rule)
     most = min(ground.shape[shape, sf.MOST], tasks)
     counts = ground.shape[shape, sf.COUNTS]

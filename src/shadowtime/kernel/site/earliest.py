@@ -11,9 +11,7 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.choose import LARGEST, walk
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.neighbours import has_row
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import look
 
 PLACES = 24
@@ -21,7 +19,7 @@ PLACES = 24
 
 
 @routine
-def earliest(ground: Ground, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest(ground: sf.Ground, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The first start in [since, before) at which the shape fits for its length; NEVER if none."""
     named = ground.shape[shape, sf.RESERVATION]
     if named >= 0:
@@ -38,7 +36,7 @@ def earliest(ground: Ground, now: int, shape: int, length: int, since: int, befo
 
 @routine
 def earliest_on_one(
-    ground: Ground, now: int, shape: int, length: int, since: int, before: int
+    ground: sf.Ground, now: int, shape: int, length: int, since: int, before: int
 ) -> int:
     """The same for a shape that takes one node."""
     first = ground.shape[shape, sf.MASK_FROM]
@@ -62,7 +60,7 @@ def earliest_on_one(
 
 @routine
 def earliest_on_several(
-    ground: Ground, now: int, shape: int, length: int, since: int, before: int
+    ground: sf.Ground, now: int, shape: int, length: int, since: int, before: int
 ) -> int:
     """The same for a shape that may take several nodes."""
     scratch = ground.scratch
@@ -122,17 +120,17 @@ def earliest_on_several(
 
 
 @routine
-def suffices(ground: Ground, shape: int, bounded: bool) -> bool:
+def suffices(ground: sf.Ground, shape: int, bounded: bool) -> bool:
     """True if nodes that hold all tasks do so within the bound on nodes, in a row, as counted."""
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return has_row(ground, shape)
     if ground.shape[shape, sf.COUNTS] >= 0:
-        return walk(ground, shape, number(LARGEST))
+        return walk(ground, shape, sf.number(LARGEST))
     return not bounded or enough(ground, shape, total_of_wanted(ground, shape))
 
 
 @kernel
-def total_of_wanted(ground: Ground, shape: int) -> int:
+def total_of_wanted(ground: sf.Ground, shape: int) -> int:
     """Tasks that the wanted nodes hold."""
     total = 0
     for at in range(ground.shape[shape, sf.WANTED]):
@@ -141,7 +139,7 @@ def total_of_wanted(ground: Ground, shape: int) -> int:
 
 
 @kernel
-def enough(ground: Ground, shape: int, total: int) -> bool:
+def enough(ground: sf.Ground, shape: int, total: int) -> bool:
     """True if the nodes that hold most, as many as allowed, hold all tasks."""
     tally = ground.scratch[sf.TALLY]
     tasks = ground.shape[shape, sf.TASKS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shadowtime.kernel.jit import kernel
 from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
@@ -261,3 +262,9 @@ class Ground(NamedTuple):
     kind: Ints  # int64[rows, N]: which of those counts each node satisfies, as bits
     planned: Ints  # int64[N, R]: what the plans of a pass take (class partitioning)
     own: Scoring
+
+
+@kernel
+def number(value: int) -> int:
+    """The same value as a plain int64: Numba compiles a routine for every literal argument."""
+    return value + 0

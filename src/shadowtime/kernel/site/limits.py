@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from shadowtime.kernel.fields import REQUEST, START
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ ASKED_FOR, IN_PLACE = 0, 1
 
 
 @routine
-def charge(state: State, ground: Ground, job: int, alt: int, source: int) -> None:
+def charge(state: State, ground: sf.Ground, job: int, alt: int, source: int) -> None:
     """Work out what a run adds to each column."""
     line = ground.scratch[sf.CHARGE]
     shape = ground.alt[alt, sf.ALT_SHAPE]
@@ -58,7 +56,7 @@ def charge(state: State, ground: Ground, job: int, alt: int, source: int) -> Non
 
 
 @routine
-def within(state: State, ground: Ground, job: int, alt: int, source: int) -> bool:
+def within(state: State, ground: sf.Ground, job: int, alt: int, source: int) -> bool:
     """True if a start passes no bound."""
     if ground.alt[alt, sf.ALT_COUNT] == 0:
         return True
@@ -74,7 +72,7 @@ def within(state: State, ground: Ground, job: int, alt: int, source: int) -> boo
 
 
 @routine
-def find_headroom(state: State, ground: Ground, job: int, alt: int, bare: int) -> None:
+def find_headroom(state: State, ground: sf.Ground, job: int, alt: int, bare: int) -> None:
     """The most of each resource, and of nodes, that a place may take within the bounds.
 
     ``bare``: as if nothing were in use.
@@ -99,12 +97,12 @@ def find_headroom(state: State, ground: Ground, job: int, alt: int, bare: int) -
 
 
 @routine
-def account_start(state: State, ground: Ground, job: int) -> None:
+def account_start(state: State, ground: sf.Ground, job: int) -> None:
     """Count a job that starts in its place."""
     alt = ground.job[job, sf.ALT]
     if ground.alt[alt, sf.ALT_COUNT] == 0:
         return
-    charge(state, ground, job, alt, number(IN_PLACE))
+    charge(state, ground, job, alt, sf.number(IN_PLACE))
     first = ground.alt[alt, sf.ALT_FROM]
     for at in range(first, first + ground.alt[alt, sf.ALT_COUNT]):
         for k in range(ground.limit.shape[2]):
@@ -112,12 +110,12 @@ def account_start(state: State, ground: Ground, job: int) -> None:
 
 
 @routine
-def account_end(state: State, ground: Ground, job: int, now: int) -> None:
+def account_end(state: State, ground: sf.Ground, job: int, now: int) -> None:
     """Count a job out; what it used of its minutes and wall time stays."""
     alt = ground.job[job, sf.ALT]
     if ground.alt[alt, sf.ALT_COUNT] == 0:
         return
-    charge(state, ground, job, alt, number(IN_PLACE))
+    charge(state, ground, job, alt, sf.number(IN_PLACE))
     line = ground.scratch[sf.CHARGE]
     resources = ground.step.shape[1] - sf.LEVEL
     used = now - state.job[job, START]

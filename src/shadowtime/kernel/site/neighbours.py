@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
 
 
 @kernel
-def give(ground: Ground, shape: int, place: int, count: int, left: int) -> int:
+def give(ground: sf.Ground, shape: int, place: int, count: int, left: int) -> int:
     """Give the node at a place of the mask all it holds but a task for each node still due.
 
     Returns how many tasks are left.
@@ -21,7 +20,7 @@ def give(ground: Ground, shape: int, place: int, count: int, left: int) -> int:
 
 
 @kernel
-def next_to(ground: Ground, shape: int, place: int) -> bool:
+def next_to(ground: sf.Ground, shape: int, place: int) -> bool:
     """True if the node at a place and the one before it are neighbours in the site."""
     at = ground.shape[shape, sf.MASK_FROM] + place
     return bool(
@@ -30,7 +29,7 @@ def next_to(ground: Ground, shape: int, place: int) -> bool:
 
 
 @kernel
-def row_from(ground: Ground, shape: int, place: int) -> int:
+def row_from(ground: sf.Ground, shape: int, place: int) -> int:
     """How many neighbours from a place of the mask on hold all tasks; 0 if they do not."""
     size = min(ground.shape[shape, sf.MASK_COUNT], place + ground.shape[shape, sf.MOST])
     total = 0
@@ -48,7 +47,7 @@ def row_from(ground: Ground, shape: int, place: int) -> int:
 
 
 @routine
-def has_row(ground: Ground, shape: int) -> bool:
+def has_row(ground: sf.Ground, shape: int) -> bool:
     """True if neighbours hold all tasks."""
     place = 0
     while place < ground.shape[shape, sf.MASK_COUNT] and row_from(ground, shape, place) == 0:
@@ -57,7 +56,7 @@ def has_row(ground: Ground, shape: int) -> bool:
 
 
 @routine
-def take_row(ground: Ground, shape: int) -> bool:
+def take_row(ground: sf.Ground, shape: int) -> bool:
     """Take the first node from which as few neighbours as possible hold all tasks."""
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
         if take_row_at(ground, shape, place):
@@ -66,7 +65,7 @@ def take_row(ground: Ground, shape: int) -> bool:
 
 
 @routine
-def take_row_at(ground: Ground, shape: int, place: int) -> bool:
+def take_row_at(ground: sf.Ground, shape: int, place: int) -> bool:
     """Take as few neighbours as possible from a place on; False if they do not hold all tasks."""
     nodes = row_from(ground, shape, place)
     left = ground.shape[shape, sf.TASKS]
@@ -78,13 +77,13 @@ def take_row_at(ground: Ground, shape: int, place: int) -> bool:
 
 
 @kernel
-def free_cpus(ground: Ground, place: int) -> int:
+def free_cpus(ground: sf.Ground, place: int) -> int:
     """Cpus that are free at the start on the node at a place of the mask."""
     return int(ground.step[ground.scratch[sf.BEST, place], sf.LEVEL])
 
 
 @routine
-def best_set(ground: Ground, shape: int, count: int, left: int) -> tuple[int, int]:
+def best_set(ground: sf.Ground, shape: int, count: int, left: int) -> tuple[int, int]:
     """(first place, behind the last) of the best set that has not been used; (-1, -1) if none.
 
     The lightest; of equals one that holds what is left, with the fewest cpus free; if none does,
@@ -133,7 +132,7 @@ def best_set(ground: Ground, shape: int, count: int, left: int) -> tuple[int, in
 
 
 @routine
-def take_sets(ground: Ground, shape: int) -> bool:
+def take_sets(ground: sf.Ground, shape: int) -> bool:
     """Slurm's choice: the best set of neighbours of equal weight, again and again.
 
     Within a set one node that holds what is left, with the fewest cpus free; else from its first

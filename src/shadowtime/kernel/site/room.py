@@ -6,13 +6,12 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import room_in_cap
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.steps import current
 from shadowtime.types import Ints
 
 
 @kernel
-def holds(ground: Ground, shape: int, node: int, table: Ints, row: int, first: int) -> int:
+def holds(ground: sf.Ground, shape: int, node: int, table: Ints, row: int, first: int) -> int:
     """Tasks that fit into the amounts free in a row of a table, from column ``first`` on."""
     resources = ground.step.shape[1] - sf.LEVEL
     cpus = table[row, first]
@@ -38,7 +37,7 @@ def holds(ground: Ground, shape: int, node: int, table: Ints, row: int, first: i
 
 
 @kernel
-def closed(ground: Ground, now: int, shape: int, node: int, start: int, end: int) -> bool:
+def closed(ground: sf.Ground, now: int, shape: int, node: int, start: int, end: int) -> bool:
     """True if a closing that is known and not the shape's own lies in [start, end)."""
     first = ground.node[node, sf.CLOSE_FROM]
     for at in range(first, first + ground.node[node, sf.CLOSE_COUNT]):
@@ -56,7 +55,7 @@ def closed(ground: Ground, now: int, shape: int, node: int, start: int, end: int
 
 
 @kernel
-def room_at(ground: Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
+def room_at(ground: sf.Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length), and may be planned for."""
     tasks = free_at(ground, now, shape, node, start, length)
     if tasks > 0 and ground.mark[sf.CAPPED] != 0:
@@ -65,7 +64,7 @@ def room_at(ground: Ground, now: int, shape: int, node: int, start: int, length:
 
 
 @kernel
-def free_at(ground: Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
+def free_at(ground: sf.Ground, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length)."""
     end = start + length
     if ground.mark[sf.ANY_CLOSING] != 0 and closed(ground, now, shape, node, start, end):
@@ -87,7 +86,7 @@ def free_at(ground: Ground, now: int, shape: int, node: int, start: int, length:
 
 @kernel
 def look(
-    ground: Ground, now: int, shape: int, node: int, start: int, length: int
+    ground: sf.Ground, now: int, shape: int, node: int, start: int, length: int
 ) -> tuple[int, int]:
     """The same, and the next start at which that may change."""
     tasks, change = look_free(ground, now, shape, node, start, length)
@@ -98,7 +97,7 @@ def look(
 
 @kernel
 def look_free(
-    ground: Ground, now: int, shape: int, node: int, start: int, length: int
+    ground: sf.Ground, now: int, shape: int, node: int, start: int, length: int
 ) -> tuple[int, int]:
     """Tasks held throughout [start, start + length), and the next start at which that may change.
 
@@ -160,7 +159,7 @@ def look_free(
 
 
 @routine
-def bring_up_to_date(ground: Ground, shape: int) -> None:
+def bring_up_to_date(ground: sf.Ground, shape: int) -> None:
     """Bring a shape's total and count of what the nodes hold now up to date."""
     ring = ground.ring
     stamp = ground.shape[shape, sf.NOW_STAMP]
@@ -192,13 +191,13 @@ def bring_up_to_date(ground: Ground, shape: int) -> None:
 
 
 @kernel
-def in_mask(ground: Ground, shape: int, node: int) -> bool:
+def in_mask(ground: sf.Ground, shape: int, node: int) -> bool:
     """True if a shape may use a node."""
     return bool(ground.bits[ground.shape[shape, sf.MASK], node] != 0)
 
 
 @kernel
-def may_hold_now(ground: Ground, shape: int) -> bool:
+def may_hold_now(ground: sf.Ground, shape: int) -> bool:
     """A test that fails only if the shape cannot start now, whatever is planned."""
     if ground.shape[shape, sf.NOW_STAMP] != ground.mark[sf.CHANGES]:
         bring_up_to_date(ground, shape)

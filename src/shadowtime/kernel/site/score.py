@@ -8,7 +8,6 @@ from shadowtime.kernel.jit import routine
 from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.slots import PLACE, SLOT_SHIFT
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Scoring(NamedTuple):
 
 
 @routine
-def fill_scores(state: State, ground: Ground, job: int, shape: int, start: int) -> None:
+def fill_scores(state: State, ground: sf.Ground, job: int, shape: int, start: int) -> None:
     """Ask the function about every node with room; the first failure of a run is noted."""
     if state.reg[FAILED] >= 0:
         return  # what was asked then is still needed, for the message

@@ -13,9 +13,7 @@ from shadowtime.kernel.site import fields as sf
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import settle
 from shadowtime.kernel.site.earliest import earliest
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
 from shadowtime.kernel.site.steps import amount, amounts_from, change, hold_amounts
 from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies
@@ -32,7 +30,7 @@ ASIDE = -2
 
 
 @kernel
-def open_for(ground: Ground, now: int, shape: int, length: int) -> bool:
+def open_for(ground: sf.Ground, now: int, shape: int, length: int) -> bool:
     """True if the shape's nodes are not gone for good and its reservation is long enough."""
     if ground.shape[shape, sf.PLACEABLE] == 0:
         return False
@@ -45,7 +43,7 @@ def open_for(ground: Ground, now: int, shape: int, length: int) -> bool:
 
 
 @routine
-def ask_start(state: State, ground: Ground, job: int) -> int:
+def ask_start(state: State, ground: sf.Ground, job: int) -> int:
     """The alternative by which a job may start now, placed in scratch; else BLOCKED or ASIDE."""
     now = state.reg[r.NOW]
     length = state.job[job, f.ESTIMATE]
@@ -72,10 +70,10 @@ def ask_start(state: State, ground: Ground, job: int) -> int:
         if named >= 0 and ground.reservation[named, sf.RES_BEGIN] > now:
             continue
         ground.mark[sf.TRIED] = 0
-        if place_at(state, ground, job, alt, now, length, number(0)):
+        if place_at(state, ground, job, alt, now, length, sf.number(0)):
             return alt
         if ground.mark[sf.TRIED] != 0:
-            forbidden |= ever_allowed(state, ground, job, alt, number(0))
+            forbidden |= ever_allowed(state, ground, job, alt, sf.number(0))
         else:
             ground.shape[shape, sf.REFUSED_AT] = ground.mark[sf.RELEASED]
             ground.shape[shape, sf.REFUSED_LENGTH] = length
@@ -87,29 +85,29 @@ def ask_start(state: State, ground: Ground, job: int) -> int:
 
 
 @kernel
-def admits(state: State, ground: Ground, job: int, alt: int, length: int) -> bool:
+def admits(state: State, ground: sf.Ground, job: int, alt: int, length: int) -> bool:
     """True if an alternative is considered now, whatever its place."""
     if not open_for(ground, state.reg[r.NOW], ground.alt[alt, sf.ALT_SHAPE], length):
         return False
     return bool(
-        ground.mark[sf.HAS_LIMITS] == 0 or within(state, ground, job, alt, number(ASKED_FOR))
+        ground.mark[sf.HAS_LIMITS] == 0 or within(state, ground, job, alt, sf.number(ASKED_FOR))
     )
 
 
 @routine
-def doubted(state: State, ground: Ground, job: int, length: int) -> int:
+def doubted(state: State, ground: sf.Ground, job: int, length: int) -> int:
     """BLOCKED if the limits allow a place on empty nodes by an alternative, else ASIDE."""
     ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         if admits(state, ground, job, alt, length) and ever_allowed(
-            state, ground, job, alt, number(0)
+            state, ground, job, alt, sf.number(0)
         ):
             return BLOCKED
     return ASIDE
 
 
 @kernel
-def might_start(state: State, ground: Ground, job: int) -> bool:
+def might_start(state: State, ground: sf.Ground, job: int) -> bool:
     """A quick test that fails only if the job cannot start now."""
     ask = ground.job[job, sf.ASK]
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
@@ -120,7 +118,7 @@ def might_start(state: State, ground: Ground, job: int) -> bool:
 
 
 @kernel
-def may_start(state: State, ground: Ground, job: int) -> bool:
+def may_start(state: State, ground: sf.Ground, job: int) -> bool:
     """A quick test that fails only if the job cannot start now around the plans."""
     ask = ground.job[job, sf.ASK]
     length = state.job[job, f.ESTIMATE]
@@ -139,7 +137,7 @@ def may_start(state: State, ground: Ground, job: int) -> bool:
 
 @routine
 def ask_earliest(
-    state: State, ground: Ground, job: int, since: int, before: int, limited: int
+    state: State, ground: sf.Ground, job: int, since: int, before: int, limited: int
 ) -> tuple[int, int]:
     """(start, alternative) of the job's earliest start in [since, before), placed in scratch.
 
@@ -182,7 +180,7 @@ def ask_earliest(
 
 @routine
 def earliest_of_all(
-    state: State, ground: Ground, job: int, alt: int, since: int, before: int, bare: int
+    state: State, ground: sf.Ground, job: int, alt: int, since: int, before: int, bare: int
 ) -> int:
     """The first start in [since, before) with nodes that the limits allow and counted amounts."""
     now = state.reg[r.NOW]
@@ -208,7 +206,7 @@ def earliest_of_all(
 
 
 @routine
-def keep_place(ground: Ground, job: int, alt: int) -> None:
+def keep_place(ground: sf.Ground, job: int, alt: int) -> None:
     """Enter the placement found last as the job's."""
     first = ground.mark[sf.ENTRIES]
     for at in range(ground.mark[sf.PLACED]):
@@ -223,7 +221,7 @@ def keep_place(ground: Ground, job: int, alt: int) -> None:
 
 
 @routine
-def hold_place(ground: Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_place(ground: sf.Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place during [begin, end)."""
     first = ground.job[job, sf.PLACE_FROM]
     for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
@@ -234,14 +232,14 @@ def hold_place(ground: Ground, job: int, now: int, begin: int, end: int, sign: i
 
 
 @routine
-def hold_plan(ground: Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_plan(ground: sf.Ground, job: int, now: int, begin: int, end: int, sign: int) -> None:
     """The same for a plan."""
     hold_place(ground, job, now, begin, end, sign)
     count_plan(ground, job, sign)
 
 
 @kernel
-def count_plan(ground: Ground, job: int, sign: int) -> None:
+def count_plan(ground: sf.Ground, job: int, sign: int) -> None:
     """The job's nodes have one more plan (-1), or one less (+1)."""
     first = ground.job[job, sf.PLACE_FROM]
     for at in range(first, first + ground.job[job, sf.PLACE_COUNT]):
@@ -249,7 +247,7 @@ def count_plan(ground: Ground, job: int, sign: int) -> None:
 
 
 @routine
-def occupy(state: State, ground: Ground, job: int, sign: int) -> None:
+def occupy(state: State, ground: sf.Ground, job: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place now, and log the changes."""
     resources = ground.step.shape[1] - sf.LEVEL
     first = ground.job[job, sf.PLACE_FROM]
@@ -269,13 +267,13 @@ def occupy(state: State, ground: Ground, job: int, sign: int) -> None:
 
 
 @routine
-def begin_here(state: State, ground: Ground, job: int, reason: int) -> None:
+def begin_here(state: State, ground: sf.Ground, job: int, reason: int) -> None:
     """Start a waiting job now in its place, which the steps already hold for it."""
     now = state.reg[r.NOW]
     dequeue(state, job)
     ground.mark[sf.WIDE] -= ground.job[job, sf.WIDTH]
     ground.job[job, sf.PHASE] = sf.RUNS
-    occupy(state, ground, job, number(-1))
+    occupy(state, ground, job, sf.number(-1))
     state.job[job, f.START] = now
     state.job[job, f.REASON] = reason
     running.insert(state, job, now + state.job[job, f.ESTIMATE])
@@ -285,11 +283,11 @@ def begin_here(state: State, ground: Ground, job: int, reason: int) -> None:
 
 
 @routine
-def begin_placed(state: State, ground: Ground, job: int, alt: int, reason: int) -> None:
+def begin_placed(state: State, ground: sf.Ground, job: int, alt: int, reason: int) -> None:
     """Start a waiting job now in the placement found last."""
     now = state.reg[r.NOW]
     keep_place(ground, job, alt)
-    hold_place(ground, job, now, now, now + state.job[job, f.ESTIMATE], number(-1))
+    hold_place(ground, job, now, now, now + state.job[job, f.ESTIMATE], sf.number(-1))
     begin_here(state, ground, job, reason)
 
 
@@ -300,14 +298,14 @@ def latest_end(state: State, job: int) -> int:
 
 
 @routine
-def give_up(state: State, ground: Ground, job: int) -> None:
+def give_up(state: State, ground: sf.Ground, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
     now = state.reg[r.NOW]
     running.remove(state, running.find(state, job))
-    occupy(state, ground, job, number(1))
+    occupy(state, ground, job, sf.number(1))
     expected = state.job[job, f.EXPECTED]
     if expected > now:
-        hold_place(ground, job, now, now, expected, number(1))
+        hold_place(ground, job, now, now, expected, sf.number(1))
         note_gain(ground, job, now, expected)
         ground.mark[sf.EARLY] = 1
     elif expected < now and latest_end(state, job) > now:
@@ -319,7 +317,7 @@ def give_up(state: State, ground: Ground, job: int) -> None:
 
 
 @routine
-def note_gain(ground: Ground, job: int, begin: int, end: int) -> None:
+def note_gain(ground: sf.Ground, job: int, begin: int, end: int) -> None:
     """Log that the job's nodes came free during an interval."""
     if ground.mark[sf.KEEPS] != COMPRESSED:
         return
@@ -333,14 +331,14 @@ def note_gain(ground: Ground, job: int, begin: int, end: int) -> None:
 
 
 @routine
-def stop_run(state: State, ground: Ground, job: int) -> None:
+def stop_run(state: State, ground: sf.Ground, job: int) -> None:
     """A running job is stopped, by a policy or a failure: the attempt goes on record."""
     give_up(state, ground, job)
     running.record_attempt(state, job)
 
 
 @routine
-def extend_overdue(state: State, ground: Ground) -> None:
+def extend_overdue(state: State, ground: sf.Ground) -> None:
     """Running jobs past their expected end: until start + request, or else the next second."""
     now = state.reg[r.NOW]
     at = 0
@@ -350,7 +348,7 @@ def extend_overdue(state: State, ground: Ground) -> None:
         if later > now:
             running.remove(state, at)
             running.insert(state, job, later)
-            hold_place(ground, job, now, now, later, number(-1))
+            hold_place(ground, job, now, now, later, sf.number(-1))
         else:
-            hold_place(ground, job, now, now, now + 1, number(-1))
+            hold_place(ground, job, now, now, now + 1, sf.number(-1))
             at += 1

@@ -11,11 +11,10 @@ from __future__ import annotations
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.fields import Ground
 
 
 @kernel
-def amount(ground: Ground, shape: int, node: int, tasks: int, k: int) -> int:
+def amount(ground: sf.Ground, shape: int, node: int, tasks: int, k: int) -> int:
     """What a number of tasks of a shape take of a resource on a node."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.shape[shape, sf.EXCLUSIVE] != 0:
@@ -33,7 +32,7 @@ def amount(ground: Ground, shape: int, node: int, tasks: int, k: int) -> int:
 
 
 @kernel
-def current(ground: Ground, node: int, now: int) -> int:
+def current(ground: sf.Ground, node: int, now: int) -> int:
     """The node's step in force now; older ones go back to the pool."""
     at = ground.node[node, sf.FIRST_STEP]
     following = ground.step[at, sf.NEXT]
@@ -46,7 +45,7 @@ def current(ground: Ground, node: int, now: int) -> int:
 
 
 @kernel
-def drop(ground: Ground, at: int) -> None:
+def drop(ground: sf.Ground, at: int) -> None:
     """Give a step back to the pool."""
     ground.step[at, sf.NEXT] = ground.mark[sf.STEPS_FREE]
     ground.mark[sf.STEPS_FREE] = at
@@ -54,7 +53,7 @@ def drop(ground: Ground, at: int) -> None:
 
 
 @kernel
-def fresh_step(ground: Ground) -> int:
+def fresh_step(ground: sf.Ground) -> int:
     """A step from the pool."""
     at = ground.mark[sf.STEPS_FREE]
     if at >= 0:
@@ -67,7 +66,7 @@ def fresh_step(ground: Ground) -> int:
 
 
 @kernel
-def cut(ground: Ground, first: int, when: int) -> int:
+def cut(ground: sf.Ground, first: int, when: int) -> int:
     """The step before the one that begins at ``when``, which is made if needed.
 
     -1 where that is the first one itself (``when`` has come).
@@ -90,7 +89,7 @@ def cut(ground: Ground, first: int, when: int) -> int:
 
 
 @kernel
-def merge(ground: Ground, before: int) -> bool:
+def merge(ground: sf.Ground, before: int) -> bool:
     """Drop the step after ``before`` if it changes nothing."""
     at = ground.step[before, sf.NEXT]
     if at < 0:
@@ -105,7 +104,7 @@ def merge(ground: Ground, before: int) -> bool:
 
 @kernel
 def change(
-    ground: Ground, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
+    ground: sf.Ground, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
 ) -> None:
     """Take (-1) or give back (+1) what tasks of a shape need on a node during [begin, end)."""
     begin = max(begin, now)
@@ -126,7 +125,7 @@ def change(
 
 
 @kernel
-def change_amount(ground: Ground, row: int, now: int, begin: int, end: int, by: int) -> None:
+def change_amount(ground: sf.Ground, row: int, now: int, begin: int, end: int, by: int) -> None:
     """Change what is free of a counted amount during [begin, end)."""
     begin = max(begin, now)
     if end <= begin:
@@ -144,7 +143,7 @@ def change_amount(ground: Ground, row: int, now: int, begin: int, end: int, by: 
 
 
 @kernel
-def cut_out(ground: Ground, node: int, now: int, begin: int, end: int) -> tuple[int, int]:
+def cut_out(ground: sf.Ground, node: int, now: int, begin: int, end: int) -> tuple[int, int]:
     """Let steps begin at both ends of an interval.
 
     Returns the step before it, -1 if it begins now, and its first one.
@@ -160,7 +159,7 @@ def cut_out(ground: Ground, node: int, now: int, begin: int, end: int) -> tuple[
 
 
 @kernel
-def join(ground: Ground, before: int, last: int) -> None:
+def join(ground: sf.Ground, before: int, last: int) -> None:
     """Drop the steps at both ends of an interval if they change nothing any more."""
     merge(ground, last)
     if before >= 0:
@@ -168,7 +167,7 @@ def join(ground: Ground, before: int, last: int) -> None:
 
 
 @routine
-def hold_amounts(ground: Ground, alt: int, now: int, begin: int, end: int, sign: int) -> None:
+def hold_amounts(ground: sf.Ground, alt: int, now: int, begin: int, end: int, sign: int) -> None:
     """Take (-1) or give back (+1) what an alternative takes during [begin, end)."""
     first = ground.node.shape[0] - ground.mark[sf.AMOUNTS]
     for k in range(ground.mark[sf.AMOUNTS]):
@@ -178,7 +177,7 @@ def hold_amounts(ground: Ground, alt: int, now: int, begin: int, end: int, sign:
 
 
 @kernel
-def takes_amounts(ground: Ground, alt: int) -> bool:
+def takes_amounts(ground: sf.Ground, alt: int) -> bool:
     """True if an alternative takes anything that is counted."""
     for k in range(ground.mark[sf.AMOUNTS]):
         if ground.alt[alt, sf.ALT_AMOUNTS + k] > 0:
@@ -187,7 +186,7 @@ def takes_amounts(ground: Ground, alt: int) -> bool:
 
 
 @routine
-def amounts_from(ground: Ground, alt: int, now: int, start: int, length: int) -> int:
+def amounts_from(ground: sf.Ground, alt: int, now: int, start: int, length: int) -> int:
     """The first start from one on at which all that an alternative takes is free throughout."""
     first = ground.node.shape[0] - ground.mark[sf.AMOUNTS]
     k = 0
@@ -205,7 +204,7 @@ def amounts_from(ground: Ground, alt: int, now: int, start: int, length: int) ->
 
 
 @kernel
-def amount_from(ground: Ground, row: int, taken: int, now: int, start: int, length: int) -> int:
+def amount_from(ground: sf.Ground, row: int, taken: int, now: int, start: int, length: int) -> int:
     """The same for one amount."""
     at = current(ground, row, now)
     following = ground.step[at, sf.NEXT]

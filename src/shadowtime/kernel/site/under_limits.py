@@ -23,10 +23,8 @@ from shadowtime.kernel.site.choose import (
     use,
     use_none,
 )
-from shadowtime.kernel.site.fields import Ground
 from shadowtime.kernel.site.limits import find_headroom
 from shadowtime.kernel.site.neighbours import take_row_at
-from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 from shadowtime.kernel.site.steps import amount, current
 
@@ -38,14 +36,14 @@ TRIALS = 100_000
 
 
 @kernel
-def varies(ground: Ground, alt: int) -> bool:
+def varies(ground: sf.Ground, alt: int) -> bool:
     """True if limits may allow one place and forbid another."""
     return bool(ground.mark[sf.HAS_LIMITS] != 0 and ground.alt[alt, sf.ALT_VARIES] != 0)
 
 
 @routine
 def place_at(
-    state: State, ground: Ground, job: int, alt: int, start: int, length: int, bare: int
+    state: State, ground: sf.Ground, job: int, alt: int, start: int, length: int, bare: int
 ) -> bool:
     """Find tasks on named nodes for [start, start + length) under the limits; False if none.
 
@@ -70,7 +68,7 @@ def place_at(
 
 
 @routine
-def ever_allowed(state: State, ground: Ground, job: int, alt: int, bare: int) -> bool:
+def ever_allowed(state: State, ground: sf.Ground, job: int, alt: int, bare: int) -> bool:
     """True if the limits allow some place on the empty nodes that are not gone."""
     shape = ground.alt[alt, sf.ALT_SHAPE]
     if not varies(ground, alt) or ground.mark[sf.PLACE_RULE] == sf.SLURM:
@@ -89,11 +87,11 @@ def ever_allowed(state: State, ground: Ground, job: int, alt: int, bare: int) ->
         return False
     if ground.shape[shape, sf.IN_A_ROW] != 0:
         return take_row_allowed(ground, shape)
-    return search(ground, shape, number(sf.FIRST_FIT))
+    return search(ground, shape, sf.number(sf.FIRST_FIT))
 
 
 @routine
-def next_release(ground: Ground, now: int, shape: int, start: int) -> int:
+def next_release(ground: sf.Ground, now: int, shape: int, start: int) -> int:
     """The first instant behind a start at which a node of the shape has more free or opens."""
     first = ground.shape[shape, sf.MASK_FROM]
     soonest = NEVER
@@ -114,7 +112,7 @@ def next_release(ground: Ground, now: int, shape: int, start: int) -> int:
 
 
 @kernel
-def grows(ground: Ground, before: int, at: int) -> bool:
+def grows(ground: sf.Ground, before: int, at: int) -> bool:
     """True if a step has more of something than the one before it."""
     for k in range(sf.LEVEL, ground.step.shape[1]):
         if ground.step[at, k] > ground.step[before, k]:
@@ -123,7 +121,7 @@ def grows(ground: Ground, before: int, at: int) -> bool:
 
 
 @kernel
-def allowed(ground: Ground, shape: int) -> bool:
+def allowed(ground: sf.Ground, shape: int) -> bool:
     """True if the placement found last takes no more than the limits leave."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.mark[sf.PLACED] > ground.scratch[sf.HEADROOM, resources]:
@@ -140,7 +138,7 @@ def allowed(ground: Ground, shape: int) -> bool:
 
 
 @kernel
-def affords(ground: Ground, shape: int, node: int, tasks: int) -> bool:
+def affords(ground: sf.Ground, shape: int, node: int, tasks: int) -> bool:
     """True if the limits leave what tasks take on a node."""
     resources = ground.step.shape[1] - sf.LEVEL
     if ground.scratch[sf.HEADROOM, resources] < 1:
@@ -152,7 +150,7 @@ def affords(ground: Ground, shape: int, node: int, tasks: int) -> bool:
 
 
 @routine
-def narrow(ground: Ground, shape: int) -> bool:
+def narrow(ground: sf.Ground, shape: int) -> bool:
     """Let no node hold more tasks than the limits leave; False if too few nodes or tasks remain."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]
@@ -177,7 +175,7 @@ def narrow(ground: Ground, shape: int) -> bool:
 
 
 @routine
-def take_row_allowed(ground: Ground, shape: int) -> bool:
+def take_row_allowed(ground: sf.Ground, shape: int) -> bool:
     """Take the first row of neighbours that the limits allow."""
     for place in range(ground.shape[shape, sf.MASK_COUNT]):
         if take_row_at(ground, shape, place) and allowed(ground, shape):
@@ -186,7 +184,7 @@ def take_row_allowed(ground: Ground, shape: int) -> bool:
 
 
 @routine
-def search(ground: Ground, shape: int, rule: int) -> bool:
+def search(ground: sf.Ground, shape: int, rule: int) -> bool:
     """The first set of nodes in a rule's order that holds all tasks and that the limits allow.
 
     Each node is used if the limits leave its part, and given up again if no nodes behind it
@@ -196,7 +194,7 @@ def search(ground: Ground, shape: int, rule: int) -> bool:
     least, most = ground.shape[shape, sf.LEAST], ground.shape[shape, sf.MOST]
     wanted = ground.shape[shape, sf.WANTED]
     counts = ground.shape[shape, sf.COUNTS]
-    size = in_line(ground, shape, number(sf.FIRST_FIT) if rule == sf.SLURM else rule)
+    size = in_line(ground, shape, sf.number(sf.FIRST_FIT) if rule == sf.SLURM else rule)
     left = ground.shape[shape, sf.TASKS]
     depth = 0
     at = 0
@@ -218,7 +216,7 @@ def search(ground: Ground, shape: int, rule: int) -> bool:
                 scratch[sf.ORDER, depth] = at
                 scratch[sf.CHOSEN, depth] = node
                 scratch[sf.GIVEN, depth] = tasks
-                charge_headroom(ground, shape, node, tasks, number(-1))
+                charge_headroom(ground, shape, node, tasks, sf.number(-1))
                 left -= tasks
                 depth += 1
                 at += 1
@@ -240,7 +238,7 @@ def search(ground: Ground, shape: int, rule: int) -> bool:
             return False
         left += scratch[sf.GIVEN, depth]
         charge_headroom(
-            ground, shape, scratch[sf.CHOSEN, depth], scratch[sf.GIVEN, depth], number(1)
+            ground, shape, scratch[sf.CHOSEN, depth], scratch[sf.GIVEN, depth], sf.number(1)
         )
         at = behind_alike(ground, shape, at, size)
     ground.mark[sf.PLACED] = depth
@@ -248,7 +246,7 @@ def search(ground: Ground, shape: int, rule: int) -> bool:
 
 
 @routine
-def in_line(ground: Ground, shape: int, rule: int) -> int:
+def in_line(ground: sf.Ground, shape: int, rule: int) -> int:
     """Write the places with room in a rule's order, and what they hold from each on."""
     scratch = ground.scratch
     count = arrange(ground, shape, rule)
@@ -268,7 +266,7 @@ def in_line(ground: Ground, shape: int, rule: int) -> int:
 
 
 @kernel
-def missing_by(ground: Ground, shape: int, depth: int, node: int) -> int:
+def missing_by(ground: sf.Ground, shape: int, depth: int, node: int) -> int:
     """Nodes that counts of features still need beside those used so far and one more."""
     counts = ground.shape[shape, sf.COUNTS]
     use_none(ground)
@@ -278,7 +276,7 @@ def missing_by(ground: Ground, shape: int, depth: int, node: int) -> int:
 
 
 @kernel
-def charge_headroom(ground: Ground, shape: int, node: int, tasks: int, sign: int) -> None:
+def charge_headroom(ground: sf.Ground, shape: int, node: int, tasks: int, sign: int) -> None:
     """Take (-1) or give back (+1) a node's part of what the limits leave."""
     resources = ground.step.shape[1] - sf.LEVEL
     for k in range(resources):
@@ -287,7 +285,7 @@ def charge_headroom(ground: Ground, shape: int, node: int, tasks: int, sign: int
 
 
 @kernel
-def behind_alike(ground: Ground, shape: int, at: int, size: int) -> int:
+def behind_alike(ground: sf.Ground, shape: int, at: int, size: int) -> int:
     """The next place in line that is not like this one in what it holds and takes."""
     scratch = ground.scratch
     first = ground.shape[shape, sf.MASK_FROM]

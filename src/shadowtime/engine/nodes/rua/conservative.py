@@ -24,7 +24,6 @@ from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
 from shadowtime.engine.nodes.rua.promises import change, free_slot, get_slot
 from shadowtime.engine.nodes.rua.seek import assess, seek
-from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.rua.window import first_room
 from shadowtime.engine.nodes.running_table import Table, end_at, job_at
 from shadowtime.kernel import fields
@@ -52,7 +51,7 @@ UNITS = Units(change, first_room, assess, seek)
 
 
 @entry
-def run(state: State, world: World, table: Table, rates: Rates, b: Plan, k: Any) -> int:
+def run(state: State, world: World, table: Table, rates: Rates, b: tl.Plan, k: Any) -> int:
     """The event loop with this pass."""
     while True:
         if b.par["resume"][0] == 0:
@@ -70,7 +69,7 @@ def run(state: State, world: World, table: Table, rates: Rates, b: Plan, k: Any)
 
 
 @routine
-def decide(state: State, table: Table, b: Plan, k: Any) -> None:
+def decide(state: State, table: Table, b: tl.Plan, k: Any) -> None:
     """One pass."""
     now = state.reg[r.NOW]
     tl.forget_past(b, now)
@@ -92,7 +91,7 @@ def decide(state: State, table: Table, b: Plan, k: Any) -> None:
 
 # ------------------------------------------------------------------------- promises
 @kernel
-def book_out_ended(state: State, table: Table, b: Plan, k: Any, now: int) -> bool:
+def book_out_ended(state: State, table: Table, b: tl.Plan, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
     early = False
     for i in range(state.reg[r.ENDED]):
@@ -107,7 +106,7 @@ def book_out_ended(state: State, table: Table, b: Plan, k: Any, now: int) -> boo
 
 
 @kernel
-def widest_before(b: Plan, before: int) -> int:
+def widest_before(b: tl.Plan, before: int) -> int:
     """The most processors that are free at once before an instant."""
     most = 0
     at = 0
@@ -118,7 +117,7 @@ def widest_before(b: Plan, before: int) -> int:
 
 
 @routine
-def compress(state: State, table: Table, b: Plan, k: Any) -> None:
+def compress(state: State, table: Table, b: tl.Plan, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
     by_gain = table.par["search"][0] == LOWEST and table.par["stretched"][0] == 0
     gain = b.par["gain"][0] if by_gain else r.NEVER
@@ -150,7 +149,7 @@ def compress(state: State, table: Table, b: Plan, k: Any) -> None:
 
 
 @routine
-def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
+def rebuild(state: State, table: Table, b: tl.Plan, k: Any) -> None:
     """A job has outlived its end in the table: book everything again.
 
     In submit order, reservations that still hold around the running jobs stay; those that do not
@@ -182,7 +181,7 @@ def rebuild(state: State, table: Table, b: Plan, k: Any) -> None:
 
 # ------------------------------------------------------------------------- starts
 @routine
-def start_due(state: State, table: Table, b: Plan, k: Any, now: int) -> None:
+def start_due(state: State, table: Table, b: tl.Plan, k: Any, now: int) -> None:
     """Start jobs that are due now; without compression also those the place part puts now."""
     head = first_waiting(state)
     if head < 0:
@@ -223,7 +222,7 @@ def block_head(state: State, head: int, now: int) -> None:
 
 
 @kernel
-def may_start_early(table: Table, b: Plan, k: Any, job: int, now: int) -> bool:
+def may_start_early(table: Table, b: tl.Plan, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
     if b.par["compress"][0] != 0 or b.line["left"][0] < table.job["procs"][job]:
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.pointers import FIRST_ROOM, pointer
-from shadowtime.engine.nodes.rua.timeline import Plan
 from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
 
@@ -19,21 +18,21 @@ def bits_in(word: int) -> int:
 
 
 @kernel
-def take_row(b: Plan, slot: int, row: int) -> None:
+def take_row(b: tl.Plan, slot: int, row: int) -> None:
     """The processors that are free in a row."""
     for word in range(b.par["words"][0]):
         b.mask[slot, word] = b.room[row, word]
 
 
 @kernel
-def narrow(b: Plan, slot: int, row: int) -> None:
+def narrow(b: tl.Plan, slot: int, row: int) -> None:
     """Keep those processors of a slot that are free in a row."""
     for word in range(b.par["words"][0]):
         b.mask[slot, word] &= b.room[row, word]
 
 
 @kernel
-def count(b: Plan, slot: int) -> int:
+def count(b: tl.Plan, slot: int) -> int:
     """Processors of a slot."""
     total = 0
     for word in range(b.par["words"][0]):
@@ -42,7 +41,7 @@ def count(b: Plan, slot: int) -> int:
 
 
 @pointer(FIRST_ROOM)
-def first_room(b: Plan, table: Table, job: int, start: int, before: int, until: int) -> int:
+def first_room(b: tl.Plan, table: Table, job: int, start: int, before: int, until: int) -> int:
     """Place of the first start with room for a job's request, -1 if none.
 
     Starts from a place on, before an instant; what happens from ``until`` on is left aside. Only
@@ -85,7 +84,7 @@ def first_room(b: Plan, table: Table, job: int, start: int, before: int, until: 
 
 
 @kernel
-def gather(b: Plan, slot: int, at: int, end: int, procs: int) -> int:
+def gather(b: tl.Plan, slot: int, at: int, end: int, procs: int) -> int:
     """Processors that are free from a place on until an instant; how many, or 0 if too few.
 
     Where reservations are counted, those that are free of running jobs, if as many are left.
@@ -104,7 +103,7 @@ def gather(b: Plan, slot: int, at: int, end: int, procs: int) -> int:
 
 
 @kernel
-def within(b: Plan, slot: int, other: int) -> bool:
+def within(b: tl.Plan, slot: int, other: int) -> bool:
     """True if all processors of a slot are in the other."""
     for word in range(b.par["words"][0]):
         if b.mask[slot, word] & ~b.mask[other, word] != 0:
@@ -113,7 +112,7 @@ def within(b: Plan, slot: int, other: int) -> bool:
 
 
 @kernel
-def rooms(b: Plan, table: Table) -> int:
+def rooms(b: tl.Plan, table: Table) -> int:
     """Free processors of the window by node (``room``), and the nodes that have some."""
     p = 0
     top = 0
@@ -139,7 +138,7 @@ def rooms(b: Plan, table: Table) -> int:
 
 
 @kernel
-def pick_first(b: Plan, left: int) -> None:
+def pick_first(b: tl.Plan, left: int) -> None:
     """The ``left`` lowest processors of the window."""
     word = 0
     while left > 0:
@@ -157,7 +156,7 @@ def pick_first(b: Plan, left: int) -> None:
 
 
 @kernel
-def pick(b: Plan, table: Table, job: int) -> None:
+def pick(b: tl.Plan, table: Table, job: int) -> None:
     """The plan's processors: the lowest of the window on each node, as many as ``take`` holds.
 
     By first fit where cost does not matter, the lowest of all: nodes were not asked about.

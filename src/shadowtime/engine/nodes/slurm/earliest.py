@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from shadowtime.engine.nodes.slurm import availability as av
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node
 from shadowtime.kernel.jit import kernel, routine
 
@@ -23,7 +22,7 @@ P_PROCS, P_LENGTH, P_WISH, P_START = 0, 1, 2, 3
 
 
 @routine
-def earliest_start(b: Availability, job: int, since: int, until: int) -> int:
+def earliest_start(b: av.Availability, job: int, since: int, until: int) -> int:
     """Place of the segment at which a job can start first; its nodes are listed.
 
     It is known not to start before ``since``. -1 if it does not before ``until`` either; it does
@@ -70,7 +69,7 @@ def earliest_start(b: Availability, job: int, since: int, until: int) -> int:
 
 
 @kernel
-def with_places(b: Availability, kind: int, procs: int, length: int, start: int) -> int:
+def with_places(b: av.Availability, kind: int, procs: int, length: int, start: int) -> int:
     """Place of the first start from here on whose whole window has places enough in all."""
     when = b.when
     segments = b.par["segments"][0]
@@ -85,7 +84,7 @@ def with_places(b: Availability, kind: int, procs: int, length: int, start: int)
 
 
 @kernel
-def not_before(b: Availability, job: int) -> int:
+def not_before(b: av.Availability, job: int) -> int:
     """Place of the first segment that can be a start; ``behind`` is when it begins.
 
     A job that asks for as much and as long as a job that was planned before it starts no earlier.
@@ -110,7 +109,7 @@ def not_before(b: Availability, job: int) -> int:
 
 
 @kernel
-def remember_plan(b: Availability, job: int, start: int) -> None:
+def remember_plan(b: av.Availability, job: int, start: int) -> None:
     """Let later searches know when a job was planned, if they could not know as much before."""
     if start > b.par["behind"][0]:
         at = b.par["plans"][0]
@@ -123,7 +122,7 @@ def remember_plan(b: Availability, job: int, start: int) -> None:
 
 # ----------------------------------------------- jobs of equal request: one of them is looked for
 @kernel
-def earliest_known(b: Availability, i: int) -> int:
+def earliest_known(b: av.Availability, i: int) -> int:
     """The job at a place of the queue does not start before this: one like it did not either.
 
     That one asks for as much, for as long, and is of the same kind; the book only fills up. In a
@@ -138,7 +137,7 @@ def earliest_known(b: Availability, i: int) -> int:
 
 
 @kernel
-def remember_earliest(b: Availability, job: int, start: int) -> None:
+def remember_earliest(b: av.Availability, job: int, start: int) -> None:
     """Let jobs like this one know that it does not start before ``start``."""
     kind = b.job["kind"][job]
     if b.kinds[kind] == b.job["wish"][job]:
@@ -148,7 +147,7 @@ def remember_earliest(b: Availability, job: int, start: int) -> None:
 
 
 @kernel
-def behind_the_gap(b: Availability, kind: int, procs: int, last: int) -> int:
+def behind_the_gap(b: av.Availability, kind: int, procs: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
     begin_window(b, kind, b.when["row"][last])
     first = last
@@ -161,7 +160,7 @@ def behind_the_gap(b: Availability, kind: int, procs: int, last: int) -> int:
 
 # ----------------------------------------------- the window: what a kind has on every node in it
 @kernel
-def begin_window(b: Availability, kind: int, row: int) -> None:
+def begin_window(b: av.Availability, kind: int, row: int) -> None:
     """Begin a window with a segment: LEAST is what goes there."""
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
@@ -173,7 +172,7 @@ def begin_window(b: Availability, kind: int, row: int) -> None:
 
 
 @kernel
-def narrow(b: Availability, kind: int, row: int) -> None:
+def narrow(b: av.Availability, kind: int, row: int) -> None:
     """Add a segment to the window."""
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
@@ -186,7 +185,7 @@ def narrow(b: Availability, kind: int, row: int) -> None:
 
 
 @kernel
-def narrow_and_count(b: Availability, kind: int, row: int) -> int:
+def narrow_and_count(b: av.Availability, kind: int, row: int) -> int:
     """Add a segment to the window: how many processes have a place in all of it."""
     least, room = b.least, b.room
     line, which = np.uint64(row), np.uint64(kind)
@@ -203,7 +202,7 @@ def narrow_and_count(b: Availability, kind: int, row: int) -> int:
 
 
 @kernel
-def take(b: Availability, job: int, row: int) -> None:
+def take(b: av.Availability, job: int, row: int) -> None:
     """Fill the nodes of the window in index order: they are listed. It begins with a row."""
     left = b.job["procs"][job]
     wish = b.job["wish"][job]
@@ -220,7 +219,7 @@ def take(b: Availability, job: int, row: int) -> None:
 
 # ------------------------------------------- kinds of several demands: what one job has in cells
 @routine
-def has_exactly(b: Availability, job: int, start: int, last: int) -> bool:
+def has_exactly(b: av.Availability, job: int, start: int, last: int) -> bool:
     """True if a window in which its kind has room has room for the job itself: LEAST is its own."""
     count = list_least(b)
     for at in range(start, last + 1):
@@ -233,7 +232,7 @@ def has_exactly(b: Availability, job: int, start: int, last: int) -> bool:
 
 
 @routine
-def exactly_behind(b: Availability, job: int, last: int) -> int:
+def exactly_behind(b: av.Availability, job: int, last: int) -> int:
     """Place of the first start from which the job itself has room up to the segment ``last``."""
     kind = b.job["kind"][job]
     begin_window(b, kind, b.when["row"][last])
@@ -250,7 +249,7 @@ def exactly_behind(b: Availability, job: int, last: int) -> int:
 
 
 @kernel
-def list_least(b: Availability) -> int:
+def list_least(b: av.Availability) -> int:
     """List the nodes of the window that have places; how many there are."""
     count = 0
     for node in range(b.par["nodes"][0]):
@@ -263,7 +262,7 @@ def list_least(b: Availability) -> int:
 
 
 @kernel
-def narrow_cells(b: Availability, job: int, at: int, count: int) -> int:
+def narrow_cells(b: av.Availability, job: int, at: int, count: int) -> int:
     """Add a segment to the window of the listed nodes: how many of the job's processes go there."""
     row = b.when["row"][at]
     wish = b.job["wish"][job]

@@ -3,6 +3,8 @@
 In arrival order every job gets the earliest start at which its nodes have, for its whole limit,
 the cores it needs and (LessC, HPerf) the bandwidth it is counted with; nodes are filled in index
 order. A job that can start now does. Under HPerf a finished job leaves a record of its tag behind.
+
+A cluster that is not simulated has entries of its own: one pass, and running jobs taken on.
 """
 
 from __future__ import annotations
@@ -13,15 +15,14 @@ from shadowtime.engine.nodes.rates import Rates
 from shadowtime.engine.nodes.running_table import Table, claim, enlist
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm import earliest, putting_off, startable
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.waiting import add_arrivals, bring_up_to_date, strike
 from shadowtime.engine.nodes.slurm.writing import clear_list, list_node, write
 from shadowtime.kernel import fields, running
 from shadowtime.kernel import registers as r
-from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.state import State, World
+from shadowtime.types import AnyArray
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 FEW = 4
@@ -29,7 +30,7 @@ FEW = 4
 
 
 @entry
-def run(state: State, world: World, table: Table, rates: Rates, b: Availability) -> int:
+def run(state: State, world: World, table: Table, rates: Rates, b: av.Availability) -> int:
     """The event loop with this pass."""
     while True:
         if b.par["resume"][0] == 0:
@@ -55,7 +56,7 @@ def run(state: State, world: World, table: Table, rates: Rates, b: Availability)
 
 
 @routine
-def decide(state: State, b: Availability, now: int) -> None:
+def decide(state: State, b: av.Availability, now: int) -> None:
     """One pass: touches the queue, the log of decisions and the book alone.
 
     Plans only matter to later jobs that could start now, so the pass ends with the last of them;
@@ -147,7 +148,7 @@ def decide(state: State, b: Availability, now: int) -> None:
 
 
 @kernel
-def goes_on(state: State, b: Availability, now: int) -> bool:
+def goes_on(state: State, b: av.Availability, now: int) -> bool:
     """True if the book of the last pass still holds; the newcomers are then in the list."""
     par = b.par
     segments = par["segments"][0]
@@ -162,7 +163,7 @@ def goes_on(state: State, b: Availability, now: int) -> bool:
 
 
 @kernel
-def start_over(state: State, b: Availability, now: int) -> None:
+def start_over(state: State, b: av.Availability, now: int) -> None:
     """List the waiting jobs, and the running ones alone in the book."""
     par = b.par
     bring_up_to_date(state, b)
@@ -173,7 +174,7 @@ def start_over(state: State, b: Availability, now: int) -> None:
 
 
 @kernel
-def fill(b: Availability, now: int) -> None:
+def fill(b: av.Availability, now: int) -> None:
     """Write the running jobs into the book: until their limits, or the next second if past."""
     av.clear(b, now)
     for i in range(b.par["running"][0]):
@@ -189,7 +190,7 @@ def fill(b: Availability, now: int) -> None:
 
 
 @kernel
-def begin(state: State, b: Availability, job: int, now: int) -> None:
+def begin(state: State, b: av.Availability, job: int, now: int) -> None:
     """Start a job now on the listed nodes."""
     par = b.par
     b.job["until"][job] = now + b.job["length"][job]
@@ -206,10 +207,10 @@ def begin(state: State, b: Availability, job: int, now: int) -> None:
 
 
 @routine
-def occupy(state: State, table: Table, b: Availability, now: int) -> None:
+def occupy(state: State, table: Table, b: av.Availability, now: int) -> None:
     """The jobs that were started take their processors in the world."""
     for i in range(state.reg[r.DECISIONS]):
-        job = state.did[WHICH, i]
+        job = state.did[fields.WHICH, i]
         until = b.job["until"][job]
         for p in range(b.job["from"][job], b.job["from"][job] + b.job["count"][job]):
             node = b.places[p] >> av.PLACE_BITS
@@ -227,12 +228,12 @@ def occupy(state: State, table: Table, b: Availability, now: int) -> None:
 
 # ---------------------------------------------------------------------------- learning
 @routine
-def forget_ended(world: World, table: Table, rates: Rates, b: Availability, now: int) -> None:
+def forget_ended(world: World, table: Table, rates: Rates, b: av.Availability, now: int) -> None:
     """Take ended jobs off the running list; what they drew becomes a record of their tag."""
     kept = 0
     for i in range(b.par["running"][0]):
         job = b.running[i]
-        if world.truth[job, ENDS_AT] >= 0:
+        if world.truth[job, fields.ENDS_AT] >= 0:
             b.running[kept] = job
             kept += 1
         elif b.par["by_tag"][0] != 0 and b.job["tag"][job] >= 0:
@@ -243,7 +244,7 @@ def forget_ended(world: World, table: Table, rates: Rates, b: Availability, now:
 
 
 @kernel
-def measured(table: Table, rates: Rates, b: Availability, job: int, now: int) -> int:
+def measured(table: Table, rates: Rates, b: av.Availability, job: int, now: int) -> int:
     """What was measured for an ended job, in grains; its own slowdown counts if BY_RATE."""
     amount = b.job["measured"][job]
     elapsed = now - table.job["start"][job]
@@ -260,9 +261,32 @@ def measured(table: Table, rates: Rates, b: Availability, job: int, now: int) ->
 
 
 @kernel
-def look_up_arrivals(state: State, b: Availability) -> None:
+def look_up_arrivals(state: State, b: av.Availability) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
     if b.par["by_tag"][0] != 0:
         for job in range(b.par["looked"][0], state.reg[r.ARRIVED]):
             av.look_up(b, job)
     b.par["looked"][0] = state.reg[r.ARRIVED]
+
+
+@entry
+def once(state: State, b: av.Availability, unfit: AnyArray, now: int) -> None:
+    """The pass alone; no plan is made for jobs that the machine as it is could never hold."""
+    for job in unfit:
+        dequeue(state, job)
+    decide(state, b, now)
+
+
+@entry
+def take_on(
+    state: State, world: World, table: Table, rates: Rates, b: av.Availability, now: int
+) -> None:
+    """Let the jobs in the book's list run on in the simulated world."""
+    state.reg[r.NOW] = now
+    table.par["now"][0] = now
+    state.reg[r.DECISIONS] = 0
+    for i in range(b.par["running"][0]):
+        running.log(state, r.STARTED, b.running[i])
+    occupy(state, table, b, now)
+    carry_out_starts(state, world, table, rates)
+    state.reg[r.DECISIONS] = 0

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from shadowtime.engine.nodes.slurm import availability as av
 from shadowtime.engine.nodes.slurm import earliest
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.writing import write
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 
 
 @kernel
-def clear_off(b: Availability) -> None:
+def clear_off(b: av.Availability) -> None:
     """No job is put off."""
     b.par["next"][0] = 0
     b.par["bound"][0] = NEVER
 
 
 @kernel
-def pass_over(b: Availability, since: int) -> None:
+def pass_over(b: av.Availability, since: int) -> None:
     """Go on to the next place: the job here does not start before ``since``.
 
     NEVER if it has started or is planned.
@@ -38,7 +37,7 @@ def pass_over(b: Availability, since: int) -> None:
 
 
 @kernel
-def pass_over_known(b: Availability, stop: int, until: int) -> int:
+def pass_over_known(b: av.Availability, stop: int, until: int) -> int:
     """Go on, up to ``stop`` in the same block, over jobs known not to start before ``until``.
 
     Returns how many there are; gaps between them are passed over as well.
@@ -66,7 +65,7 @@ def pass_over_known(b: Availability, stop: int, until: int) -> int:
 
 
 @kernel
-def pass_over_block(b: Availability, until: int) -> bool:
+def pass_over_block(b: av.Availability, until: int) -> bool:
     """Go on to the next block if none of the jobs in this one starts before ``until``."""
     first = b.par["next"][0]
     block = first >> av.BLOCK_BITS
@@ -82,7 +81,7 @@ def pass_over_block(b: Availability, until: int) -> bool:
 
 
 @kernel
-def earliest_in(b: Availability, block: int, until: int) -> int:
+def earliest_in(b: av.Availability, block: int, until: int) -> int:
     """No job of a block starts before this; NEVER if there is none in it.
 
     If it is before ``until`` that is all there is to know: the other kinds are not looked at.
@@ -99,7 +98,7 @@ def earliest_in(b: Availability, block: int, until: int) -> int:
 
 
 @routine
-def settle(b: Availability, until: int) -> None:
+def settle(b: av.Availability, until: int) -> None:
     """Plan as many of them as it takes until no other starts before ``until``.
 
     A job can be planned if none that is put off before it in the queue starts before it would end.
@@ -127,7 +126,7 @@ def settle(b: Availability, until: int) -> None:
 
 
 @routine
-def first_to_start(b: Availability, last: int, until: int) -> int:
+def first_to_start(b: av.Availability, last: int, until: int) -> int:
     """Place of the first job put off, in front of ``last``, that starts before ``until``; or -1."""
     for block in range((last + av.BLOCK - 1) >> av.BLOCK_BITS):
         if b.soon[block] < until and not waits_until(b, block, until):
@@ -144,7 +143,7 @@ def first_to_start(b: Availability, last: int, until: int) -> int:
 
 
 @kernel
-def look_for(b: Availability, i: int, job: int, until: int) -> bool:
+def look_for(b: av.Availability, i: int, job: int, until: int) -> bool:
     """True if the job at a place starts before ``until``; it is known when, or not before what."""
     if b.asked[i] == av.GONE:
         b.since[i] = NEVER
@@ -156,7 +155,7 @@ def look_for(b: Availability, i: int, job: int, until: int) -> bool:
 
 
 @kernel
-def waits_until(b: Availability, block: int, until: int) -> bool:
+def waits_until(b: av.Availability, block: int, until: int) -> bool:
     """True if none of a block that was put off starts before ``until``."""
     since = earliest_in(b, block, until)
     if since < until:

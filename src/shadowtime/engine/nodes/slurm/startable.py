@@ -7,13 +7,12 @@ what a pass is for.
 from __future__ import annotations
 
 from shadowtime.engine.nodes.slurm import availability as av
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.engine.nodes.slurm.earliest import begin_window, narrow_and_count
 from shadowtime.kernel.jit import kernel, routine
 
 
 @routine
-def find_startable(b: Availability, first: int, segments: int) -> None:
+def find_startable(b: av.Availability, first: int, segments: int) -> None:
     """List the blocks with waiting jobs, from the place ``first`` on, that may start now.
 
     The book has room for them: ``segments`` of it are looked at. As long as running jobs are alone
@@ -43,7 +42,7 @@ def find_startable(b: Availability, first: int, segments: int) -> None:
 
 
 @routine
-def ask_again(b: Availability, first: int) -> None:
+def ask_again(b: av.Availability, first: int) -> None:
     """Find ``last`` and ``horizon`` again, of the jobs from the place ``first`` on."""
     if b.par["asked"][0] == 0:
         b.par["asked"][0] = max(1, av.place_of(b, b.par["horizon"][0]))
@@ -52,7 +51,7 @@ def ask_again(b: Availability, first: int) -> None:
 
 
 @routine
-def narrow_down(b: Availability, first: int) -> None:
+def narrow_down(b: av.Availability, first: int) -> None:
     """Find the last job that may start, and as ``horizon`` the latest end of all that may.
 
     The book only fills up during a pass: a job it has no room for stays without. So the last one
@@ -77,7 +76,7 @@ def narrow_down(b: Availability, first: int) -> None:
 
 
 @routine
-def step_back(b: Availability, first: int) -> None:
+def step_back(b: av.Availability, first: int) -> None:
     """Go back from ``last`` to a job that may start, from the place ``first`` on."""
     par = b.par
     while par["may"][0] > 0:
@@ -91,7 +90,7 @@ def step_back(b: Availability, first: int) -> None:
 
 
 @kernel
-def drop_too_wide(b: Availability) -> None:
+def drop_too_wide(b: av.Availability) -> None:
     """Step back from jobs that are wider than what is left now.
 
     A job has just been written: of later segments it is not known what they have now.
@@ -101,7 +100,7 @@ def drop_too_wide(b: Availability) -> None:
 
 
 @kernel
-def longest_of(b: Availability, block: int) -> int:
+def longest_of(b: av.Availability, block: int) -> int:
     """The longest limit of a kind of which a block has jobs no wider than what is left now."""
     longest = 0
     for kind in range(b.par["kinds"][0]):
@@ -111,7 +110,7 @@ def longest_of(b: Availability, block: int) -> int:
 
 
 @kernel
-def longest_with_room(b: Availability, k: int, first: int) -> int:
+def longest_with_room(b: av.Availability, k: int, first: int) -> int:
     """The longest limit of the jobs in a block on the list that may start."""
     longest = 0
     begin = b.may[k] << av.BLOCK_BITS
@@ -123,7 +122,7 @@ def longest_with_room(b: Availability, k: int, first: int) -> int:
 
 
 @kernel
-def has_room(b: Availability, i: int) -> bool:
+def has_room(b: av.Availability, i: int) -> bool:
     """True if the job at a place of the queue may start now, and ends by ``horizon`` then."""
     procs = b.asked[i] >> av.KIND_BITS
     kind = b.asked[i] & (av.MOST_KINDS - 1)
@@ -145,14 +144,14 @@ def has_room(b: Availability, i: int) -> bool:
 
 
 @kernel
-def count_all(b: Availability, segments: int) -> None:
+def count_all(b: av.Availability, segments: int) -> None:
     """Processes of every kind that could start now, for each segment: until its end."""
     for kind in range(b.par["kinds"][0]):
         count_until(b, kind, segments)
 
 
 @kernel
-def count_until(b: Availability, kind: int, segments: int) -> None:
+def count_until(b: av.Availability, kind: int, segments: int) -> None:
     """For every segment: processes of a kind that could start now and stay until its end.
 
     Too many of a kind of several demands, which only means that some jobs are asked again.

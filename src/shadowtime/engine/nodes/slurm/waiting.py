@@ -9,7 +9,6 @@ queue.
 from __future__ import annotations
 
 from shadowtime.engine.nodes.slurm import availability as av
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
@@ -18,7 +17,7 @@ from shadowtime.kernel.state import State
 
 
 @kernel
-def bring_up_to_date(state: State, b: Availability) -> None:
+def bring_up_to_date(state: State, b: av.Availability) -> None:
     """List all waiting jobs, each with its kind."""
     par = b.par
     # Of a short queue a new list is cheap.
@@ -28,7 +27,7 @@ def bring_up_to_date(state: State, b: Availability) -> None:
 
 
 @kernel
-def add_arrivals(state: State, b: Availability, most_kinds: int) -> bool:
+def add_arrivals(state: State, b: av.Availability, most_kinds: int) -> bool:
     """Add the jobs that came since the last pass; False if one is of a kind too many."""
     par = b.par
     if par["listed"][0] == 0:
@@ -50,7 +49,7 @@ def add_arrivals(state: State, b: Availability, most_kinds: int) -> bool:
 
 
 @routine
-def list_again(state: State, b: Availability) -> None:
+def list_again(state: State, b: av.Availability) -> None:
     """Make the list anew, without gaps."""
     par = b.par
     par["listed"][0] = gather(state, b.found)
@@ -75,7 +74,7 @@ def list_again(state: State, b: Availability) -> None:
 
 
 @kernel
-def enter(b: Availability, i: int, kind: int) -> None:
+def enter(b: av.Availability, i: int, kind: int) -> None:
     """Give the job at a place of the list, the last so far, its kind."""
     job = b.found[i]
     b.job["kind"][job] = kind
@@ -90,7 +89,7 @@ def enter(b: Availability, i: int, kind: int) -> None:
 
 
 @kernel
-def strike(b: Availability, i: int) -> None:
+def strike(b: av.Availability, i: int) -> None:
     """The job at a place of the list waits no longer."""
     block = i >> av.BLOCK_BITS
     b.asked[i] = av.GONE
@@ -103,7 +102,7 @@ def strike(b: Availability, i: int) -> None:
 
 
 @kernel
-def clear_block(b: Availability, block: int, kind: int) -> None:
+def clear_block(b: av.Availability, block: int, kind: int) -> None:
     """No job of a kind is in a block."""
     b.block["fewest"][block, kind] = NEVER
     b.block["shortest"][block, kind] = NEVER
@@ -111,7 +110,7 @@ def clear_block(b: Availability, block: int, kind: int) -> None:
 
 
 @kernel
-def narrow_block(b: Availability, block: int, i: int) -> None:
+def narrow_block(b: av.Availability, block: int, i: int) -> None:
     """Count a job in its block."""
     kind = b.asked[i] & (av.MOST_KINDS - 1)
     procs = b.asked[i] >> av.KIND_BITS

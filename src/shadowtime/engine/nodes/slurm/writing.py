@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from shadowtime.engine.nodes.slurm import availability as av
-from shadowtime.engine.nodes.slurm.availability import Availability
 from shadowtime.kernel.jit import kernel, routine
 
 ONE = np.uint64(1)
@@ -20,13 +19,13 @@ ONE = np.uint64(1)
 
 
 @kernel
-def clear_list(b: Availability) -> None:
+def clear_list(b: av.Availability) -> None:
     """Nothing is to be written."""
     b.par["listed_runs"][0] = 0
 
 
 @kernel
-def list_node(b: Availability, row: int, node: int, count: int, wish: int) -> None:
+def list_node(b: av.Availability, row: int, node: int, count: int, wish: int) -> None:
     """Put the next node on the list: ``count`` processes of one demand go there.
 
     It belongs to the run before it if that ends here and has as much left at the beginning, ``row``
@@ -49,7 +48,7 @@ def list_node(b: Availability, row: int, node: int, count: int, wish: int) -> No
 
 
 @routine
-def write(b: Availability, first: int, last: int) -> None:
+def write(b: av.Availability, first: int, last: int) -> None:
     """Book the listed nodes in the segments from ``first`` up to ``last``.
 
     From one segment to the next most cells of a node are the same, and so is what fits there.
@@ -88,7 +87,7 @@ def write(b: Availability, first: int, last: int) -> None:
 
 
 @kernel
-def find_places(b: Availability, k: int, cell: int) -> None:
+def find_places(b: av.Availability, k: int, cell: int) -> None:
     """How many processes of each kind go on a node of a run, by what is left there."""
     if cell != b.node["known"][k]:
         b.node["known"][k] = cell
@@ -97,7 +96,7 @@ def find_places(b: Availability, k: int, cell: int) -> None:
 
 
 @kernel
-def take_from_equal(b: Availability, row: int, first: int, last: int, drop: int) -> int:
+def take_from_equal(b: av.Availability, row: int, first: int, last: int, drop: int) -> int:
     """Take an amount from the first cell and from those after it that are equal: where they end."""
     cells = b.cell
     line = np.uint64(row)
@@ -113,7 +112,7 @@ def take_from_equal(b: Availability, row: int, first: int, last: int, drop: int)
 
 
 @kernel
-def more_places(b: Availability, kind: int, row: int, first: int, last: int, some: int) -> int:
+def more_places(b: av.Availability, kind: int, row: int, first: int, last: int, some: int) -> int:
     """Let ``some`` processes go on each of these nodes; returns how many more that is."""
     room = b.room
     which, line = np.uint64(kind), np.uint64(row)

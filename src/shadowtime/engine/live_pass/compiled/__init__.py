@@ -1,1 +1,0 @@
-"""The compiled entries: filling the state, and one pass of each kind."""
