@@ -13,8 +13,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import plan, simulate
 from shadowtime.engine.passes import conservative
 from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
-from shadowtime.kernel.groups import group_may_hold, width_class
-from shadowtime.kernel.queue import dequeue, enqueue, reestimate
+from shadowtime.kernel.queue import dequeue, enqueue, group_may_hold, reestimate, width_class
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP, WIDTHS
 from shadowtime.kernel.state import build
 from shadowtime.policy import parse_policy

@@ -50,7 +50,7 @@ class Own(NamedTuple):
     uses: tuple[Use, ...] = ()
     """Each function in its slot."""
     offers: Ints | None = None
-    """What a place function was asked about last (kernel/site/score.py)."""
+    """What a place function was asked about last (kernel/site/choose.py)."""
 
     def on_nodes(self, count: int) -> Own:
         """The same, with room to ask a place function about ``count`` nodes."""

@@ -228,7 +228,7 @@ def plan_general(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> P
 
 def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> General:
     """A policy's parts as the general pass takes them."""
-    from shadowtime.engine.passes.general_parts import make_general
+    from shadowtime.engine.passes.phases import make_general
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
@@ -272,7 +272,7 @@ def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
 def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
     """A function chooses from the whole queue."""
     from shadowtime.engine.custom import own_of
-    from shadowtime.engine.passes.general_parts import make_general
+    from shadowtime.engine.passes.phases import make_general
     from shadowtime.kernel.choice import make_choice
 
     kind, weight = order_of(policy.order)

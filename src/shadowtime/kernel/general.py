@@ -1,4 +1,4 @@
-"""What kernels that know several hosts work with: engine/passes/general_parts.py fills it."""
+"""What kernels that know several hosts work with: engine/passes/phases.py fills it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ LEARN_END = 8
 VICTIM = 9
 """A key for each running job that may be stopped, higher first."""
 PLACE = 10
-"""A score for each node that has room for a job, higher first (kernel/site/score.py)."""
+"""A score for each node that has room for a job, higher first (kernel/site/choose.py)."""
 BEGIN = 11
 """The instant before which a job that was just submitted must not start."""
 LEARN_TIMER = 12

@@ -104,7 +104,7 @@ def decide(
 
 
 def other_passes(policy: Policy | Any, shape: Shape) -> Any:
-    """Where the passes on a site and on nodes with shared bandwidth are; None for pools and hosts."""
+    """Where passes on sites and on nodes with shared bandwidth are; None for pools and hosts."""
     if shape == "site":
         from shadowtime.engine.live_pass import site_pass
 

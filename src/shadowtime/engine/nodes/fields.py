@@ -113,7 +113,7 @@ JOBS = whole(
     "span",  # how long it is expected to run, for the penalty factor: the request, unless predicted
     "kind",  # jobs of one kind have the same demand
     "seen",  # a later start that was cheaper when it was last looked at, -1 if none
-    "gain",  # processes that will cost nothing only after its end (clear.py)
+    "gain",  # processes that will cost nothing only after its end (cost.py)
     "seen_cost",  # what that start cost then
     "settled",  # version + holds when that start was found to cost nothing: while they stand, it
     # does not

@@ -15,10 +15,9 @@ from shadowtime.engine import events
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import registers as r
 from shadowtime.kernel.estimates import LAST
-from shadowtime.kernel.groups import group_may_hold
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.queue import first_waiting
+from shadowtime.kernel.queue import first_waiting, group_may_hold
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, end_at, forget_overdue, job_at
 from shadowtime.kernel.shortest import Shortest, let_in, shortest_within
 from shadowtime.kernel.state import State, World

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.engine import events
-from shadowtime.engine.passes import general_parts as parts
-from shadowtime.engine.passes.general_parts import make_general
+from shadowtime.engine.passes import phases
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
-from shadowtime.engine.passes.phases import run_phases
+from shadowtime.engine.passes.phases import make_general, run_phases
 from shadowtime.engine.passes.preempt import make_chosen_room, make_room, sunny_shadow
 from shadowtime.kernel import fields, running, slots
 from shadowtime.kernel import registers as r
@@ -67,7 +66,7 @@ def decide(state: State, f: General, custom: OwnPointer) -> None:
         return
     if state.reg[r.VOLATILE] != 0:
         running.forget_overdue(state)
-    if f.par[parts.ORDER_KIND] == FCFS:
+    if f.par[phases.ORDER_KIND] == FCFS:
         size = start_in_arrival_order(state, f, custom)
     else:
         size = start_in_key_order(state, f, custom)
@@ -81,8 +80,8 @@ def decide(state: State, f: General, custom: OwnPointer) -> None:
 def free_up(state: State, f: General, head: int, custom: OwnPointer) -> bool:
     """Stop jobs that the head outranks so that it fits; False, and none stopped, if it cannot."""
     if slots.asks(f, slots.VICTIM):
-        return make_chosen_room(state, f, head, f.par[parts.PRUNE] != 0, custom)
-    return make_room(state, head, f.par[parts.PRUNE] != 0)
+        return make_chosen_room(state, f, head, f.par[phases.PRUNE] != 0, custom)
+    return make_room(state, head, f.par[phases.PRUNE] != 0)
 
 
 @kernel
@@ -93,7 +92,7 @@ def start_in_arrival_order(state: State, f: General, custom: OwnPointer) -> int:
         host = host_now(state, f, head)
         if host >= 0:
             running.begin_first(state, head, host)
-        elif f.par[parts.PREEMPT] != 0 and free_up(state, f, head, custom):
+        elif f.par[phases.PREEMPT] != 0 and free_up(state, f, head, custom):
             running.begin(state, head, 0, running.PREEMPTING)
         else:
             break
@@ -101,7 +100,7 @@ def start_in_arrival_order(state: State, f: General, custom: OwnPointer) -> int:
     if head < 0:
         return 0
     size = 0
-    if f.par[parts.PHASES] != 0 and state.reg[r.WAITING] > 1 and not all_too_wide(state):
+    if f.par[phases.PHASES] != 0 and state.reg[r.WAITING] > 1 and not all_too_wide(state):
         size = gather(state, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
@@ -115,12 +114,12 @@ def start_in_key_order(state: State, f: General, custom: OwnPointer) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
     now = state.reg[r.NOW]
     count = gather(state, f.jobs)
-    if f.par[parts.ORDER_KIND] == CUSTOM:
+    if f.par[phases.ORDER_KIND] == CUSTOM:
         fill_own_keys(state, f, custom, count)
         if state.reg[r.FAILED] >= 0:
             return 0
     else:
-        fill_keys(state, f.par[parts.ORDER_KIND], f.weight, now, f.jobs, count, f.key)
+        fill_keys(state, f.par[phases.ORDER_KIND], f.weight, now, f.jobs, count, f.key)
     if all_too_wide(state):
         return block_head(state, f, f.jobs[first_by_key(f, count)], 0, custom)
     for i in range(count):
@@ -138,7 +137,7 @@ def start_in_key_order(state: State, f: General, custom: OwnPointer) -> int:
         return 0
     head = f.jobs[f.heap[0]]
     size = pop_first(state, f.heap, size, f.jobs, f.key, False)
-    return block_head(state, f, head, size if f.par[parts.PHASES] != 0 else 0, custom)
+    return block_head(state, f, head, size if f.par[phases.PHASES] != 0 else 0, custom)
 
 
 @kernel
@@ -154,15 +153,15 @@ def first_by_key(f: General, count: int) -> int:
 @kernel
 def fill_own_keys(state: State, f: General, custom: OwnPointer, count: int) -> None:
     """Keys by a function of the user's own: for all candidates, or once for each job."""
-    if f.par[parts.LASTING] == 0:
+    if f.par[phases.LASTING] == 0:
         slots.ask(state, f, custom, slots.ORDER, f.jobs[:count], f.key[:count])
         return
     fresh = 0
-    for job in range(f.par[parts.KEYED], state.reg[r.ARRIVED]):
+    for job in range(f.par[phases.KEYED], state.reg[r.ARRIVED]):
         if state.wait[fields.PROCS, job] != r.BIG:
             f.asked[fresh] = job
             fresh += 1
-    f.par[parts.KEYED] = state.reg[r.ARRIVED]
+    f.par[phases.KEYED] = state.reg[r.ARRIVED]
     if fresh > 0:
         slots.ask(state, f, custom, slots.ORDER, f.asked[:fresh], f.answer[0, :fresh])
         for i in range(fresh):
@@ -182,14 +181,14 @@ def block_head(state: State, f: General, head: int, size: int, custom: OwnPointe
     first_time = state.job[head, fields.BLOCKED_AT] < 0
     if first_time:
         state.job[head, fields.BLOCKED_AT] = reg[r.NOW]
-    if f.par[parts.DEPTH] <= 1:
+    if f.par[phases.DEPTH] <= 1:
         size = keep_able(state, f, size)  # no other job gets a reservation
     elif mark_able(state, f, size) == 0:
         size = 0
     owed = slots.asks(f, slots.RESERVE) and state.job[head, fields.PROMISED] < 0
-    if f.par[parts.DEPTH] == 0 or (size == 0 and not first_time and not owed):
+    if f.par[phases.DEPTH] == 0 or (size == 0 and not first_time and not owed):
         return size
-    if f.par[parts.SUNNY_ONLY] != 0:
+    if f.par[phases.SUNNY_ONLY] != 0:
         reg[r.SHADOW] = sunny_shadow(state, head)
     else:
         build_profile(state, f.profile)
@@ -250,14 +249,14 @@ def reserve_more(state: State, f: General, size: int, custom: OwnPointer) -> int
     What is free only shrinks during a pass, and plans are dropped at its end: behind the last
     candidate that could start nothing matters any more.
     """
-    if f.par[parts.DEPTH] <= 1:
+    if f.par[phases.DEPTH] <= 1:
         return size
     made = 1
     able = 0
     for i in range(size):
         if f.able[f.heap[i]] != 0:  # no sum of the column: in plain Python it counts to 127
             able += 1
-    while able > 0 and made < f.par[parts.DEPTH]:
+    while able > 0 and made < f.par[phases.DEPTH]:
         place = f.heap[0]
         job = f.jobs[place]
         size = pop_first(state, f.heap, size, f.jobs, f.key, False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from shadowtime.engine import events
 from shadowtime.engine.passes.general import fill_own_keys
-from shadowtime.engine.passes.general_parts import ORDER_KIND
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
+from shadowtime.engine.passes.phases import ORDER_KIND
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import fields as g
 from shadowtime.kernel import record as r

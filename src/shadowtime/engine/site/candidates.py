@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.site.general_parts import ORDER_KIND
+from shadowtime.engine.site.head_plan import ORDER_KIND
 from shadowtime.kernel.fields import ESTIMATE, SUBMIT
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.choose import LARGEST, walk
-from shadowtime.kernel.site.neighbours import has_row
+from shadowtime.kernel.site.earliest import suffices
 from shadowtime.kernel.site.room import holds
 
 
@@ -47,7 +46,8 @@ def fits_what_is_left(ground: sf.Ground, shape: int) -> bool:
     wanted = ground.shape[shape, sf.WANTED]
     count = 0
     total = 0
-    for at in range(ground.shape[shape, sf.MASK_COUNT]):
+    size = ground.shape[shape, sf.MASK_COUNT]
+    for at in range(size):
         node = ground.mask[first + at]
         tasks = 0
         if ground.node[node, sf.GONE] == 0:
@@ -58,19 +58,9 @@ def fits_what_is_left(ground: sf.Ground, shape: int) -> bool:
                 return False
             continue
         count += 1
-        if at < wanted:
-            total += tasks
-        else:
+        total += tasks
+        if at >= wanted:
             scratch[sf.TALLY, tasks] += 1
-    if ground.shape[shape, sf.IN_A_ROW] != 0:
-        return has_row(ground, shape)
-    if ground.shape[shape, sf.COUNTS] >= 0:
-        return walk(ground, shape, sf.number(LARGEST))
-    left = ground.shape[shape, sf.MOST] - wanted
-    held = scratch.shape[1] - 1
-    while held > 0 and left > 0:
-        nodes = min(left, scratch[sf.TALLY, held])
-        total += nodes * held
-        left -= nodes
-        held -= 1
-    return bool(count >= ground.shape[shape, sf.LEAST] and total >= ground.shape[shape, sf.TASKS])
+    if count < ground.shape[shape, sf.LEAST] or total < ground.shape[shape, sf.TASKS]:
+        return False
+    return suffices(ground, shape, bool(ground.shape[shape, sf.MOST] < size))

@@ -14,8 +14,8 @@ from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.choose import Scoring
 from shadowtime.kernel.site.limits import columns
-from shadowtime.kernel.site.score import Scoring
 from shadowtime.types import Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.bounds import bounds_of

@@ -8,7 +8,7 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.types import AnyArray, Ints
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.site.score import Scoring
+    from shadowtime.kernel.site.choose import Scoring
 
 # Scalars of a run, in ``mark``.
 PLACE_RULE = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.caps import room_in_cap
+from shadowtime.kernel.site.limits import room_in_cap
 from shadowtime.kernel.site.steps import current
 from shadowtime.types import Ints
 

@@ -10,10 +10,9 @@ from shadowtime.kernel import running
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.site import fields as sf
-from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import settle
 from shadowtime.kernel.site.earliest import earliest
-from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, within
+from shadowtime.kernel.site.limits import ASKED_FOR, account_end, account_start, may_reserve, within
 from shadowtime.kernel.site.room import may_hold_now
 from shadowtime.kernel.site.steps import amount, amounts_from, change, hold_amounts
 from shadowtime.kernel.site.under_limits import ever_allowed, next_release, place_at, varies

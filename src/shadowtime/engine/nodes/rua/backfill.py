@@ -9,7 +9,7 @@ from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua.begin import begin, pin
-from shadowtime.engine.nodes.rua.clear import roomy
+from shadowtime.engine.nodes.rua.cost import roomy
 from shadowtime.engine.nodes.rua.placing import NO_ROOM
 from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel import fields

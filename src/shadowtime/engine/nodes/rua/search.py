@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.rua import placing
-from shadowtime.engine.nodes.rua.clear import free_around, free_of_cost
-from shadowtime.engine.nodes.rua.cost import within_hold
+from shadowtime.engine.nodes.rua.cost import free_around, free_of_cost, within_hold
 from shadowtime.engine.nodes.rua.pointers import MUST_WAIT, PLAN_AT, PREFERS_LATER, pointer
 from shadowtime.engine.nodes.running_table import Table, end_at, free_at
 from shadowtime.kernel.jit import kernel

@@ -15,9 +15,8 @@ from shadowtime.engine.nodes.rua import timeline as tl
 from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
 from shadowtime.engine.nodes.rua.pointers import ASSESS, SEEK, pointer
 from shadowtime.engine.nodes.rua.search import allowed, stretch
-from shadowtime.engine.nodes.rua.spread import lowest, minimax
 from shadowtime.engine.nodes.rua.timeline import Plan
-from shadowtime.engine.nodes.rua.window import gather, pick, within
+from shadowtime.engine.nodes.rua.window import gather, lowest, minimax, pick, within
 from shadowtime.engine.nodes.running_table import Table
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER
