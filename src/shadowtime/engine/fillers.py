@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=256)
 def compile_uses(uses: tuple[Use, ...]) -> Any:
     """The filler for some functions: from the library, from the cache or compiled."""
-    if compiles() and (found := held_filler(uses)):
+    functions = [plain(use.function) for use in uses]
+    if compiles() and (found := library.filler(functions, source_of(uses, "fill"))):
         return library.Held(found, home.own_signature)
     try:
         digest = digest_of(uses)
@@ -66,12 +67,6 @@ class Digested:
 def compiled_before(found: Digested) -> Any:
     """The filler of this process for a digest."""
     return make_filler(found.uses, found.digest, cached=True)
-
-
-def held_filler(uses: tuple[Use, ...]) -> tuple[str, int] | None:
-    """Signature and address of the filler in the library, if it holds it."""
-    functions = [plain(use.function) for use in uses]
-    return library.filler(functions, source_of(uses, "fill"))
 
 
 def filler_of(uses: tuple[Use, ...], tag: str) -> Any:

@@ -115,11 +115,6 @@ def hosts_with_a_tier(tier: Ints) -> Any:
     return among
 
 
-def every_host(count: int) -> Any:
-    """The same where no partition restricts jobs: one class, which may go to every host."""
-    return np.array([[[*range(count), count]]] * 2, np.int64)
-
-
 def most_reservations(cap: Ints, widest: int) -> int:
     """How many reservations a host can be given at most under the caps of its group."""
     return max(

@@ -122,11 +122,11 @@ class Chooser:
         )
 
 
-class Callback:
-    """A function in Python as compiled code takes it: the address and the type."""
+class Callback(library.Address):
+    """A function in Python as compiled code takes it."""
 
     def __init__(self, function: Any, address: int) -> None:
-        self.function, self.address = function, address
+        self.function, self.address, self.make_signature = function, address, q.select_signature
 
     def __call__(self, now: int, count: int, address: int) -> int:
         return int(self.function(now, count, address))
@@ -135,15 +135,6 @@ class Callback:
     def signature_text(self) -> str:
         """Its type, as the library of kernels names it."""
         return str(q.select_signature())
-
-    def __wrapper_address__(self) -> int:
-        return self.address
-
-    @property
-    def _numba_type_(self) -> Any:
-        from numba import types
-
-        return types.FunctionType(q.select_signature())
 
 
 def called_by_pass(part: Selected) -> Callable[..., Any]:
@@ -161,7 +152,7 @@ def use_of(part: Selected, columns: tuple[Column, ...] = (), series: tuple[str, 
 @lru_cache(maxsize=64)
 def compile_select(use: Use) -> Any:
     """The function as a pointer: from the library, from the cache or compiled."""
-    if found := held_select(use):
+    if found := library.filler((plain(use.function),), source_of(use, "select")):
         return library.Held(found, q.select_signature)
     import numba
 
@@ -178,11 +169,6 @@ def compile_select(use: Use) -> Any:
     except numba.core.errors.NumbaError as error:
         raise compile_failure(use.takes.name, use.function, error) from None
     return made
-
-
-def held_select(use: Use) -> tuple[str, int] | None:
-    """Signature and address of the function in the library, if it holds it."""
-    return library.filler((plain(use.function),), source_of(use, "select"))
 
 
 def select_of(use: Use, tag: str) -> Callable[..., Any]:

@@ -175,8 +175,8 @@ def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-class Pointer:
-    """A compiled function that kernels take as an argument, of one type for all that fit."""
+class Pointer(library.Address):
+    """A compiled function that kernels take as an argument."""
 
     def __init__(self, function: Any, signature: Callable[[], Any], options: Any) -> None:
         update_wrapper(self, function)
@@ -209,15 +209,6 @@ class Pointer:
     def signature_text(self) -> str:
         """Its type, as the library names it."""
         return self._found[0] if self._found else str(self.make_signature())
-
-    def __wrapper_address__(self) -> int:
-        return self.address
-
-    @property
-    def _numba_type_(self) -> Any:
-        from numba import types
-
-        return types.FunctionType(self.make_signature())
 
 
 def kernel(function: Function) -> Function:

@@ -267,15 +267,15 @@ def filler(functions: Sequence[Any], text: str) -> tuple[str, int] | None:
     return _address(listed) if _fresh(name_of(functions[0])[0], listed) else None
 
 
-class Held:
-    """A function of the library that kernels take as an argument."""
+class Address:
+    """What kernels take as an argument: a function by its address, of one type for all that fit."""
 
-    def __init__(self, found: tuple[str, int], make_signature: Callable[[], Any]) -> None:
-        self.signature_text, self.address = found
-        self.make_signature = make_signature
+    make_signature: Callable[[], Any]
+    address: Any
+    """Where the code lies."""
 
     def __wrapper_address__(self) -> int:
-        return self.address
+        return int(self.address)
 
     @property
     def _numba_type_(self) -> Any:
@@ -283,6 +283,14 @@ class Held:
         from numba import types
 
         return types.FunctionType(self.make_signature())
+
+
+class Held(Address):
+    """A function of the library."""
+
+    def __init__(self, found: tuple[str, int], make_signature: Callable[[], Any]) -> None:
+        self.signature_text, self.address = found
+        self.make_signature = make_signature
 
 
 def _version(listed: dict[str, Any]) -> Version:

@@ -63,7 +63,9 @@ def simulate_nodes(
     for register, value in chosen.items():
         table.par[register] = value
     table.job["span"] = np.minimum(known.estimate, request)
-    table.job["reach"] = reach_of(policy.place, request)
+    # How far each job looks ahead after first fit's start, in whole seconds.
+    reach = np.minimum(np.floor(policy.place.looks_ahead * request), NEVER)
+    table.job["reach"] = reach.astype(np.int64)
     if table.par["backfill"][0] == nf.LEAST_PENALTY:
         table.job["like"] = alike(table, learned=known.learner != FIXED)
     rates = run_tables.rates_for(workload, law, shape=(nodes, cores))
@@ -110,8 +112,3 @@ def thresholds_for(part: place.Place, base: int, request: Ints) -> Ints:
             )
         rows.append((factor, share))
     return np.array(rows, np.int64).reshape(-1, 2)
-
-
-def reach_of(part: place.Place, request: Ints) -> Ints:
-    """How far each job looks ahead after first fit's start, in whole seconds."""
-    return np.minimum(np.floor(part.looks_ahead * request), NEVER).astype(np.int64)

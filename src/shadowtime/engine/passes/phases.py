@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.partitions import every_host, hosts_with_a_tier, most_reservations
+from shadowtime.engine.partitions import hosts_with_a_tier, most_reservations
 from shadowtime.kernel import balance
 from shadowtime.kernel.fields import ESTIMATE, NEED
 from shadowtime.kernel.general import General
@@ -276,7 +276,7 @@ def make_general(
         answer=np.zeros((2, asked), np.float64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
         tier=tier,
-        among=every_host(hosts) if tables is None else hosts_with_a_tier(tier),
+        among=hosts_with_a_tier(tier),
         group=np.zeros(hosts, np.int64) if tables is None else tables.group,
         cap=np.array([[depth, 0]], np.int64) if tables is None else tables.cap,
         booked=np.zeros((hosts + (1 if tables is None else len(tables.cap)), resources), np.int64),

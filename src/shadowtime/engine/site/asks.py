@@ -85,7 +85,9 @@ def asks_of(
     named = bool(site.reservations)
     user = workload.user
     request_s = np.maximum(workload.request, 1)
-    limits_time = time_classes(site, made, request_s)
+    bounds = sorted({one.max_time for one in made.partitions if one.max_time is not None})
+    # Which of the partitions' bounds a job's wall time passes, as a number.
+    limits_time = np.searchsorted(np.array(bounds, np.int64), request_s, side="left")
     odd_requests = [left_out(one) for one in requests.distinct]
     seated_here = np.zeros(len(workload), np.bool_)
     seated_here[list(running)] = True
@@ -191,13 +193,6 @@ def distinct_rows(columns: Sequence[AnyArray]) -> tuple[Ints, Ints]:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return firsts[order], place[which]
-
-
-def time_classes(site: Site, made: Shapes, seconds: Ints) -> Ints:
-    """Which of the partitions' time bounds a job's wall time passes, as a number."""
-    bounds = sorted({one.max_time for one in made.partitions if one.max_time is not None})
-    found: Ints = np.searchsorted(np.array(bounds, np.int64), seconds, side="left")
-    return found
 
 
 def user_name(workload: Workload, number: int) -> str:

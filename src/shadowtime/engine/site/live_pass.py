@@ -120,7 +120,14 @@ def decide_site(
     waits[runs.rows] = False
     note_gone_at(ground, snapshot.now)
     # The steps of a node are a list that is walked from its begin: the last promise goes in first.
-    seat(state, ground, _pairs(runs), np.flatnonzero(waits), latest_first(_pairs(promises)))
+    due = _pairs(promises)
+    seat(
+        state,
+        ground,
+        _pairs(runs),
+        np.flatnonzero(waits),
+        due[np.argsort(-due[:, 1], kind="stable")],
+    )
     ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     if made is None:
@@ -141,11 +148,6 @@ def decide_site(
 
 def _pairs(runs: RunsByRow) -> Ints:
     return np.column_stack((runs.rows, runs.plans.start))
-
-
-def latest_first(pairs: Ints) -> Ints:
-    """Jobs and times by descending time."""
-    return pairs[np.argsort(-pairs[:, 1], kind="stable")]
 
 
 def with_places(
@@ -222,7 +224,7 @@ def with_gains(ground: f.Ground, site: Site, node_at: Ints, snapshot: SiteJobs) 
     if not ground.mark[f.KEEPS]:
         return ground
     freed = [everything(site, snapshot.now)] if snapshot.freed is None else snapshot.freed
-    row_of = rows_by_name(site, node_at)
+    row_of = {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
     rows, behind = [], [0]
     for one in freed:
         rows += [(row_of[name], one.begin, one.end) for name in one.nodes if name in row_of]
@@ -235,11 +237,6 @@ def with_gains(ground: f.Ground, site: Site, node_at: Ints, snapshot: SiteJobs) 
     fresh = len(freed) > max(snapshot.asked.values(), default=0)
     ground.mark[f.EARLY] = fresh or snapshot.unfinished
     return ground._replace(gain=gain)
-
-
-def rows_by_name(site: Site, node_at: Ints) -> dict[str, int]:
-    """Rows of the table of nodes by the nodes' names."""
-    return {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
 
 
 def verdict(

@@ -56,7 +56,8 @@ def build_ground(
     mark[f.KEEPS] = keeps
     mark[f.SOONEST] = NEVER
     mark[f.RELEASED] = 1
-    counted = counted_amounts(asks, site)
+    asked = {name for one in asks.each for alt in one for name, _ in alt.amounts}
+    counted = {name: site.amounts.get(name, 0) for name in sorted(asked)}
     bounds = {
         name: one for name, one in bounds_of(workload, site.amounts).items() if name in counted
     }
@@ -283,12 +284,6 @@ def reservation_table(workload: Workload, site: Site) -> Ints:
         for one in site.reservations
     ]
     return np.array(rows, np.int64).reshape(-1, 3)
-
-
-def counted_amounts(asks: Asks, site: Site) -> dict[str, int]:
-    """What the site has of each amount that some job takes of the whole site."""
-    asked = {name for one in asks.each for alt in one for name, _ in alt.amounts}
-    return {name: site.amounts.get(name, 0) for name in sorted(asked)}
 
 
 def limit_tables(asks: Asks, site: Site, counted: dict[str, int]) -> tuple[Ints, Ints, Ints, Ints]:

@@ -35,14 +35,10 @@ KEEPS = 11
 """1 if gains are written down (promises are kept and compressed)."""
 EARLY = 12
 """1 if something was released early since the last sweep."""
-FRESH_COUNT = 13
 WIDE = 14
 """Most nodes that all waiting jobs can take together."""
 PASS_PENDING = 15
 """1 if a pass is due that waits for room."""
-FOUND_SHAPE = 16
-FOUND_ALT = 17
-SLIPPED_BY_LIMIT = 18
 CANCELLED = 19
 LOST = 20
 FAILED = 21

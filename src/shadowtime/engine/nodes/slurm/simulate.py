@@ -123,7 +123,8 @@ def book_for(
         refuse_too_wide(workload, -(-workload.procs // share) > nodes, "on nodes of their own")
     if counts:
         worst = largest_wish(jobs, tags) if part is not None else jobs["wish"]
-        refuse_greedy(workload, worst, cap * GRAIN)
+        greedy = "are counted with more bandwidth per process than a node has"
+        _refuse(workload, worst > cap * GRAIN, greedy)
         room = np.minimum(cores, np.where(worst > 0, cap * GRAIN // np.maximum(worst, 1), cores))
         refuse_too_wide(workload, workload.procs > nodes * room, f"within {cap} MB/s a node")
     return bk.make_book(
@@ -200,11 +201,6 @@ def largest_wish(jobs: Rows, tags: Rows) -> Ints:
     known = jobs["tag"] >= 0
     np.maximum.at(most, jobs["tag"][known], jobs["measured"][known])
     return np.where(known, most[jobs["tag"]], 0)
-
-
-def refuse_greedy(workload: Workload, wish: Ints, cap: int) -> None:
-    """Reject jobs of which a single process is counted with more than a node has."""
-    _refuse(workload, wish > cap, "are counted with more bandwidth per process than a node has")
 
 
 def refuse_too_wide(workload: Workload, wide: AnyArray, how: str) -> None:
