@@ -5,8 +5,6 @@ Under EASY++ a running job that outlives its prediction gets a longer one (spec:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shadowtime.kernel import fields as f
@@ -17,9 +15,6 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.state import State, World
 from shadowtime.types import Reason
-
-if TYPE_CHECKING:
-    from shadowtime.kernel.state import State
 
 HEAD, RESERVED = int(Reason.HEAD), int(Reason.RESERVED)
 BACKFILLED, PREEMPTING = int(Reason.BACKFILLED), int(Reason.PREEMPTING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes import fields as nf
-from shadowtime.engine.nodes.rua.clear import free_of_cost
+from shadowtime.engine.nodes.rua.cost import free_of_cost
 from shadowtime.engine.nodes.rua.pointers import PLAN_HEAD, pointer
 from shadowtime.engine.nodes.rua.search import allowed, last_until, start_of
 from shadowtime.engine.nodes.running_table import Table, end_at, job_at
