@@ -18,7 +18,7 @@ from shadowtime.kernel.queue import reestimate
 from shadowtime.kernel.state import State
 
 if TYPE_CHECKING:
-    from shadowtime.engine.site.head_plan import General as SiteGeneral
+    from shadowtime.engine.site.candidates import General as SiteGeneral
     from shadowtime.kernel.general import General
     from shadowtime.kernel.slots import OwnPointer
 

@@ -25,7 +25,7 @@ from shadowtime.kernel.state import State
 from shadowtime.types import Ints
 
 if TYPE_CHECKING:
-    from shadowtime.engine.site.head_plan import General as SiteGeneral
+    from shadowtime.engine.site.candidates import General as SiteGeneral
     from shadowtime.kernel.slots import OwnPointer
 
 AROUND = 0

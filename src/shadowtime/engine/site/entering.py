@@ -20,7 +20,7 @@ from shadowtime.kernel.slots import BEGIN, ask_one
 from shadowtime.types import SINCE_END, SINCE_SUBMISSION
 
 if TYPE_CHECKING:
-    from shadowtime.engine.site.head_plan import General
+    from shadowtime.engine.site.candidates import General
     from shadowtime.engine.site.world import Events
     from shadowtime.kernel.site.fields import Ground
     from shadowtime.kernel.slots import OwnPointer

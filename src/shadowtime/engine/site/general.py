@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING
 
 from shadowtime.engine.passes import phases as ph
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
-from shadowtime.engine.site import events
-from shadowtime.engine.site import head_plan as hp
-from shadowtime.engine.site.candidates import in_order, make_heap, removed_first, sorted_already
+from shadowtime.engine.site import candidates as parts
+from shadowtime.engine.site import events, head_plan
+from shadowtime.engine.site.candidates import (
+    General,
+    in_order,
+    make_general,
+    make_heap,
+    removed_first,
+    sorted_already,
+)
 from shadowtime.engine.site.entering import hold_back
-from shadowtime.engine.site.head_plan import General, make_general
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel import slots
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
@@ -47,7 +53,7 @@ def run(
 ) -> int:
     """The event loop with this pass."""
     while True:
-        code = events.next_pass(state, world, ground, e, f.par[hp.PLAN_NODES])
+        code = events.next_pass(state, world, ground, e, f.par[parts.PLAN_NODES])
         if code != events.PASS_DUE:
             return int(code)
         if learns(f):
@@ -65,7 +71,7 @@ def run(
 @entry
 def decide_once(state: State, ground: Ground, f: General, custom: OwnPointer) -> int:
     """One pass, for a live scheduler."""
-    if events.lacks_room(state, ground, f.par[hp.PLAN_NODES]):
+    if events.lacks_room(state, ground, f.par[parts.PLAN_NODES]):
         return events.ROOM_NEEDED
     decide(state, ground, f, custom)
     return events.DONE
@@ -80,24 +86,24 @@ def decide(state: State, ground: Ground, f: General, custom: OwnPointer) -> None
         return
     first_entry = ground.mark[sf.ENTRIES]
     size = in_order(state, ground, f, custom)
-    keeps = hp.may_keep(state, ground, f)
-    f.kept[hp.KEPT_LAST] = -1
-    if keeps and f.kept[hp.KEPT_HEAD] >= 0:
-        if hp.plan_stands(state, ground, f, size):
-            state.reg[SHADOW] = f.kept[hp.KEPT_START]
-            size = hp.behind_head(state, ground, f, size)
+    keeps = head_plan.may_keep(state, ground, f)
+    f.kept[parts.KEPT_LAST] = -1
+    if keeps and f.kept[parts.KEPT_HEAD] >= 0:
+        if head_plan.plan_stands(state, ground, f, size):
+            state.reg[SHADOW] = f.kept[parts.KEPT_START]
+            size = head_plan.behind_head(state, ground, f, size)
             if size > 0:
                 fill(state, ground, f, size, custom)
             return
-        hp.give_plan_up(state, ground, f)
+        head_plan.give_plan_up(state, ground, f)
     plans, size = start_and_plan(state, ground, f, size, custom)
     if keeps and plans > 0:
         if size > 0:
             fill(state, ground, f, size, custom)
-        hp.keep_plan(state, ground, f)
+        head_plan.keep_plan(state, ground, f)
         return
     if size > 0:
-        if f.par[hp.TEST] == ph.FITS:
+        if f.par[parts.TEST] == ph.FITS:
             plans = drop_plans(state, ground, f, plans)
         fill(state, ground, f, size, custom)
     if plans > 0:
@@ -117,7 +123,7 @@ def start_and_plan(
     blocked = False
     simple = sorted_already(ground, f)
     at = 0
-    while at < size and (not blocked or (plans < f.par[hp.DEPTH] and f.par[hp.PHASES] != 0)):
+    while at < size and (not blocked or (plans < f.par[parts.DEPTH] and f.par[parts.PHASES] != 0)):
         if simple:
             job = f.jobs[f.heap[at]]
             at += 1
@@ -141,17 +147,17 @@ def start_and_plan(
         if first_time:
             state.job[job, BLOCKED_AT] = state.reg[NOW]
         owed = asks(f, slots.RESERVE) and state.job[job, PROMISED] < 0
-        in_vain = f.par[hp.PHASES] == 0 or not any_might_start(state, ground, f, at, size)
+        in_vain = f.par[parts.PHASES] == 0 or not any_might_start(state, ground, f, at, size)
         if in_vain and not first_time and not owed:
             return 0, 0
         state.reg[SHADOW] = NEVER
-        if f.par[hp.DEPTH] > 0:
+        if f.par[parts.DEPTH] > 0:
             start = plan(state, ground, f, job, plans, custom)
             state.reg[SHADOW] = start
             if start < NEVER and (first_time or owed):
                 state.job[job, PROMISED] = start
             plans += start < NEVER
-    if f.par[hp.PHASES] == 0:
+    if f.par[parts.PHASES] == 0:
         return plans, 0
     for i in range(at, size):
         f.heap[i - at] = f.heap[i]
@@ -185,17 +191,19 @@ def plan(state: State, ground: Ground, f: General, job: int, plans: int, custom:
     if asks(f, slots.RESERVE) and ask_one(state, f, custom, slots.RESERVE, job, 0.0) == 0.0:
         return NEVER
     before = number(NEVER)
-    if f.kept[hp.KEPT_LAST] == job and state.reg[DECISIONS] == 0:
-        before = f.kept[hp.KEPT_START] + 1  # it was the earliest, and no job has taken its nodes
+    if f.kept[parts.KEPT_LAST] == job and state.reg[DECISIONS] == 0:
+        before = f.kept[parts.KEPT_START] + 1  # it was the earliest, and no job has taken its nodes
     start, alt = ask_earliest(state, ground, job, state.reg[NOW], before, number(1))
     if alt < 0:
         return NEVER
     at = start
     if asks(f, slots.PLAN):
         at, alt = put_off(state, ground, f, job, start, custom)
-    hp.make_plan(state, ground, job, alt, at)
+    head_plan.make_plan(state, ground, job, alt, at)
     f.planned[plans] = job
-    f.kept[hp.KEPT_CHANGES] = ground.mark[sf.CHANGES]  # later starts in this pass move the choice
+    f.kept[parts.KEPT_CHANGES] = ground.mark[
+        sf.CHANGES
+    ]  # later starts in this pass move the choice
     return start
 
 
@@ -222,7 +230,7 @@ def put_off(
 def drop_plans(state: State, ground: Ground, f: General, plans: int) -> int:
     """Forget the plans of this pass."""
     for i in range(plans):
-        hp.drop_plan(state, ground, f.planned[i])
+        head_plan.drop_plan(state, ground, f.planned[i])
     if plans > 0:
         ground.mark[sf.RELEASED] += 1
     return 0
@@ -259,11 +267,11 @@ def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer
             return
     f.frozen[0] = fullest_with(state, f.scale, -1)
     f.frozen[1] = sum_with(state, f.scale, -1)
-    if f.par[hp.KEY] == ph.BALANCE or f.par[hp.KEY] == ph.LEAST_USED:
+    if f.par[parts.KEY] == ph.BALANCE or f.par[parts.KEY] == ph.LEAST_USED:
         fill_by_score(state, ground, f, size)
         return
-    shortest = int(f.par[hp.KEY] == ph.SHORTEST)
-    simple = sorted_already(ground, f) and shortest == 0 and f.par[hp.KEY] != ph.OWN
+    shortest = int(f.par[parts.KEY] == ph.SHORTEST)
+    simple = sorted_already(ground, f) and shortest == 0 and f.par[parts.KEY] != ph.OWN
     if shortest != 0 or (thinned and not simple):
         make_heap(state, ground, f, size, shortest)
     at = 0
@@ -276,7 +284,9 @@ def fill(state: State, ground: Ground, f: General, size: int, custom: OwnPointer
             size = removed_first(state, ground, f, size, shortest)
         if not may_start(state, ground, job):
             continue
-        if f.par[hp.TEST] >= ph.NOT_WORSE and not ph.keeps_balance(state, f, job, f.par[hp.TEST]):
+        if f.par[parts.TEST] >= ph.NOT_WORSE and not ph.keeps_balance(
+            state, f, job, f.par[parts.TEST]
+        ):
             continue
         alt = ask_start(state, ground, job)
         if alt >= 0:
@@ -297,7 +307,7 @@ def keep_able(state: State, ground: Ground, f: General, size: int) -> int:
 @routine
 def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
-    left = f.par[hp.AT_MOST]
+    left = f.par[parts.AT_MOST]
     while True:
         kept = 0
         for i in range(size):
@@ -312,7 +322,7 @@ def fill_by_score(state: State, ground: Ground, f: General, size: int) -> None:
         resource = least_used(state, f.scale)
         for i in range(1, size):
             if ph.scores_better(
-                state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[hp.KEY], resource
+                state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[parts.KEY], resource
             ):
                 best = i
         job = f.jobs[f.heap[best]]

@@ -22,7 +22,7 @@ from shadowtime.kernel.state import State
 from shadowtime.types import Floats, Ints
 
 COMPRESS = 1
-"""1: promises move to earlier starts. The place 0 is that of the order (head_plan.py)."""
+"""1: promises move to earlier starts. The place 0 is that of the order (candidates.py)."""
 EFFORT = 2
 """How much a sweep may examine, in gains; 0: everything. The next pass continues with the rest."""
 UNFINISHED = 3

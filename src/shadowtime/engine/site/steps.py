@@ -8,7 +8,8 @@ import numpy as np
 
 from shadowtime.engine.passes import learning
 from shadowtime.engine.site import entering, events
-from shadowtime.engine.site.head_plan import General, drop_plan, make_plan
+from shadowtime.engine.site.candidates import General
+from shadowtime.engine.site.head_plan import drop_plan, make_plan
 from shadowtime.engine.site.world import Events
 from shadowtime.kernel.fields import ENDS_AT, EXPECTED
 from shadowtime.kernel.jit import entry, routine

@@ -16,7 +16,7 @@ from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.run_tables import keep_work
 from shadowtime.engine.saved import Pauses, reading
 from shadowtime.engine.site import steps
-from shadowtime.engine.site.head_plan import make_general
+from shadowtime.engine.site.candidates import make_general
 from shadowtime.engine.site.run_tables import PreparedRun, prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
 from shadowtime.engine.watch import Watch
