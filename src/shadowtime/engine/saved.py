@@ -116,7 +116,9 @@ def as_pieces(tables: tuple[Any, ...], more: Any = None) -> Pieces:
     >>> put_back((np.array([0, 0]), (np.array([[0.5], [0.5]]), 4)), raw)
     ((array([1, 2]), (array([[3.5]]), 4)), 'more')
     """
-    arrays = _arrays(tables)
+    leaves: list[Any] = []
+    flatten(tables, leaves)
+    arrays = [one for one in leaves if isinstance(one, np.ndarray)]
     kinds = [(dtype_to_descr(one.dtype), one.shape) for one in arrays]
     head = pickle.dumps((kinds, more), protocol=5)
     held = [np.ascontiguousarray(one).reshape(-1).view(np.uint8).data for one in arrays]
@@ -137,12 +139,6 @@ def put_back(tables: Tables, raw: memoryview) -> tuple[Tables, Any]:
         found.append(np.frombuffer(raw[first:end], kind).reshape(shape))
     made: Tables = _with(tables, iter(found))
     return made, more
-
-
-def _arrays(tables: tuple[Any, ...]) -> list[AnyArray]:
-    leaves: list[Any] = []
-    flatten(tables, leaves)
-    return [one for one in leaves if isinstance(one, np.ndarray)]
 
 
 def _with(value: Any, found: Iterator[AnyArray]) -> Any:

@@ -19,7 +19,7 @@ from shadowtime.kernel import fields as f
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import FCFS, LXF, SJF, WEIGHTED, weighted
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW
-from shadowtime.kernel.steps import make_steps
+from shadowtime.kernel.steps import Steps
 from shadowtime.types import AnyArray, Floats
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def make_alike(
         heap=numbers(),
         hope=numbers(),
         open=np.zeros(room, np.int8),
-        steps=make_steps(steps),
+        steps=Steps(np.empty(steps, np.int64), np.empty(steps, np.int64)),
     )
 
 

@@ -64,7 +64,9 @@ def find_holes(b: av.Availability) -> None:
         while count > NOTHING and heights[count - ONE] > height:
             count -= ONE
             begin = begins[count]
-            put_hole(b, begin, now - begin, heights[count])
+            kind, first = av.class_of(heights[count]), av.part_of(b, begin)
+            lasts = np.int32(min(now - begin, BIG))
+            b.longest[kind, first] = max(b.longest[kind, first], lasts)
         if at == av.EDGE:
             break
         if height > 0 and (count == NOTHING or heights[count - ONE] < height):
@@ -80,13 +82,6 @@ def find_holes(b: av.Availability) -> None:
     mark[av.KNOWN], mark[av.WASTED], mark[av.SOUGHT] = 1, 0, sought
     mark[av.RISES] += 1
     av.give_back(b, sought)
-
-
-@kernel
-def put_hole(b: av.Availability, begin: int, lasts: int, procs: int) -> None:
-    """Remember a hole for its own width and begin; ``spread_holes`` follows."""
-    kind, part = av.class_of(procs), av.part_of(b, begin)
-    b.longest[kind, part] = max(b.longest[kind, part], np.int32(min(lasts, BIG)))
 
 
 @kernel

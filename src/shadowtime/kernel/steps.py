@@ -33,11 +33,6 @@ class Steps(NamedTuple):
     level: Ints  # int64[room]: what is free from then on; the last level lasts forever
 
 
-def make_steps(room: int) -> Steps:
-    """Room for ``room`` steps."""
-    return Steps(time=np.empty(room, np.int64), level=np.empty(room, np.int64))
-
-
 @kernel
 def build_steps(state: State, steps: Steps) -> Any:
     """Start from the running jobs, which stand in order of their expected ends; how many steps."""

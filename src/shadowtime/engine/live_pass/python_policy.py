@@ -26,14 +26,6 @@ from shadowtime.kernel.state import State
 from shadowtime.policy.snapshot import RunningJob, Snapshot, Stop, WaitingJob, ask_policy, name_of
 
 
-def refuse_on_nodes(policy: Any) -> None:
-    """PolicyError: a policy written in Python places no jobs beside each other."""
-    raise PolicyError(
-        f"{name_of(policy)}: a policy written in Python runs on a pool, on hosts and on a site, "
-        "not on nodes that share bandwidth; use --shape pool or site"
-    )
-
-
 def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Decided:
     """One pass of an object with ``decide(snapshot)``; see ``live_pass.decide``.
 
@@ -103,7 +95,10 @@ def forward(
 def prepare(policy: Any, state: Snapshot, memory: Memory, shape: Shape) -> tuple[Cluster, Table]:
     """The machine as the policy sees it, and the tables at the instant of the pass."""
     if shape == "nodes":
-        refuse_on_nodes(policy)
+        raise PolicyError(
+            f"{name_of(policy)}: a policy written in Python runs on a pool, on hosts and on a "
+            "site, not on nodes that share bandwidth; use --shape pool or site"
+        )
     machine = outcome.seen_as(state.cluster, shape)
     table = table_of(policy_parts(policy), state, memory, machine)
     set_aside(table.state)

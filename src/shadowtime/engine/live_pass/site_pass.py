@@ -17,7 +17,7 @@ from shadowtime.cluster.site import Site
 from shadowtime.engine.live_pass.memory import Memory
 from shadowtime.engine.live_pass.outcome import Decided
 from shadowtime.engine.live_pass.own import refuse_begins
-from shadowtime.engine.live_pass.site_rows import Rows, live_workload, rows_of, site_now, with_ends
+from shadowtime.engine.live_pass.site_rows import Rows, live_workload
 from shadowtime.engine.live_pass.site_tables import Tables
 from shadowtime.engine.python_policy import estimate_of, policy_parts
 from shadowtime.engine.site.plans import Run, Verdict
@@ -76,25 +76,16 @@ def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     """One pass of a policy on a site; see :func:`shadowtime.engine.live_pass.decide`."""
     refuse_on_site(policy)
     written = None if isinstance(policy, Policy) else policy
-    policy = policy_parts(policy)
-    site = site_now(state)
-    users = with_ends(memory, state.ended, present_in(state) if state.ended else set())
-    rows = rows_of(state, memory, site)
-    made = Tables(policy, state, memory, site, rows, users)
+    made = Tables.of(policy_parts(policy), state, memory)
     verdict = made.decide(None if written is None else made.decider(written))
-    unfit = tuple(rows.ids[row] for row in verdict.nowhere)
+    unfit = tuple(made.rows.ids[row] for row in verdict.nowhere)
     return Decided(
-        decisions=tuple(decisions_of(rows, verdict, site)),
-        memory=made.remember(verdict, users),
+        decisions=tuple(decisions_of(made.rows, verdict, made.site)),
+        memory=made.remember(verdict),
         wake=None if verdict.wake is None else verdict.wake + made.base,
         promises=made.promised(verdict),
         unfit=unfit,
     )
-
-
-def present_in(state: Snapshot) -> set[str]:
-    """The jobs that wait or run."""
-    return {job.id for job in state.waiting} | {run.id for run in state.running}
 
 
 def decisions_of(rows: Rows, verdict: Verdict, site: Site) -> list[Decision]:
@@ -147,11 +138,8 @@ def forward(
     refuse_on_site(policy)
     written = None if isinstance(policy, Policy) else policy
     policy = policy_parts(policy)
-    site = site_now(state)
-    present = {job.id for job in state.waiting} | {run.id for run in state.running}
-    users = with_ends(memory, state.ended, present)
-    rows = rows_of(state, memory, site)
-    expected = Tables(policy, state, memory, site, rows, users).estimates
+    made = Tables.of(policy, state, memory)
+    site, rows, expected = made.site, made.rows, made.estimates
     assumed = runs or {}
     held = rows.tasks
     order = [*held, *(at for at in range(len(rows.ids)) if at not in held)]

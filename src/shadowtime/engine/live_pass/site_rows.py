@@ -12,8 +12,8 @@ import numpy as np
 
 from shadowtime.cluster.site import Outage, Partition, Site, in_one_order
 from shadowtime.engine.live_pass.memory import SINCE, History, Memory
-from shadowtime.engine.live_pass.table import natural_columns
-from shadowtime.policy.snapshot import Ended, RunningJob, Snapshot, WaitingJob, natural
+from shadowtime.engine.live_pass.table import ended_since, natural_columns
+from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob, natural
 from shadowtime.types import NO_LIMIT, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
@@ -260,14 +260,10 @@ def last_model(known: History | None, request: int) -> int:
     return max(1, min(request, guess))
 
 
-def with_ends(memory: Memory, ended: Sequence[Ended], present: set[str]) -> dict[str, History]:
+def with_ends(state: Snapshot, memory: Memory) -> dict[str, History]:
     """What is known of each user after the jobs that ended since the last pass."""
     users = dict(memory.users)
-    news = [
-        job for job in ended
-        if job.id not in present and (job.id in memory.jobs or job.end > memory.now)
-    ]  # fmt: skip
-    for job in sorted(news, key=lambda job: (job.end, natural(job.id))):
+    for job in sorted(ended_since(state, memory), key=lambda job: (job.end, natural(job.id))):
         if job.user:
             before = users.get(job.user, History())
             users[job.user] = History(job.end - job.start, job.request, before.last_run)

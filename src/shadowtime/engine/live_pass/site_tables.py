@@ -45,6 +45,13 @@ class Tables:
     rows: site_rows.Rows
     users: Mapping[str, n.History]
 
+    @staticmethod
+    def of(policy: Policy, state: Snapshot, memory: n.Memory) -> Tables:
+        """From a state and what is remembered."""
+        site, users = site_rows.site_now(state), site_rows.with_ends(state, memory)
+        rows = site_rows.rows_of(state, memory, site)
+        return Tables(policy, state, memory, site, rows, users)
+
     @cached_property
     def base(self) -> int:
         times = [run.start for run in self.state.running if run.start >= 0]
@@ -279,7 +286,7 @@ class Tables:
         here = self.stay(verdict)[promises.rows]
         return promises.rows[here], promises.plans.start[here] + self.base
 
-    def remember(self, verdict: Verdict, users: Mapping[str, n.History]) -> n.Memory:
+    def remember(self, verdict: Verdict) -> n.Memory:
         """What the next pass must know."""
         ids = self.rows.ids
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
@@ -292,7 +299,7 @@ class Tables:
         return n.Memory(
             now=self.state.now,
             jobs=self.notes(verdict),
-            users=users,
+            users=self.users,
             extra=extra,
             own=self.memory.own,
             promises=self.kept_promises(verdict),

@@ -272,6 +272,3 @@ def branches_of(
             branches.append(shares.find(key[0], user_name(workload, user)))
         whose[row] = found[key]
     return branches, whose
-
-
-__all__ = ["run_by_priority"]

@@ -145,6 +145,3 @@ def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Ow
         plans=64,
         unfinished=lambda arguments: bool(arguments[0].par[UNFINISHED]),
     )
-
-
-__all__ = ["Prepared", "prepare"]

@@ -98,5 +98,3 @@ SEEK = signature(
     *["int64"] * 4,
 )
 """Signatures, by the names of the functions."""
-
-__all__ = ["ASSESS", "CHANGE", "FIRST_ROOM", "SEEK", "pointer"]
