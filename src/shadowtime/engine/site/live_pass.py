@@ -19,7 +19,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.plan import own_on, prepare, rule_of
+from shadowtime.engine.site.plan import in_python, prepare
 from shadowtime.engine.site.plans import (
     Freed,
     Plans,
@@ -87,24 +87,14 @@ def decide_site(
         raise UsageError(f"{policy.name}: a single decision has no history to learn from")
     estimate = known.estimate.copy()
     estimate[list(snapshot.estimates)] = list(snapshot.estimates.values())
-    made = None
     if by is None and not policy.reserve.sunny:
         made = prepare(policy, site, workload, effort=effort or 0)
-    classes = made.classes if made is not None else None
-    asks = asks_of(workload, site, requests, running=snapshot.running, classes=classes)
+    else:
+        made = in_python(policy, site, workload)
+    own = made.own
+    asks = asks_of(workload, site, requests, running=snapshot.running, classes=made.classes)
     state, world = empty_state(workload, site, asks, estimate, 0)
-    own = made.own if made is not None else own_on(policy, site, workload)
-    ground, node_at = build_ground(
-        workload,
-        site,
-        requests,
-        asks,
-        rule=rule_of(policy),
-        keeps=made.keeps if made is not None else 0,
-        plans=made.plans if made is not None else 0,
-        classes=classes,
-        own=own,
-    )
+    ground, node_at = build_ground(workload, site, requests, asks, made)
     state.reg[NOW] = snapshot.now
     state.reg[[ARRIVED, FRESH]] = len(workload)
     state.reg[WAKE] = NEVER
@@ -130,7 +120,7 @@ def decide_site(
     )
     ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
-    if made is None:
+    if made.run is None:
         from shadowtime.engine.site.venture import decide_venture
 
         state, ground = with_more_room(state, ground)

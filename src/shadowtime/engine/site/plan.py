@@ -21,42 +21,44 @@ if TYPE_CHECKING:
 
 
 class Prepared(NamedTuple):
-    """The pass that carries out a policy on a site."""
+    """What a policy needs of a site's tables, and the pass that carries it out there."""
 
-    run: Callable[..., int]
-    decide_once: Callable[..., int]
-    """One pass over (state, ground, *arguments)."""
-    arguments: Callable[[f.Ground], tuple[Any, ...]]
     rule: int
+    """The number of its place rule."""
     own: Own
     """What the policy's own functions work with."""
-    keeps: int
+    keeps: int = 0
     """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
-    plans: int
+    plans: int = 0
     """How many jobs hold plans at once, at most."""
     classes: SiteClasses | None = None
     """Which nodes each class of jobs may use and reserve."""
+    run: Any = None
+    """The event loop with the pass; None where passes are made in Python."""
+    decide_once: Any = None
+    """One pass over (state, ground, *arguments)."""
+    arguments: Any = None
+    """Makes them, of the ground."""
     unfinished: Callable[[tuple[Any, ...]], bool] = lambda arguments: False
     """Whether the pass with these arguments left a sweep unfinished."""
 
 
 def prepare(policy: Policy, site: Site, workload: Workload, *, effort: int = 0) -> Prepared:
     """The right pass for this policy, with room for the jobs."""
-    rule = rule_of(policy)
+    made = in_python(policy, site, workload)
     if policy.reserve.sunny:
         raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
-    own = own_on(policy, site, workload)
     if policy.keeps_promises:
-        return prepare_conservative(policy, rule, len(workload), effort, own)
-    return prepare_general(policy, site, rule, workload, own)
+        return prepare_conservative(made, policy, len(workload), effort)
+    return prepare_general(made, policy, site, workload)
 
 
-def own_on(policy: Policy, site: Site, workload: Workload) -> Own:
-    """What the policy's own functions work with."""
+def in_python(policy: Policy, site: Site, workload: Workload) -> Prepared:
+    """What the tables need where passes are made in Python: some parts count all the same."""
     from shadowtime.engine.custom import own_of
 
-    own = own_of(policy, workload)
-    return own.on_nodes(len(site.nodes)) if rule_of(policy) == f.SCORE else own
+    rule, own = rule_of(policy), own_of(policy, workload)
+    return Prepared(rule, own.on_nodes(len(site.nodes)) if rule == f.SCORE else own)
 
 
 def rule_of(policy: Policy) -> int:
@@ -66,9 +68,7 @@ def rule_of(policy: Policy) -> int:
     return int(getattr(f, policy.place.on_site))
 
 
-def prepare_general(
-    policy: Policy, site: Site, rule: int, workload: Workload, own: Own
-) -> Prepared:
+def prepare_general(base: Prepared, policy: Policy, site: Site, workload: Workload) -> Prepared:
     """The general pass."""
     n = len(workload)
     from shadowtime.engine.site import general
@@ -97,23 +97,20 @@ def prepare_general(
             phase=phases[0] if phases else None,
             scale=scale,
             plan_nodes=nodes,
-            own=own,
+            own=base.own,
         )
-        return (made, own.pointer)
+        return (made, base.own.pointer)
 
-    return Prepared(
-        general.run,
-        general.decide_once,
-        arguments,
-        rule,
-        own,
-        keeps=0,
+    return base._replace(
         plans=min(depth, 64),
         classes=classes,
+        run=general.run,
+        decide_once=general.decide_once,
+        arguments=arguments,
     )
 
 
-def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Own) -> Prepared:
+def prepare_conservative(base: Prepared, policy: Policy, n: int, effort: int) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.site import conservative
     from shadowtime.engine.site.promises import UNFINISHED
@@ -127,21 +124,19 @@ def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Ow
         made = conservative.make_conservative(
             n=n,
             compress=compress,
-            own=own,
+            own=base.own,
             order=kind,
             weight=weight,
             every_pass=in_order,
             effort=effort,
         )
-        return (made, own.pointer)
+        return (made, base.own.pointer)
 
-    return Prepared(
-        conservative.run,
-        conservative.decide_once,
-        arguments,
-        rule,
-        own,
+    return base._replace(
         keeps=1 if compress else 2,
         plans=64,
+        run=conservative.run,
+        decide_once=conservative.decide_once,
+        arguments=arguments,
         unfinished=lambda arguments: bool(arguments[0].par[UNFINISHED]),
     )

@@ -14,7 +14,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
 from shadowtime.engine.saved import reading
 from shadowtime.engine.site import steps
-from shadowtime.engine.site.plan import own_on, rule_of
+from shadowtime.engine.site.plan import in_python
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
 from shadowtime.engine.watch import Watch
 from shadowtime.kernel.site.fields import Ground
@@ -75,10 +75,8 @@ def simulate_object(
     """
     name = name_of(policy)
     parts = policy_parts(policy)
-    own = own_on(parts, site, workload)
-    made = prepared_run(
-        workload, site, estimate_of(policy), rule=rule_of(parts), keeps=0, plans=0, own=own
-    )
+    chosen = in_python(parts, site, workload)
+    made = prepared_run(workload, site, estimate_of(policy), chosen)
     state, world, ground, events = made.state, made.world, made.ground, made.events
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
     observer = Observer(site.as_nodes(), jobs_of(workload, state))
@@ -95,7 +93,7 @@ def simulate_object(
             seen = observer.snapshot(state, fits=fits_of(state, ground))
             carry_out(state, ask_policy(policy, seen), index, name, OnSite(state, world, ground))
             steps.finish_pass(state, world, ground, events)
-    refuse_failed(parts, state, own, workload)
+    refuse_failed(parts, state, chosen.own, workload)
     claims = tuple(getattr(policy, "claims", ()))
     return as_site_schedule(
         workload, site, name, claims, state, world, ground, made.asks, made.node_at

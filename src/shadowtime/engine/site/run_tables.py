@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.run_tables import as_schedule, attempts_of
-from shadowtime.engine.site.asks import Asks, SiteClasses, asks_of
+from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.tables import build_ground
 from shadowtime.engine.site.world import Events, build_events
@@ -27,7 +27,7 @@ from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from shadowtime.engine.custom import Own
+    from shadowtime.engine.site.plan import Prepared
 
 
 class PreparedRun(NamedTuple):
@@ -48,32 +48,17 @@ def prepared_run(
     workload: Workload,
     site: Site,
     estimate: Estimate,
-    *,
-    rule: int,
-    keeps: int,
-    plans: int,
-    classes: SiteClasses | None = None,
-    own: Own | None = None,
+    chosen: Prepared,
 ) -> PreparedRun:
     """The tables of a run of a workload on a site."""
     requests = requests_of(workload, site)
     known = known_at_submission(estimate, workload)
-    asks = asks_of(workload, site, requests, classes=classes)
+    asks = asks_of(workload, site, requests, classes=chosen.classes)
     state, world = empty_state(workload, site, asks, known.estimate, known.learner)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
-    ground, node_at = build_ground(
-        workload,
-        site,
-        requests,
-        asks,
-        rule=rule,
-        keeps=keeps,
-        plans=plans,
-        classes=classes,
-        own=own,
-    )
-    holds_back = own is not None and bool(own.bits & 1 << BEGIN)
+    ground, node_at = build_ground(workload, site, requests, asks, chosen)
+    holds_back = bool(chosen.own.bits & 1 << BEGIN)
     events = build_events(workload, site, requests, ground, state, node_at, holds_back=holds_back)
     note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)
     return PreparedRun(state, world, ground, events, asks, node_at, not known.safe)

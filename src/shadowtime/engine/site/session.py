@@ -9,7 +9,7 @@ from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.following import refuse_following
 from shadowtime.engine.python_policy import Observer, jobs_of, note_reasons
 from shadowtime.engine.site import steps
-from shadowtime.engine.site.plan import own_on, rule_of
+from shadowtime.engine.site.plan import in_python
 from shadowtime.engine.site.python_policy import fits_of
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
 from shadowtime.errors import UsageError
@@ -54,11 +54,8 @@ class SiteSession:
         refuse_following(workload, "a session")
         self.workload, self.site = workload, with_bounds(site, workload)
         self.policy = Policy(name=name)
-        own = own_on(self.policy, self.site, workload)
-        self._made = prepared_run(
-            workload, self.site, self.policy.estimate, rule=rule_of(self.policy), keeps=0, plans=1,
-            own=own,
-        )  # fmt: skip
+        chosen = in_python(self.policy, self.site, workload)._replace(plans=1)
+        self._made = prepared_run(workload, self.site, self.policy.estimate, chosen)
         self.state, self._ground = self._made.state, self._made.ground
         self._observer = Observer(self.site.as_nodes(), jobs_of(workload, self.state))
         self.running = True

@@ -9,7 +9,7 @@ from shadowtime.engine.claims import site_claims
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.saved import reading
-from shadowtime.engine.site.plan import own_on, prepare, rule_of
+from shadowtime.engine.site.plan import in_python, prepare
 from shadowtime.engine.site.run_tables import as_site_schedule, prepared_run, with_more_room
 from shadowtime.engine.watch import Watch
 from shadowtime.kernel.registers import COARSE
@@ -51,21 +51,12 @@ def simulate_site(
     if policy.reserve.sunny:
         from shadowtime.engine.site.venture import run_venture
 
-        own = own_on(policy, site, workload)
-        made, state, ground = run_venture(workload, site, policy, rule_of(policy), own, watch)
-        refuse_failed(policy, state, own, workload)
+        chosen = in_python(policy, site, workload)
+        made, state, ground = run_venture(workload, site, policy, chosen, watch)
+        refuse_failed(policy, state, chosen.own, workload)
     else:
         chosen = prepare(policy, site, workload)
-        made = prepared_run(
-            workload,
-            site,
-            policy.estimate,
-            rule=chosen.rule,
-            keeps=chosen.keeps,
-            plans=chosen.plans,
-            classes=chosen.classes,
-            own=chosen.own,
-        )
+        made = prepared_run(workload, site, policy.estimate, chosen)
         if chosen.classes is not None:
             from shadowtime.engine.site.classes import reject_unplaceable
 

@@ -9,7 +9,7 @@ import numpy as np
 from shadowtime.cluster.limits import NODES
 from shadowtime.cluster.shape import Shape, hold_counted
 from shadowtime.cluster.site import Site
-from shadowtime.engine.site.asks import Alternative, Asks, SiteClasses
+from shadowtime.engine.site.asks import Alternative, Asks
 from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
@@ -23,6 +23,7 @@ from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
+    from shadowtime.engine.site.plan import Prepared
     from shadowtime.workload.series import Series
 
 
@@ -31,17 +32,10 @@ def build_ground(
     site: Site,
     requests: Requests,
     asks: Asks,
-    *,
-    rule: int,
-    keeps: int,
-    plans: int,
-    classes: SiteClasses | None = None,
-    own: Own | None = None,
+    chosen: Prepared,
 ) -> tuple[f.Ground, Ints]:
-    """Fresh tables, and the site's node at each row of the table of nodes.
-
-    ``own`` is what a place function works with.
-    """
+    """Fresh tables, and the site's node at each row of the table of nodes."""
+    classes = chosen.classes
     n, resources = len(workload), len(site.resources)
     order = np.array(
         sorted(range(len(site.nodes)), key=lambda i: (site.nodes[i].weight, i)), np.int64
@@ -49,11 +43,11 @@ def build_ground(
     row_of = np.empty_like(order)
     row_of[order] = np.arange(len(order))
     mark = np.zeros(f.MARKS, np.int64)
-    mark[f.PLACE_RULE] = rule
+    mark[f.PLACE_RULE] = chosen.rule
     mark[f.STEPS_FREE] = -1
     mark[f.MEMORY] = site.resources.index("memory") if "memory" in site.resources else -1
     mark[f.GPUS] = site.resources.index("gpu") if "gpu" in site.resources else -1
-    mark[f.KEEPS] = keeps
+    mark[f.KEEPS] = chosen.keeps
     mark[f.SOONEST] = NEVER
     mark[f.RELEASED] = 1
     asked = {name for one in asks.each for alt in one for name, _ in alt.amounts}
@@ -83,7 +77,7 @@ def build_ground(
     cpus = int(capacity[:, 0].sum())
     width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2], f.SETS) + 2
     widest = int(job[:, f.WIDTH].max(initial=1))
-    steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n)
+    steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(chosen.plans, n)
     steps = (1 + len(counted)) * steps + 64 + sum(len(one.time) for one in bounds.values())
     step = np.empty((steps, f.LEVEL + resources), np.int64)
     step[:rows, f.TIME] = -NEVER
@@ -112,13 +106,13 @@ def build_ground(
         limit=limit,
         job=job,
         place=np.empty(2 * min(n, 100_000) + 4 * widest + 64, np.int64),
-        gain=np.empty((4 * min(cpus, widest * n) + 64 if keeps else 1, 3), np.int64),
+        gain=np.empty((4 * min(cpus, widest * n) + 64 if chosen.keeps else 1, 3), np.int64),
         ring=np.zeros((f.RING, 1 + 2 * resources), np.int64),
         scratch=np.zeros((f.SCRATCH, width), np.int64),
         count=count,
         kind=kind,
         planned=np.zeros((len(order) if classes else 1, resources), np.int64),
-        own=scoring_of(own, len(order)),
+        own=scoring_of(chosen.own, len(order)),
     )
     if classes is not None:
         mark[f.TIMES], mark[f.MOST_COUNTED] = classes.times, classes.reservations

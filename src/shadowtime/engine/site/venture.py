@@ -17,6 +17,7 @@ from shadowtime.engine.run_tables import keep_work
 from shadowtime.engine.saved import Pauses, reading
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.candidates import make_general
+from shadowtime.engine.site.plan import Prepared
 from shadowtime.engine.site.run_tables import PreparedRun, prepared_run, with_more_room
 from shadowtime.engine.steps import call_own
 from shadowtime.engine.watch import Watch
@@ -58,13 +59,13 @@ class Venture:
 
 
 def run_venture(
-    workload: Workload, site: Site, policy: Policy, rule: int, own: Own, watch: Watch | None = None
+    workload: Workload, site: Site, policy: Policy, chosen: Prepared, watch: Watch | None = None
 ) -> tuple[PreparedRun, State, f.Ground]:
     """Run a workload; returns what it worked on, and the tables as they are at the end."""
-    made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0, own=own)
+    made = prepared_run(workload, site, policy.estimate, chosen)
     keep_work(made.state, policy)
     with reading(watch, workload, made.state.reg, saves=True) as pauses:
-        return made, *_run_to_the_end(made, policy, own, len(workload), pauses)
+        return made, *_run_to_the_end(made, policy, chosen.own, len(workload), pauses)
 
 
 def _run_to_the_end(
