@@ -12,6 +12,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import InputError
+from shadowtime.live import record_site
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.json_lines import JsonLines, read_lines
 from shadowtime.live.port import (
@@ -26,13 +27,6 @@ from shadowtime.live.port import (
     Stop,
     Suspend,
     WaitingJob,
-)
-from shadowtime.live.record_site import (
-    ask_from_json,
-    ask_to_json,
-    refuse_incomplete,
-    site_from_json,
-    site_to_json,
 )
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import Sizes
@@ -117,7 +111,7 @@ def _pass(values: Mapping[str, Any]) -> Pass:
         raise InputError(f"shape must be one of {', '.join(SHAPES)}")
     state = state_from_json(plain.mapping(plain.entry(values, "state"), "state"))
     if shape == "site":
-        refuse_incomplete(state)
+        record_site.refuse_incomplete(state)
     return Pass(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         shape=shape,
@@ -145,7 +139,7 @@ def state_to_json(state: Snapshot) -> dict[str, Any]:
         "ended": [asdict(job) for job in state.ended],
     }
     if state.site is not None:
-        values |= {"site": site_to_json(state.site), "shut": list(state.shut)}
+        values |= {"site": record_site.site_to_json(state.site), "shut": list(state.shut)}
     return values
 
 
@@ -156,7 +150,7 @@ def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
         values.pop(name, None)
     if not values.get("suspended", True):
         del values["suspended"]
-    return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
+    return values if job.ask is None else {**values, "ask": record_site.ask_to_json(job.ask)}
 
 
 def state_from_json(values: Mapping[str, Any]) -> Snapshot:
@@ -191,7 +185,7 @@ def state_from_json(values: Mapping[str, Any]) -> Snapshot:
         waiting=_jobs(WaitingJob, values, "waiting", cluster),
         running=_jobs(RunningJob, values, "running", cluster),
         ended=_jobs(Ended, values, "ended", cluster),
-        site=site_from_json(values["site"]) if "site" in values else None,
+        site=record_site.site_from_json(values["site"]) if "site" in values else None,
         shut=plain.texts(values.get("shut", []), "shut"),
     )
     jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
@@ -243,7 +237,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "suspended": plain.flag,
     "bandwidth": plain.number,
     "sizes": _sizes,
-    "ask": ask_from_json,
+    "ask": record_site.ask_from_json,
 }
 """What every field of a job must be."""
 
