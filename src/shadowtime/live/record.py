@@ -280,49 +280,40 @@ def _each(job: WaitingJob | RunningJob | Ended) -> list[tuple[int, ...]]:
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:
-    """A decision as plain values."""
+    """A decision as plain values; the job is under the kind."""
+    values: dict[str, Any] = {decision.kind: decision.job}
+    if isinstance(decision, Start | Resize | Continue):
+        values["place"] = [list(part) for part in decision.place]
+    if isinstance(decision, Start | Resize) and decision.procs:
+        values["procs"] = decision.procs
     if isinstance(decision, Start):
-        values = {
-            "start": decision.job,
-            "place": [list(part) for part in decision.place],
-            "reason": decision.reason.label,
-            "limit": decision.limit,
-            "alone": decision.alone,
-            "bandwidth": decision.bandwidth,
-        }
+        values["reason"] = decision.reason.label
+        values |= {name: getattr(decision, name) for name in ("limit", "alone", "bandwidth")}
         if decision.held:
             held = [[host, list(amounts)] for host, amounts in decision.held]
             values |= {"partition": decision.partition, "held": held}
-        return values | ({"procs": decision.procs} if decision.procs else {})
-    if isinstance(decision, Resize):
-        place = [list(part) for part in decision.place]
-        return {"shrink": decision.job, "procs": decision.procs, "place": place}
-    if isinstance(decision, Continue):
-        return {"continue": decision.job, "place": [list(part) for part in decision.place]}
-    return {"suspend" if isinstance(decision, Suspend) else "stop": decision.job}
+    return values
 
 
 def decision_from_json(values: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
-    if "stop" in values:
-        return Stop(job=plain.text(values["stop"], "stop"))
-    if "suspend" in values:
-        return Suspend(job=plain.text(values["suspend"], "suspend"))
-    if "continue" in values:
-        place = _place(plain.entry(values, "place"), "place")
-        return Continue(job=plain.text(values["continue"], "continue"), place=place)
-    if "shrink" in values:
-        return Resize(
-            job=plain.text(values["shrink"], "shrink"),
-            procs=plain.whole(plain.entry(values, "procs"), "procs", low=1),
-            place=_place(plain.entry(values, "place"), "place"),
-        )
+    for made in (Stop, Suspend):
+        if made.kind in values:
+            return made(job=plain.text(values[made.kind], made.kind))
+    kind = next((one.kind for one in (Continue, Resize) if one.kind in values), Start.kind)
+    job = plain.text(plain.entry(values, kind), kind)
+    place = _place(plain.entry(values, "place"), "place")
+    if kind == Continue.kind:
+        return Continue(job=job, place=place)
+    if kind == Resize.kind:
+        procs = plain.whole(plain.entry(values, "procs"), "procs", low=1)
+        return Resize(job=job, procs=procs, place=place)
     reason = plain.text(plain.entry(values, "reason"), "reason").upper()
     if reason not in Reason.__members__:
         raise InputError(f"a start has no reason {reason[:40]!r}")
     return Start(
-        job=plain.text(plain.entry(values, "start"), "start"),
-        place=_place(plain.entry(values, "place"), "place"),
+        job=job,
+        place=place,
         reason=Reason[reason],
         procs=plain.whole(values.get("procs", 0), "procs", low=0),
         limit=plain.whole(plain.entry(values, "limit"), "limit"),

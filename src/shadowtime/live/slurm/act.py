@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
-from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.hostlist import expand, ranges
 from shadowtime.slurmtext.squeue import NONE, QueueRow

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shadowtime.live.slurm.act import together
-from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.requeued import DELAY, SEEN_LATE
 from shadowtime.live.slurm.state import CLEANS_UP
 from shadowtime.slurmtext.hostlist import expand

@@ -18,8 +18,7 @@ from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
-from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import not_before
 from shadowtime.slurmtext.hostlist import expand
