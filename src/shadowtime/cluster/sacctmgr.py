@@ -5,7 +5,7 @@ The usage of the accounts so far is in ``sshare -a -P -l``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -285,41 +285,35 @@ def limits_of(row: Row) -> Limits:
     A plain Max* limit of an association holds for each user, or for each job where it is one of
     resources or time.
     """
-    return Limits(
-        group_jobs=row.count("grpjobs"),
-        group_submitted=row.count("grpsubmit", "grpsubmitjobs"),
-        group_wall=row.seconds("grpwall"),
-        group_resources=row.amounts("grptres"),
-        group_minutes=row.amounts("grptresmins"),
-        group_run_minutes=row.amounts("grptresrunmins"),
-        group_accruing=row.count("grpjobsaccrue"),
-        user_jobs=row.count("maxjobspu", "maxjobsperuser", "maxjobs"),
-        user_submitted=row.count("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit",
-                                 "maxsubmitjobs"),
-        user_resources=row.amounts("maxtrespu", "maxtresperuser"),
-        user_accruing=row.count("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
-        account_jobs=row.count("maxjobspa", "maxjobsperaccount"),
-        account_submitted=row.count("maxsubmitpa", "maxsubmitjobsperaccount"),
-        account_resources=row.amounts("maxtrespa", "maxtresperaccount"),
-        job_wall=row.seconds("maxwall", "maxwalldurationperjob"),
-        job_resources=row.amounts("maxtres", "maxtresperjob"),
-        job_node_resources=row.amounts("maxtrespernode"),
-        job_minutes=row.amounts("maxtresmins", "maxtresminsperjob"),
-    )  # fmt: skip
+    reads = {"span": row.seconds, "amounts": row.amounts, "count": row.count}
+    return Limits(**{name: reads[Limits.kind(name)](*names) for name, names in _LIMITS.items()})
 
 
+_LIMITS: Mapping[str, tuple[str, ...]] = {
+    "group_jobs": ("grpjobs",),
+    "group_submitted": ("grpsubmit", "grpsubmitjobs"),
+    "group_wall": ("grpwall",),
+    "group_resources": ("grptres",),
+    "group_minutes": ("grptresmins",),
+    "group_run_minutes": ("grptresrunmins",),
+    "group_accruing": ("grpjobsaccrue",),
+    "user_jobs": ("maxjobspu", "maxjobsperuser", "maxjobs"),
+    "user_submitted": ("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs"),
+    "user_resources": ("maxtrespu", "maxtresperuser"),
+    "user_accruing": ("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
+    "account_jobs": ("maxjobspa", "maxjobsperaccount"),
+    "account_submitted": ("maxsubmitpa", "maxsubmitjobsperaccount"),
+    "account_resources": ("maxtrespa", "maxtresperaccount"),
+    "job_wall": ("maxwall", "maxwalldurationperjob"),
+    "job_resources": ("maxtres", "maxtresperjob"),
+    "job_node_resources": ("maxtrespernode",),
+    "job_minutes": ("maxtresmins", "maxtresminsperjob"),
+}
+"""The columns of each limit, of which the first that is not empty counts."""
 _USUAL = {"usagefactor": ("1.000000", "1", "1.0")}
-UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
+_UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
 """Columns that Slurm's model here does not follow."""
-LIMIT_COLUMNS = frozenset(
-    ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
-     "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
-     "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs", "maxtrespu", "maxtresperuser",
-     "maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue", "maxjobspa",
-     "maxjobsperaccount", "maxsubmitpa", "maxsubmitjobsperaccount", "maxtrespa",
-     "maxtresperaccount", "maxwall", "maxwalldurationperjob", "maxtres", "maxtresperjob",
-     "maxtrespernode", "maxtresmins", "maxtresminsperjob")
-)  # fmt: skip
+_LIMIT_COLUMNS = frozenset(name for names in _LIMITS.values() for name in names)
 
 
 def ignore_rest(
@@ -329,7 +323,7 @@ def ignore_rest(
     rest = [
         column
         for column in table.columns
-        if column in UNFOLLOWED or (column not in LIMIT_COLUMNS and column not in known)
+        if column in _UNFOLLOWED or (column not in _LIMIT_COLUMNS and column not in known)
     ]
     for row in table.rows:
         for column in rest:
