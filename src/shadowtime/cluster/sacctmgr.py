@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import Any
 
 from shadowtime.cluster.known_settings import QOS_FLAGS
 from shadowtime.cluster.site import FOREVER, Association, Limits, Outage, Qos, Reservation
@@ -285,6 +286,7 @@ def limits_of(row: Row) -> Limits:
     A plain Max* limit of an association holds for each user, or for each job where it is one of
     resources or time.
     """
+    reads: dict[str, Callable[..., Any]]
     reads = {"span": row.seconds, "amounts": row.amounts, "count": row.count}
     return Limits(**{name: reads[Limits.kind(name)](*names) for name, names in _LIMITS.items()})
 

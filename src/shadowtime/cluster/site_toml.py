@@ -201,6 +201,7 @@ def _partition(one: Group, every: tuple[str, ...]) -> Any:
 
 def _limits(one: Group) -> Limits:
     table = one.table("limits")
+    reads: dict[str, Callable[..., Any]]
     reads = {"span": table.span, "amounts": table.amounts, "count": table.maybe}
     return Limits(
         **{each.name: reads[Limits.kind(each.name)](each.name) for each in fields(Limits)}

@@ -25,17 +25,15 @@ from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
-from shadowtime.live.slurm.kept_requests import KeptRequests
-from shadowtime.live.slurm.late import LateStarts, Leases
+from shadowtime.live.slurm.late import LateStarts, Leases, Requeued
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.repairs import Repairs
-from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.shrinking import shrink, suspend_lines
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import Model, Scope, Sorted, nodes_of, sort_jobs
-from shadowtime.live.slurm.touched import MARKS, Touched, parse_marks, touch
+from shadowtime.live.slurm.touched import MARKS, KeptRequests, Touched, parse_marks, touch
 from shadowtime.slurmtext import squeue
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.cluster.cluster import dedicated
 from shadowtime.cluster.contention import contention_of
-from shadowtime.schedule.check.claims import WITHIN_SHARED
 from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
+from shadowtime.schedule.check.rules import WITHIN_SHARED
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals

@@ -13,10 +13,9 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import capacity, identity, limits, order
-from shadowtime.schedule.check import claims as known
+from shadowtime.schedule.check import rules as known
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.case import Case
-from shadowtime.schedule.check.claims import CLAIMS, known_claims
 from shadowtime.schedule.check.contention import contention_recomputed
 from shadowtime.schedule.check.report import (
     Proof,
@@ -29,6 +28,7 @@ from shadowtime.schedule.check.report import (
     violated,
 )
 from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
+from shadowtime.schedule.check.rules import CLAIMS, known_claims
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import row_of
 from shadowtime.schedule.schedule import Schedule
