@@ -16,7 +16,7 @@ from shadowtime.cluster.slurm_records import preempting
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.table import NONE, Row, Table, read_table
+from shadowtime.slurmtext.scontrol import NONE, Row, Table, read_table
 from shadowtime.slurmtext.times import parse_stamp
 
 _QOS = ("name", "priority", "gracetime", "preempt", "preemptmode", "flags", "usagefactor",
@@ -28,7 +28,7 @@ def parse_qos(table: Table, *, ignore: Callable[[str, str], None]) -> tuple[Qos,
 
     Examples
     --------
-    >>> from shadowtime.slurmtext.table import read_table
+    >>> from shadowtime.slurmtext.scontrol import read_table
     >>> text = "Name|Priority|Preempt|PreemptMode|MaxJobsPU|GrpTRES\\nhigh|9|low|requeue|2|cpu=64"
     >>> one = parse_qos(read_table(text, path="qos.txt"), ignore=print)[0]
     >>> one.priority, one.preempts, one.preempt, one.limits.user_jobs, one.limits.group_resources
@@ -93,7 +93,7 @@ def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ..
     Examples
     --------
     >>> from zoneinfo import ZoneInfo
-    >>> from shadowtime.slurmtext.table import read_table
+    >>> from shadowtime.slurmtext.scontrol import read_table
     >>> text = "Name|TRES|TimeStart|TimeEnd|NodeName\\nm|cpu=32|100|200|n[1-2]"
     >>> parse_past_reservations(read_table(text, path="r.txt"), ZoneInfo("UTC"))[0].nodes
     ('n1', 'n2')

@@ -13,8 +13,7 @@ from shadowtime.cluster.known_settings import unfollowed
 from shadowtime.cluster.site import Node, Partition, Reservation, Site
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext import conf
-from shadowtime.slurmtext.scontrol import records_and_unknown
-from shadowtime.slurmtext.table import Table, read_table
+from shadowtime.slurmtext.scontrol import Table, read_table, records_and_unknown
 from shadowtime.slurmtext.tres import gpus_by_socket, gres_conf_near, parse_gres, parse_licences
 
 

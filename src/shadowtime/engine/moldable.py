@@ -10,7 +10,7 @@ from shadowtime.engine import steps
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.state import State, World
 from shadowtime.workload import Workload
-from shadowtime.workload.moldable import at_sizes, seconds_at, serial_of
+from shadowtime.workload.speedup import at_sizes, seconds_at, serial_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,7 +101,7 @@ class WaitingJob:
         >>> WaitingJob(id=1, submit=0, need=(8,), request=9, estimate=9, serial=0).estimate_at(2)
         36
         """
-        from shadowtime.workload.moldable import seconds_at
+        from shadowtime.workload.speedup import seconds_at
 
         return int(seconds_at(self.estimate, self.serial, of=self.procs, to=procs))
 

@@ -19,8 +19,8 @@ from shadowtime.kernel.site.limits import columns
 from shadowtime.kernel.site.score import Scoring
 from shadowtime.types import Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of
 from shadowtime.workload.request import Requests
+from shadowtime.workload.series import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.engine.custom import Own

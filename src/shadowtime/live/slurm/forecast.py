@@ -25,8 +25,7 @@ from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import PortError
 from shadowtime.live.predicted import Eta
 from shadowtime.live.slurm.accounting import Accounting, Learned
-from shadowtime.live.slurm.asks import licences_of, request_of
-from shadowtime.live.slurm.details import detail_of
+from shadowtime.live.slurm.asks import detail_of, licences_of, request_of
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand

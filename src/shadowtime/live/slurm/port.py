@@ -20,14 +20,14 @@ from shadowtime.live.port import (
 )
 from shadowtime.live.runner import Runner
 from shadowtime.live.slurm import act
+from shadowtime.live.slurm.act import Repairs
 from shadowtime.live.slurm.answers import Answers
+from shadowtime.live.slurm.asks import Details, arrays_of
 from shadowtime.live.slurm.demand import Demand, with_demands
-from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
 from shadowtime.live.slurm.late import LateStarts, Leases, Requeued
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.repairs import Repairs
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.shrinking import shrink, suspend_lines
 from shadowtime.live.slurm.site_look import SiteLook

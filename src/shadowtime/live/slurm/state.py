@@ -15,9 +15,9 @@ from shadowtime.errors import ShadowtimeError
 from shadowtime.eta.held import even
 from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import Ended, Place, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.asks import detail_of
 from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.dependency import Ends
-from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
 from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.remembered import Remembered
