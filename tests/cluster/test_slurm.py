@@ -13,7 +13,7 @@ from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.cluster.spec import nodes_of, parse_cluster
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import conf_lines
-from shadowtime.slurmtext.scontrol import parse_record, records
+from shadowtime.slurmtext.scontrol import records, split_record
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import parse_gres
 
@@ -53,7 +53,7 @@ def node(name: str = "n1", *, efctv: int = 62, gres: str = "gpu:a100:4(S:0-1)",
 
 
 def test_values_end_where_a_known_key_begins() -> None:
-    record = parse_record(node())
+    record, _ = split_record(node())
     assert record["os"].endswith("SMP Tue Nov 14 13:30:08 UTC 2023")
     assert record["reason"] == "disk opt=v bad [root@2026-01-02T10:00:00]"
     assert record["cfgtres"] == "cpu=62,mem=256000M,billing=62,gres/gpu=4"

@@ -37,11 +37,11 @@ def parse_machine(
     partitions; equal nodes stay the shape ``nodes``. The rest is as in :func:`parse_cluster`.
     """
     path = Path(text or "")
-    if text and _is_folder(path):
+    if text and _there(path, Path.is_dir):
         from shadowtime.cluster.site_folder import read_site_alone
 
         return read_site_alone(path, tz=tz)
-    if text and _is_file(path):
+    if text and _there(path, Path.is_file):
         site = _site_in(path, _text_of(path), tz)
         if site is not None:
             return site if site.name else site.replace(name=path.stem)
@@ -96,7 +96,7 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     if kind == "pool" and colon:
         return _pool(rest, text)
     path = Path(text)
-    if text.endswith(".toml") or (text and _is_file(path)):
+    if text.endswith(".toml") or (text and _there(path, Path.is_file)):
         return _from_file(path)
     if text.strip().lower() in NAMES:
         return example(text.strip().lower())
@@ -141,16 +141,10 @@ def _count(text: str, what: str, highest: int, whole: str) -> int:
     return int(text)
 
 
-def _is_file(path: Path) -> bool:
+def _there(path: Path, kind: Callable[[Path], bool]) -> bool:
+    """Is there a file or a folder of this name? What cannot be one's name is none."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
+        return kind(path)
     except (OSError, ValueError):
         return False
 

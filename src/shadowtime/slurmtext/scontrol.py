@@ -47,24 +47,15 @@ _FREE = ("os", "reason", "comment", "extra", "version")
 _STRANGE = re.compile(r"\s([A-Z][A-Za-z_]*)=(\S*)")
 
 
-def parse_record(text: str) -> dict[str, str]:
-    """Keys (lower case) and values of one ``scontrol show node|partition`` record.
+def split_record(text: str) -> tuple[dict[str, str], list[str]]:
+    """Keys (lower case) and values of one record, and the keys that no version we know writes.
 
     Values may hold blanks and equals signs, so a value ends where a *known* key begins.
 
     Examples
     --------
-    >>> parse_record("NodeName=n1 OS=Linux 5.15 #1 SMP CfgTRES=cpu=64,mem=1G Reason=bad a=b")
+    >>> split_record("NodeName=n1 OS=Linux 5.15 #1 SMP CfgTRES=cpu=64,mem=1G Reason=bad a=b")[0]
     {'nodename': 'n1', 'os': 'Linux 5.15 #1 SMP', 'cfgtres': 'cpu=64,mem=1G', 'reason': 'bad a=b'}
-    """
-    return split_record(text)[0]
-
-
-def split_record(text: str) -> tuple[dict[str, str], list[str]]:
-    """The record, and the keys in it that no version we know writes.
-
-    Examples
-    --------
     >>> split_record("NodeName=n1 CPUTot=4 Warp=9 State=IDLE")
     ({'nodename': 'n1', 'cputot': '4', 'state': 'IDLE'}, ['Warp'])
     """
