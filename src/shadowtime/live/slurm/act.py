@@ -236,11 +236,6 @@ def _about(line: str, job: str) -> bool:
     return job in words
 
 
-def rows_by_id(rows: Sequence[QueueRow]) -> Mapping[str, QueueRow]:
-    """Rows by job."""
-    return {row.id: row for row in rows}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Repairs:
     """Jobs by what is wrong with them."""

@@ -160,7 +160,7 @@ class SlurmPort:
             self.answers.about_jobs, rows, now, site=self.scope.site, comments=comments
         )
         self._forget(rows)
-        self._rows = dict(act.rows_by_id(rows))
+        self._rows = {row.id: row for row in rows}
         self._requeued.look(rows, self.clock.steady())
         self._kept.see(self._rows)
         self._leases.look(
@@ -406,7 +406,7 @@ class SlurmPort:
         """Slurm's jobs as they are now, by name."""
         rows = self.answers.queue()
         self._read_marks(rows)
-        return dict(act.rows_by_id(rows))
+        return {row.id: row for row in rows}
 
     def _read_marks(self, rows: Sequence[squeue.QueueRow]) -> None:
         """Read what earlier starts overwrote, after a restart.
