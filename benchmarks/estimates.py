@@ -33,8 +33,7 @@ from shadowtime.eta.on_log import predict_log
 from shadowtime.eta.present import LogAt, Present, Running, Waiting
 from shadowtime.eta.scores import Scored, accuracy
 from shadowtime.eta.starts import DEEP, How, draw_starts
-from shadowtime.live.predicted import Eta, Row
-from shadowtime.live.slurm.refreshed import starts_of, write_starts
+from shadowtime.live.predicted import Eta, Row, starts_of, write_starts
 from shadowtime.policy import parse_policy
 from shadowtime.workload.request import Request
 

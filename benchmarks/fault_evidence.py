@@ -9,7 +9,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from shadowtime.live.slurm.requeued import DELAY
+from shadowtime.live.slurm.late import DELAY
 from shadowtime.slurmtext.hostlist import expand
 
 if TYPE_CHECKING:

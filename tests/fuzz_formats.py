@@ -21,7 +21,7 @@ from fuzzing import (
     texts,
 )
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.metrics import Window
@@ -390,8 +390,8 @@ FORMATS = (
     Format("hostlist", texts("n[001-004,7],gpu2", "r[1-2]n[1-9]", "a,b,c[1-3]-x"), expand),
     Format("cluster", texts(POOL), parse_cluster),
     Format("cluster-toml", texts(TOML, NODES_TOML), parse_cluster_toml),
-    Format("slurm-conf", texts(CONF), parse_slurm_conf),
-    Format("scontrol", texts(SHOWN), parse_scontrol),
+    Format("slurm-conf", texts(CONF), lambda t: site_from_slurm(SlurmTexts(slurm_conf=t))),
+    Format("scontrol", texts(SHOWN), lambda t: site_from_slurm(SlurmTexts(nodes=t))),
     Format("policy", texts(*POLICIES), _no_python),
     Format("window", texts("7d:1d", "all", "36h:2w"), Window.parse),
     Format("demand", texts("HIGH,seed=2,high=1750", "80/10/10"), Demands.parse),

@@ -68,7 +68,7 @@ INSIDE = {
         "plain",
         "printable",
         "private",
-        "slurmtext.version",
+        "slurmtext.conf",
         "workload.hperf_jobs",
     ],
     "HTCondor": [
@@ -83,8 +83,8 @@ INSIDE = {
         "policy.partition",
         "policy.place",
         "slurm.recording.check",
+        "slurmtext.conf",
         "slurmtext.sacct_rows",
-        "slurmtext.version",
     ],
     "learning": [
         "api.inputs",

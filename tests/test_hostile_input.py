@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shadowtime.cluster.slurm import parse_slurm_conf
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError, InputError, PolicyError, UsageError
@@ -103,7 +103,8 @@ def test_a_policy_nested_without_end() -> None:
 
 def test_a_long_word_in_slurm_conf_costs_time_in_proportion() -> None:
     """Tried from every letter, a word of 400,000 letters would take an hour."""
-    machine = parse_slurm_conf(f"NodeName=n1 CPUs=2\n{'a' * 400_000}\n{chr(10) * 10}")
+    text = f"NodeName=n1 CPUs=2\n{'a' * 400_000}\n{chr(10) * 10}"
+    machine = site_from_slurm(SlurmTexts(slurm_conf=text))
     assert machine.procs == 2
     assert parse_gres("(" * 400_000 + "gpu:2") == {}
 

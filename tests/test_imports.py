@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from shadowtime.live.predicted import Eta, Row
-from shadowtime.live.slurm.refreshed import starts_of, write_starts
+from shadowtime.live.predicted import Eta, Row, starts_of, write_starts
 
 PACKAGE = ROOT / "src" / "shadowtime"
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
-from shadowtime.cluster.spec import parse_cluster
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.cluster.spec import nodes_of, parse_cluster
 from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.hostlist import expand
@@ -26,8 +26,8 @@ SHOWN = (
 PARSERS: list[tuple[Callable[[str], Cluster], str]] = [
     (parse_cluster, "pool:8,memory=1TB,gpus=2"),
     (parse_cluster_toml, TOML),
-    (parse_slurm_conf, CONF),
-    (parse_scontrol, SHOWN),
+    (lambda text: nodes_of(site_from_slurm(SlurmTexts(slurm_conf=text))), CONF),
+    (lambda text: nodes_of(site_from_slurm(SlurmTexts(nodes=text))), SHOWN),
 ]
 
 

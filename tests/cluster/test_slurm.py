@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
-from shadowtime.cluster.spec import parse_cluster
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Site
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.cluster.spec import nodes_of, parse_cluster
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.conf import conf_lines
-from shadowtime.slurmtext.scontrol import parse_record, records
+from shadowtime.slurmtext.scontrol import records, split_record
 from shadowtime.slurmtext.times import parse_limit
 from shadowtime.slurmtext.tres import parse_gres
 
@@ -32,13 +35,25 @@ PARTITION = (
 )
 
 
+def shown(text: str, **more: Any) -> Site:
+    return site_from_slurm(SlurmTexts(nodes=text), **more)
+
+
+def parse_scontrol(text: str, **more: Any) -> Cluster:
+    return nodes_of(shown(text, **more))
+
+
+def parse_slurm_conf(text: str) -> Cluster:
+    return nodes_of(site_from_slurm(SlurmTexts(slurm_conf=text)))
+
+
 def node(name: str = "n1", *, efctv: int = 62, gres: str = "gpu:a100:4(S:0-1)",
          state: str = "IDLE") -> str:  # fmt: skip
     return NODE.format(name=name, efctv=efctv, gres=gres, state=state)
 
 
 def test_values_end_where_a_known_key_begins() -> None:
-    record = parse_record(node())
+    record, _ = split_record(node())
     assert record["os"].endswith("SMP Tue Nov 14 13:30:08 UTC 2023")
     assert record["reason"] == "disk opt=v bad [root@2026-01-02T10:00:00]"
     assert record["cfgtres"] == "cpu=62,mem=256000M,billing=62,gres/gpu=4"
@@ -54,7 +69,8 @@ def test_records_on_one_line_or_several() -> None:
 
 def test_nodes_and_partitions() -> None:
     text = f"{node('n1')}\n{node('n2', gres='(null)')}\n"
-    cluster = parse_scontrol(text, PARTITION, name="c1")
+    site = shown(text + PARTITION, name="c1")
+    cluster = nodes_of(site)
     assert (cluster.name, cluster.shape) == ("c1", "nodes")
     assert cluster.resources == ("procs", "memory", "gpus")
     memory = 250_000 * 1024
@@ -62,15 +78,13 @@ def test_nodes_and_partitions() -> None:
         ("n1", (62, memory, 4)),
         ("n2", (62, memory, 0)),
     ]
-    assert cluster.options["partitions"]["batch"] == {
-        "nodes": ["n1", "n2"], "default": True, "max_time": 172800, "default_time": 3600,
-        "priority_tier": 3, "preempt_mode": "OFF", "oversubscribe": "NO", "qos": "N/A",
-        "state": "UP",
-    }  # fmt: skip
-    about = cluster.options["hosts"]["n1"]
-    assert about["features"] == ["fast", "ib"]
-    assert about["partitions"] == ["batch", "gpu"]
-    assert (about["weight"], about["sockets"]) == (5, 2)
+    batch = site.partitions[0]
+    assert (batch.name, batch.nodes, batch.default, batch.up) == ("batch", ("n1", "n2"), True, True)
+    assert (batch.max_time, batch.default_time, batch.tier) == (172800, 3600, 3)
+    assert (batch.preempt, batch.exclusive, batch.qos) == ("off", False, "")
+    about = site.nodes[0]
+    assert about.features == {"fast", "ib"}
+    assert (about.weight, about.sockets) == (5, 2)
 
 
 def test_without_gpus_there_is_no_such_resource() -> None:
@@ -107,14 +121,12 @@ def test_nodes_of_the_future_do_not_exist() -> None:
         (node().replace("CPUEfctv=62", "CPUEfctv=0"), "no processors"),
         (node() + "\nPartitionName=x Nodes=n[ MaxTime=1", "not a host list"),
         (node() + "\nPartitionName=x MaxTime=soon", "line 2: 'soon' is not a time limit"),
-        (node() + "\nPartitionName=x PriorityTier=high", "PriorityTier must be"),
+        (node() + "\nPartitionName=x PriorityTier=high", "line 2: prioritytier must be"),
     ],
 )
 def test_bad_output_of_scontrol(text: str, message: str) -> None:
     with pytest.raises(ClusterError, match=message):
         parse_scontrol(text)
-    with pytest.raises(ClusterError, match="unusable"):
-        parse_scontrol(node(), unusable="x")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -162,13 +174,13 @@ def test_slurm_conf() -> None:
         ("g1", (14, 30000 * 1024, 2)),
         ("b1", (8, 0, 0)),
     ]
-    partitions = cluster.options["partitions"]
-    assert partitions["batch"]["nodes"] == ["n1", "n2", "g1", "b1"]
-    assert (partitions["batch"]["max_time"], partitions["gpu"]["max_time"]) == (3600, None)
-    assert cluster.options["hosts"]["g1"]["features"] == ["a", "b"]
-    settings = cluster.options["settings"]
-    assert settings["schedulerparameters"].startswith("bf_window=1440,")
-    assert settings["prioritytype"] == "priority/multifactor"
+    site = site_from_slurm(SlurmTexts(slurm_conf=CONF))
+    batch, gpu = site.partitions
+    assert batch.nodes == ("n1", "n2", "g1", "b1")
+    assert (batch.max_time, gpu.max_time) == (3600, None)
+    assert site.nodes_by_name["g1"].features == {"a", "b"}
+    assert site.setting("SchedulerParameters").startswith("bf_window=1440,")
+    assert site.setting("PriorityType") == "priority/multifactor"
 
 
 def test_lines_of_a_conf() -> None:
@@ -194,7 +206,7 @@ def test_included_files(tmp_path: Path) -> None:
 
 def test_cluster_files_of_slurm(tmp_path: Path) -> None:
     path = tmp_path / "nodes.txt"
-    path.write_text(f"{node()}\n{PARTITION}\n")
+    path.write_text(f"{node()}\n{PARTITION.replace('n[1-2]', 'n1')}\n")
     cluster = parse_cluster(str(path))
     assert (cluster.name, cluster.procs) == ("nodes", 62)
     path.write_text(CONF)

@@ -23,8 +23,8 @@ from shadowtime.schedule.check import check
 from shadowtime.study.unstarted import why_never
 from shadowtime.verify.follow import follow
 from shadowtime.workload import Workload
-from shadowtime.workload.pool_site import pool_as_site, pool_with_bounds
 from shadowtime.workload.series import Series
+from shadowtime.workload.site_requests import pool_as_site, pool_with_bounds
 
 
 @st.composite

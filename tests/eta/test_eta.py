@@ -16,8 +16,7 @@ from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.errors import UsageError
 from shadowtime.eta.arrivals import DAY, future
 from shadowtime.eta.asking import ask_start, parse_request
-from shadowtime.eta.dependence import part_of_user
-from shadowtime.eta.draws import remaining, uniforms
+from shadowtime.eta.draws import part_of_user, remaining, uniforms
 from shadowtime.eta.held import pieces_on
 from shadowtime.eta.on_log import predict_log
 from shadowtime.eta.present import Arrived, LogAt, Present, Running, Waiting

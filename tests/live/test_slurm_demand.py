@@ -16,8 +16,8 @@ from shadowtime.live.placing import TOO_BIG, held_by
 from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.asks import COMMENTS_EVERY, MANY
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
-from shadowtime.live.slurm.details import COMMENTS_EVERY, MANY
 from shadowtime.live.slurm.gate import begin_words
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.status import status_of

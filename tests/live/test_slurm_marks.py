@@ -13,10 +13,10 @@ from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.gate import begin_words
-from shadowtime.live.slurm.kept_requests import TRIES
 from shadowtime.live.slurm.touched import (
     LONGEST,
     MARKS,
+    TRIES,
     Touched,
     mark_words,
     parse_mark,

@@ -12,8 +12,8 @@ from shadowtime.live.clock import SystemClock
 from shadowtime.live.loop import intent_of
 from shadowtime.live.port import Continue, Resize, Start, Suspend
 from shadowtime.live.record import decision_from_json, decision_to_json
-from shadowtime.live.slurm.equal_nodes import permitted
-from shadowtime.live.slurm.holding import Scope, running_job
+from shadowtime.live.slurm.configuration import Scope
+from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
 from shadowtime.live.slurm.shrinking import NO_MARK, NOT_GIVEN_UP, shrink
 from shadowtime.live.slurm.state import standing
 from shadowtime.live.slurm.touched import CLEAR, Touched, mark_words, parse_mark, touch
@@ -85,7 +85,8 @@ def test_a_suspended_job_ends_later() -> None:
         State="SUSPENDED", NodeList="n1", StartTime="900", TimeLimit="10:00",
         NumCPUs="4", Requeue="1", NumNodes="1",
     )  # fmt: skip
-    job = running_job(stands, {"n1": node}, Scope(partition="batch"), None, mine=True)
+    model = EqualNodes([node], scope=Scope(partition="batch"), now=1000)
+    job = model.running(stands, None, mine=True)
     assert job is not None and not job.ours and not job.suspended
     since = stands.start + 100
     ours = standing(job, stands, since, since + 50)

@@ -13,12 +13,11 @@ import pytest
 from shadowtime.cli import run
 from shadowtime.cluster.sacctmgr import parse_shares
 from shadowtime.errors import UsageError
-from shadowtime.slurmtext.conf import parse_config
+from shadowtime.slurmtext.conf import parse_config, parse_version
 from shadowtime.slurmtext.log import read_log
 from shadowtime.slurmtext.scontrol import records_and_unknown
 from shadowtime.slurmtext.show_job import parse_details
 from shadowtime.slurmtext.squeue import ENVIRONMENT, SINFO, SQUEUE, parse_nodes, parse_queue
-from shadowtime.slurmtext.version import parse_version
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm_conf import NodeKind
 from shadowtime.trace.site_folder import read_site

@@ -6,21 +6,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.board.view import Job, Node, View
 from shadowtime.live.clock import Clock, SystemClock
+from shadowtime.live.condor import jobs as j
 from shadowtime.live.condor.backend import client_of, schedd_names, title_of
 from shadowtime.live.condor.gate import parent
-from shadowtime.live.condor.jobs import (
-    HELD,
-    IDLE,
-    JOB_ATTRIBUTES,
-    RUNNING,
-    SENDING,
-    SUSPENDED,
-    Reading,
-    hosts_wanted,
-    job_id,
-    request_of,
-    whole,
-)
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, slots_of
 
 if TYPE_CHECKING:
@@ -50,7 +38,7 @@ class CondorSource:
     def poll(self) -> View:
         """The jobs of the schedds, those of others that hold slots, and the slots."""
         now = int(self.clock.now())
-        ads = self.client.queue("true", (*JOB_ATTRIBUTES, *MORE))
+        ads = self.client.queue("true", (*j.JOB_ATTRIBUTES, *MORE))
         slots = slots_of(
             self.client.slots(SLOT_ATTRIBUTES), schedds=frozenset(self.client.schedds())
         )
@@ -87,27 +75,27 @@ class CondorSource:
 
 def job_of(ad: Ad) -> Job | None:
     """A job of a schedd; None for one that is being removed."""
-    status = whole(ad, "jobstatus", 0)
-    if status not in (IDLE, RUNNING, HELD, SENDING, SUSPENDED):
+    status = j.whole(ad, "jobstatus", 0)
+    if status not in (j.IDLE, j.RUNNING, j.HELD, j.SENDING, j.SUSPENDED):
         return None
-    running = status in (RUNNING, SENDING, SUSPENDED)
-    reason = str(ad.get("holdreason", "held")) if status == HELD else ""
+    running = status in (j.RUNNING, j.SENDING, j.SUSPENDED)
+    reason = str(ad.get("holdreason", "held")) if status == j.HELD else ""
     hosts = str(ad.get("remotehosts", ad.get("remotehost", ""))).split(",") if running else []
-    slots = hosts_wanted(ad)
+    slots = j.hosts_wanted(ad)
     name = str(ad.get("jobbatchname", "") or str(ad.get("cmd", "")).rpartition("/")[2])
-    submit = whole(ad, "qdate", -1)
+    submit = j.whole(ad, "qdate", -1)
     return Job(
-        id=job_id(ad),
+        id=j.job_id(ad),
         state="running" if running else "waiting",
         name=name,
         user=str(ad.get("owner", "")),
         account=str(ad.get("acctgroup", "")),
         reason="" if running else reason,
-        cpus=max(1, whole(ad, "requestcpus", 1)) * slots,
+        cpus=max(1, j.whole(ad, "requestcpus", 1)) * slots,
         nodes=slots,
         submit=submit,
-        start=whole(ad, "jobcurrentstartdate", -1) if running else -1,
-        limit=request_of(ad, Reading(default_request=-1, overhead=0)),
-        priority=float(whole(ad, "jobprio", 0)),
+        start=j.whole(ad, "jobcurrentstartdate", -1) if running else -1,
+        limit=j.request_of(ad, j.Reading(default_request=-1, overhead=0)),
+        priority=float(j.whole(ad, "jobprio", 0)),
         hosts=tuple(dict.fromkeys(parent(host) for host in hosts if host)),
     )

@@ -18,8 +18,7 @@ from shadowtime.errors import ShadowtimeError
 from shadowtime.eta.present import Present, Running
 from shadowtime.eta.scores import FEW
 from shadowtime.eta.starts import How, Table, open_site
-from shadowtime.live.slurm.asks import request_of
-from shadowtime.live.slurm.details import detail_of
+from shadowtime.live.slurm.asks import detail_of, request_of
 from shadowtime.live.slurm.forecast import (
     Seen,
     forecast,

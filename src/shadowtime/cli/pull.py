@@ -14,9 +14,9 @@ from shadowtime.errors import UsageError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.pull import Pulled, PullError, ask_folder, ask_slurm, pull
 from shadowtime.printable import printable
+from shadowtime.slurmtext.conf import installed_version
 from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter
 from shadowtime.slurmtext.sacct_rows import RECOMMENDED
-from shadowtime.slurmtext.version import installed_version
 from shadowtime.trace.anonymise import Names, key_path, load_key
 from shadowtime.trace.site_commands import (
     CONFIGURATION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.amounts import short_of
 
@@ -136,6 +136,33 @@ def bounded_shape(
     return shape if most == shape.per_node else replace(shape, per_node=most)
 
 
+LIFTS: Mapping[str, Mapping[str, Any]] = {
+    "partitiontimelimit": {"max_time": None},
+    "partitionmaxnodes": {"max_nodes": None},
+    "partitionminnodes": {"min_nodes": 0},
+    "overpartqos": {"qos": ""},
+}
+"""Bounds of a partition that a QOS with this flag sets aside."""
+
+
+def lifted(site: Site, qos: str, place: Partition) -> Partition:
+    """A partition with the bounds that jobs of a QOS have there.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Partition, Qos, Site
+    >>> short = Partition(name="short", nodes=("a",), max_time=600, max_nodes=1)
+    >>> long = Qos(name="long", flags=frozenset({"PartitionTimeLimit"}))
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),), partitions=(short,), qos=(long,))
+    >>> lifted(site, "long", short).max_time, lifted(site, "long", short).max_nodes
+    (None, 1)
+    """
+    flags = site.qos_by_name[qos].lower_flags if qos in site.qos_by_name else ()
+    changes = [LIFTS[flag] for flag in flags if flag in LIFTS]
+    lifts = {name: value for one in changes for name, value in one.items()}
+    return replace(place, **lifts) if lifts else place
+
+
 def job_allowed(
     site: Site,
     request: Request,
@@ -146,12 +173,11 @@ def job_allowed(
 ) -> bool:
     """True if no bound on the job alone forbids it permanently.
 
-    Wall time, unless its QOS has the flag PartitionTimeLimit, amounts, a reservation, or more than
-    the whole site has.
+    Wall time, unless its QOS lifts that of the partition, amounts, a reservation, or more than the
+    whole site has.
     """
-    qos = site.qos_by_name.get(request.qos)
-    longer = qos is not None and "partitiontimelimit" in qos.lower_flags
-    if partition.max_time is not None and seconds > partition.max_time and not longer:
+    longest = lifted(site, request.qos, partition).max_time
+    if longest is not None and seconds > longest:
         return False
     if short_of(request.amounts, site.amounts, site.amounts):
         return False

@@ -5,9 +5,10 @@ The usage of the accounts so far is in ``sshare -a -P -l``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import Any
 
 from shadowtime.cluster.known_settings import QOS_FLAGS
 from shadowtime.cluster.site import FOREVER, Association, Limits, Outage, Qos, Reservation
@@ -15,7 +16,7 @@ from shadowtime.cluster.slurm_records import preempting
 from shadowtime.errors import ClusterError
 from shadowtime.slurmtext.fields import lines_of
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.table import NONE, Row, Table, read_table
+from shadowtime.slurmtext.scontrol import NONE, Row, Table, read_table
 from shadowtime.slurmtext.times import parse_stamp
 
 _QOS = ("name", "priority", "gracetime", "preempt", "preemptmode", "flags", "usagefactor",
@@ -27,7 +28,7 @@ def parse_qos(table: Table, *, ignore: Callable[[str, str], None]) -> tuple[Qos,
 
     Examples
     --------
-    >>> from shadowtime.slurmtext.table import read_table
+    >>> from shadowtime.slurmtext.scontrol import read_table
     >>> text = "Name|Priority|Preempt|PreemptMode|MaxJobsPU|GrpTRES\\nhigh|9|low|requeue|2|cpu=64"
     >>> one = parse_qos(read_table(text, path="qos.txt"), ignore=print)[0]
     >>> one.priority, one.preempts, one.preempt, one.limits.user_jobs, one.limits.group_resources
@@ -92,7 +93,7 @@ def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ..
     Examples
     --------
     >>> from zoneinfo import ZoneInfo
-    >>> from shadowtime.slurmtext.table import read_table
+    >>> from shadowtime.slurmtext.scontrol import read_table
     >>> text = "Name|TRES|TimeStart|TimeEnd|NodeName\\nm|cpu=32|100|200|n[1-2]"
     >>> parse_past_reservations(read_table(text, path="r.txt"), ZoneInfo("UTC"))[0].nodes
     ('n1', 'n2')
@@ -285,41 +286,36 @@ def limits_of(row: Row) -> Limits:
     A plain Max* limit of an association holds for each user, or for each job where it is one of
     resources or time.
     """
-    return Limits(
-        group_jobs=row.count("grpjobs"),
-        group_submitted=row.count("grpsubmit", "grpsubmitjobs"),
-        group_wall=row.seconds("grpwall"),
-        group_resources=row.amounts("grptres"),
-        group_minutes=row.amounts("grptresmins"),
-        group_run_minutes=row.amounts("grptresrunmins"),
-        group_accruing=row.count("grpjobsaccrue"),
-        user_jobs=row.count("maxjobspu", "maxjobsperuser", "maxjobs"),
-        user_submitted=row.count("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit",
-                                 "maxsubmitjobs"),
-        user_resources=row.amounts("maxtrespu", "maxtresperuser"),
-        user_accruing=row.count("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
-        account_jobs=row.count("maxjobspa", "maxjobsperaccount"),
-        account_submitted=row.count("maxsubmitpa", "maxsubmitjobsperaccount"),
-        account_resources=row.amounts("maxtrespa", "maxtresperaccount"),
-        job_wall=row.seconds("maxwall", "maxwalldurationperjob"),
-        job_resources=row.amounts("maxtres", "maxtresperjob"),
-        job_node_resources=row.amounts("maxtrespernode"),
-        job_minutes=row.amounts("maxtresmins", "maxtresminsperjob"),
-    )  # fmt: skip
+    reads: dict[str, Callable[..., Any]]
+    reads = {"span": row.seconds, "amounts": row.amounts, "count": row.count}
+    return Limits(**{name: reads[Limits.kind(name)](*names) for name, names in _LIMITS.items()})
 
 
+_LIMITS: Mapping[str, tuple[str, ...]] = {
+    "group_jobs": ("grpjobs",),
+    "group_submitted": ("grpsubmit", "grpsubmitjobs"),
+    "group_wall": ("grpwall",),
+    "group_resources": ("grptres",),
+    "group_minutes": ("grptresmins",),
+    "group_run_minutes": ("grptresrunmins",),
+    "group_accruing": ("grpjobsaccrue",),
+    "user_jobs": ("maxjobspu", "maxjobsperuser", "maxjobs"),
+    "user_submitted": ("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs"),
+    "user_resources": ("maxtrespu", "maxtresperuser"),
+    "user_accruing": ("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
+    "account_jobs": ("maxjobspa", "maxjobsperaccount"),
+    "account_submitted": ("maxsubmitpa", "maxsubmitjobsperaccount"),
+    "account_resources": ("maxtrespa", "maxtresperaccount"),
+    "job_wall": ("maxwall", "maxwalldurationperjob"),
+    "job_resources": ("maxtres", "maxtresperjob"),
+    "job_node_resources": ("maxtrespernode",),
+    "job_minutes": ("maxtresmins", "maxtresminsperjob"),
+}
+"""The columns of each limit, of which the first that is not empty counts."""
 _USUAL = {"usagefactor": ("1.000000", "1", "1.0")}
-UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
+_UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
 """Columns that Slurm's model here does not follow."""
-LIMIT_COLUMNS = frozenset(
-    ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
-     "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
-     "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs", "maxtrespu", "maxtresperuser",
-     "maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue", "maxjobspa",
-     "maxjobsperaccount", "maxsubmitpa", "maxsubmitjobsperaccount", "maxtrespa",
-     "maxtresperaccount", "maxwall", "maxwalldurationperjob", "maxtres", "maxtresperjob",
-     "maxtrespernode", "maxtresmins", "maxtresminsperjob")
-)  # fmt: skip
+_LIMIT_COLUMNS = frozenset(name for names in _LIMITS.values() for name in names)
 
 
 def ignore_rest(
@@ -329,7 +325,7 @@ def ignore_rest(
     rest = [
         column
         for column in table.columns
-        if column in UNFOLLOWED or (column not in LIMIT_COLUMNS and column not in known)
+        if column in _UNFOLLOWED or (column not in _LIMIT_COLUMNS and column not in known)
     ]
     for row in table.rows:
         for column in rest:

@@ -113,6 +113,13 @@ class Limits:
     group_accruing: int | None = None
     user_accruing: int | None = None
 
+    @staticmethod
+    def kind(name: str) -> Literal["span", "amounts", "count"]:
+        """What the limit of a name is: a span of time, amounts by resource, or a number of jobs."""
+        if name.endswith(("_resources", "_minutes")):
+            return "amounts"
+        return "span" if name.endswith("_wall") else "count"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Qos:

@@ -21,6 +21,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from shadowtime.cluster.amounts import COUNTED, from_toml
@@ -163,105 +165,76 @@ def _named(group: dict[str, Any], counted: tuple[str, ...], path: str) -> list[N
     return [Node(name=name, amounts=amounts, **rest) for name in group["names"]]
 
 
-def _partition(one: Group, every: tuple[str, ...]) -> Partition:
-    usual = Partition(name="", nodes=())
-    return Partition(
-        name=one.text("name", needed=True),
-        nodes=one.hosts("nodes", every),
-        max_time=one.span("max_time"),
-        default_time=one.span("default_time"),
-        min_nodes=one.whole("min_nodes", 0),
-        max_nodes=one.maybe("max_nodes"),
-        max_cpus_per_node=one.maybe("max_cpus_per_node"),
-        default_cpus_per_gpu=one.maybe("default_cpus_per_gpu"),
-        tier=one.whole("tier", usual.tier),
-        priority_factor=one.whole("priority_factor", usual.priority_factor),
-        exclusive=one.flag("exclusive", False),
-        exclusive_user=one.flag("exclusive_user", False),
-        least_loaded=one.flag("least_loaded", False),
-        default_memory=one.memory("default_memory"),
-        default_memory_per=one.choice("default_memory_per", ("cpu", "node")) or "cpu",
-        max_memory=one.memory("max_memory"),
-        max_memory_per=one.choice("max_memory_per", ("cpu", "node")) or "cpu",
-        qos=one.text("qos"),
-        preempt=one.preempt("preempt"),
-        up=one.flag("up", True),
-        default=one.flag("default", False),
-        billing=one.weights("billing"),
-    )
+def _read(one: Group, kind: Any, **given: Any) -> Any:
+    """A value of a class whose fields are the keys of a table, by what each of them is.
+
+    ``given`` are the fields that are read otherwise; a key that is missing is as usual.
+    """
+    for each in fields(kind):
+        if each.name not in given and (read := _BY_TYPE.get(str(each.type))) is not None:
+            given[each.name] = read(one, each.name, each.default)
+    return kind(**given)
+
+
+_BY_TYPE: Mapping[str, Callable[[Group, str, Any], Any]] = {
+    "int": lambda one, key, usual: one.whole(key, usual),
+    "int | None": lambda one, key, usual: one.maybe(key),
+    "float": lambda one, key, usual: one.real(key, usual),
+    "bool": lambda one, key, usual: one.flag(key, usual),
+    "str": lambda one, key, usual: one.text(key),
+    "frozenset[str]": lambda one, key, usual: frozenset(one.texts(key)),
+    "tuple[str, ...]": lambda one, key, usual: one.texts(key),
+    "Mapping[str, float]": lambda one, key, usual: one.weights(key),
+    "Preempting | None": lambda one, key, usual: one.preempt(key),
+    "Limits": lambda one, key, usual: _limits(one),
+    "Literal['cpu', 'node']": lambda one, key, usual: one.choice(key, ("cpu", "node")) or usual,
+}
+
+
+def _partition(one: Group, every: tuple[str, ...]) -> Any:
+    return _read(
+        one, Partition, name=one.text("name", needed=True), nodes=one.hosts("nodes", every),
+        **{key: one.span(key) for key in ("max_time", "default_time")},
+        **{key: one.memory(key) for key in ("default_memory", "max_memory")},
+    )  # fmt: skip
 
 
 def _limits(one: Group) -> Limits:
     table = one.table("limits")
-    found: dict[str, Any] = {}
-    for name in Limits.__dataclass_fields__:
-        if name.endswith("_wall"):
-            found[name] = table.span(name)
-        elif name.endswith(("_resources", "_minutes")):
-            found[name] = table.amounts(name)
-        else:
-            found[name] = table.maybe(name)
-    return Limits(**found)
-
-
-def _qos(one: Group) -> Qos:
-    return Qos(
-        name=one.text("name", needed=True),
-        priority=one.whole("priority", 0),
-        limits=_limits(one),
-        preempts=one.texts("preempts"),
-        preempt=one.preempt("preempt"),
-        flags=frozenset(one.texts("flags")),
-        usage_factor=one.real("usage_factor", 1.0),
-        grace=one.span("grace") or 0,
+    reads: dict[str, Callable[..., Any]]
+    reads = {"span": table.span, "amounts": table.amounts, "count": table.maybe}
+    return Limits(
+        **{each.name: reads[Limits.kind(each.name)](each.name) for each in fields(Limits)}
     )
 
 
-def _association(one: Group) -> Association:
+def _qos(one: Group) -> Any:
+    return _read(one, Qos, name=one.text("name", needed=True), grace=one.span("grace") or 0)
+
+
+def _association(one: Group) -> Any:
     account, user = one.text("account", needed=True), one.text("user")
-    shares = one.shares("shares")
-    return Association(
-        account=account,
-        user=user,
-        partition=one.text("partition"),
-        parent=one.text("parent") or (account if user else "" if account == "root" else "root"),
-        shares=shares,
-        limits=_limits(one),
-        default_qos=one.text("default_qos"),
-        allowed_qos=one.texts("allowed_qos"),
-        priority=one.whole("priority", 0),
-        usage=one.real("usage", 0.0),
-    )
+    above = account if user else "" if account == "root" else "root"
+    return _read(
+        one, Association, account=account, parent=one.text("parent") or above,
+        shares=one.shares("shares"),
+    )  # fmt: skip
 
 
-def _reservation(one: Group, every: tuple[str, ...]) -> Reservation:
-    end = one.moment("end")
-    begin = one.moment("begin")
+def _span(one: Group) -> dict[str, Any]:
+    """Begin, end, and from when both are known."""
+    begin, end, known = one.moment("begin"), one.moment("end"), one.moment("known_at")
     if begin is None:
         raise ClusterError(f"{one.where}: begin is missing: write it like 2026-03-01T08:00:00Z")
-    return Reservation(
-        name=one.text("name", needed=True),
-        nodes=one.hosts("nodes", every),
-        begin=begin,
-        end=FOREVER if end is None else end,
-        users=frozenset(one.texts("users")),
-        accounts=frozenset(one.texts("accounts")),
-        flags=frozenset(one.texts("flags")),
-        known_at=one.moment("known_at"),
-        cpus=one.whole("cpus", 0),
-    )
+    return {"begin": begin, "end": FOREVER if end is None else end, "known_at": known}
+
+
+def _reservation(one: Group, every: tuple[str, ...]) -> Any:
+    name, nodes = one.text("name", needed=True), one.hosts("nodes", every)
+    return _read(one, Reservation, name=name, nodes=nodes, **_span(one))
 
 
 def _outages(one: Group, every: tuple[str, ...]) -> list[Outage]:
     """An outage names one node or several."""
-    begin, end = one.moment("begin"), one.moment("end")
-    if begin is None:
-        raise ClusterError(f"{one.where}: begin is missing: write it like 2026-03-01T08:00:00Z")
-    known, drain, reason = one.moment("known_at"), one.flag("drain", False), one.text("reason")
-    return [
-        Outage(
-            node=name, begin=begin, end=FOREVER if end is None else end, drain=drain,
-            known_at=known, reason=reason,
-        )
-        for name in one.hosts("nodes", every)
-    ]  # fmt: skip
+    span = _span(one)
+    return [_read(one, Outage, node=name, **span) for name in one.hosts("nodes", every)]

@@ -8,36 +8,12 @@ from datetime import tzinfo
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from shadowtime.cluster import sacctmgr, slurm_records
 from shadowtime.cluster.known_settings import unfollowed
-from shadowtime.cluster.sacctmgr import (
-    Share,
-    parse_associations,
-    parse_events,
-    parse_past_reservations,
-    parse_qos,
-    parse_shares,
-    with_shares,
-)
 from shadowtime.cluster.site import Node, Partition, Reservation, Site
-from shadowtime.cluster.slurm_records import (
-    NodeRecord,
-    conf_nodes,
-    distinct,
-    hosts_of,
-    parse_partition,
-    parse_reservations,
-    scontrol_node,
-)
 from shadowtime.errors import ClusterError
-from shadowtime.slurmtext.conf import (
-    conf_config,
-    conf_lines,
-    consumes_memory,
-    parse_config,
-    with_defaults,
-)
-from shadowtime.slurmtext.scontrol import records_and_unknown
-from shadowtime.slurmtext.table import Table, read_table
+from shadowtime.slurmtext import conf
+from shadowtime.slurmtext.scontrol import Table, read_table, records_and_unknown
 from shadowtime.slurmtext.tres import gpus_by_socket, gres_conf_near, parse_gres, parse_licences
 
 
@@ -109,20 +85,20 @@ class _Reader:
         self.conf: list[tuple[str, dict[str, str]]] = []
         if texts.slurm_conf:
             where = texts.label("slurm_conf")
-            self.conf = list(conf_lines(texts.slurm_conf, path=where, include=texts.include))
+            self.conf = list(conf.conf_lines(texts.slurm_conf, path=where, include=texts.include))
 
     def ignore(self, key: str, name: str = "") -> None:
         self.ignored[key] = (*self.ignored.get(key, ()), name)
 
     def site(self, name: str) -> Site:
         texts = self.texts
-        settings = parse_config(texts.config) or conf_config(self.conf)
+        settings = conf.parse_config(texts.config) or conf.conf_config(self.conf)
         low = {key.lower(): value for key, value in settings.items()}
         records, partition_records = self._records()
         broken = tuple(node.name for node in records if node.broken)
         if self.drop:
             records = [node for node in records if not node.broken]
-        resources, nodes = self._nodes(records, consumes_memory(settings))
+        resources, nodes = self._nodes(records, conf.consumes_memory(settings))
         if broken:
             verb = "left out" if self.drop else "counted all the same"
             many = ", ".join(broken[:5]) + (" ..." if len(broken) > 5 else "")
@@ -131,20 +107,20 @@ class _Reader:
                 f"and are {verb}: {many}"
             )
         self.cluster = low.get("clustername", "")
-        shares = parse_shares(texts.shares, path=texts.label("shares"))
-        associations = parse_associations(
+        shares = sacctmgr.parse_shares(texts.shares, path=texts.label("shares"))
+        associations = sacctmgr.parse_associations(
             self._table("associations"), ignore=self.ignore, note=self._unless(shares)
         )
         for setting in unfollowed(settings):
             self.ignore(f"slurm.conf {setting}")
         known = {node.name for node in nodes}
-        events = parse_events(self._table("events"), self.zone)
+        events = sacctmgr.parse_events(self._table("events"), self.zone)
         return Site(
             nodes=nodes,
             resources=resources,
             partitions=self._partitions(partition_records, records, settings),
-            qos=parse_qos(self._table("qos"), ignore=self.ignore),
-            associations=with_shares(associations, shares),
+            qos=sacctmgr.parse_qos(self._table("qos"), ignore=self.ignore),
+            associations=sacctmgr.with_shares(associations, shares),
             reservations=self._reservations(),
             outages=tuple(one for one in events if one.node in known),
             amounts=parse_licences(low.get("licenses", "")),
@@ -158,7 +134,7 @@ class _Reader:
             name=name or low.get("clustername", ""),
         )
 
-    def _unless(self, shares: Sequence[Share]) -> Callable[[str], None]:
+    def _unless(self, shares: Sequence[sacctmgr.Share]) -> Callable[[str], None]:
         """True if sshare contains the tree, so that nothing has to be reported."""
         return (lambda _: None) if shares else self.notes.append
 
@@ -167,9 +143,11 @@ class _Reader:
             getattr(self.texts, kind), path=self.texts.label(kind), cluster=self.cluster
         )
 
-    def _records(self) -> tuple[list[NodeRecord], list[tuple[str, Mapping[str, str]]]]:
+    def _records(
+        self,
+    ) -> tuple[list[slurm_records.NodeRecord], list[tuple[str, Mapping[str, str]]]]:
         """Nodes and partitions as they were described."""
-        nodes: list[NodeRecord] = []
+        nodes: list[slurm_records.NodeRecord] = []
         partitions: list[tuple[str, Mapping[str, str]]] = []
         for kind in ("nodes", "partitions"):
             for line, record, unknown in records_and_unknown(getattr(self.texts, kind)):
@@ -179,18 +157,18 @@ class _Reader:
                 if "partitionname" in record and "reservationname" not in record:
                     partitions.append((where, record))
                 elif "nodename" in record:
-                    nodes.append(scontrol_node(record, where))
+                    nodes.append(slurm_records.scontrol_node(record, where))
         for kind, read in (("nodes", nodes), ("partitions", partitions)):
             if kind in self.texts.labels and not read and self.conf:
                 one = kind.removesuffix("s")
                 note = f"{self.texts.label(kind)} describes no {one}: slurm.conf's are taken"
                 if note not in self.notes:
                     self.notes.append(note)
-        found = distinct(nodes or conf_nodes(self.conf))
-        return found, partitions or list(with_defaults(iter(self.conf), "partitionname"))
+        found = slurm_records.distinct(nodes or slurm_records.conf_nodes(self.conf))
+        return found, partitions or list(conf.with_defaults(iter(self.conf), "partitionname"))
 
     def _nodes(
-        self, records: list[NodeRecord], memory: bool | None
+        self, records: list[slurm_records.NodeRecord], memory: bool | None
     ) -> tuple[tuple[str, ...], tuple[Node, ...]]:
         if not records:
             raise ClusterError("every node is down, drained or failing: keep them to simulate")
@@ -227,7 +205,7 @@ class _Reader:
     def _partitions(
         self,
         found: list[tuple[str, Mapping[str, str]]],
-        records: list[NodeRecord],
+        records: list[slurm_records.NodeRecord],
         settings: Mapping[str, str],
     ) -> tuple[Partition, ...]:
         every = [node.name for node in records]
@@ -239,7 +217,7 @@ class _Reader:
             )
         dropped = every if not self.drop else [node.name for node in self._records()[0]]
         partitions = [
-            parse_partition(
+            slurm_records.parse_partition(
                 record, where, every=dropped, settings=settings, ignore=self.ignore,
                 sets=self._sets(records),
             )
@@ -253,13 +231,13 @@ class _Reader:
             for one in partitions
         )
 
-    def _sets(self, records: list[NodeRecord]) -> dict[str, list[str]]:
+    def _sets(self, records: list[slurm_records.NodeRecord]) -> dict[str, list[str]]:
         """NodeSet lines of slurm.conf: nodes by name, by feature, or both."""
         sets: dict[str, list[str]] = {}
         for where, pairs in self.conf:
             if "nodeset" not in pairs:
                 continue
-            names = hosts_of(pairs.get("nodes", ""), where)
+            names = slurm_records.hosts_of(pairs.get("nodes", ""), where)
             wanted = pairs.get("feature", "")
             names += [node.name for node in records if wanted and wanted in node.features]
             sets[pairs["nodeset"]] = list(dict.fromkeys(names))
@@ -267,19 +245,19 @@ class _Reader:
 
     def _reservations(self) -> tuple[Reservation, ...]:
         texts = self.texts
-        now = parse_reservations(
+        now = slurm_records.parse_reservations(
             texts.reservations, self.zone, path=texts.label("reservations"), ignore=self.ignore
         )
-        past = parse_past_reservations(self._table("past_reservations"), self.zone)
+        past = sacctmgr.parse_past_reservations(self._table("past_reservations"), self.zone)
         known = {(one.name, one.begin) for one in now}
         return (*now, *(one for one in past if (one.name, one.begin) not in known))
 
     def _switches(self, known: set[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found = []
         where = self.texts.label("topology_conf")
-        for line, pairs in conf_lines(self.texts.topology_conf, path=where):
+        for line, pairs in conf.conf_lines(self.texts.topology_conf, path=where):
             if "switchname" in pairs and "nodes" in pairs:
-                hosts = hosts_of(pairs["nodes"], line)
+                hosts = slurm_records.hosts_of(pairs["nodes"], line)
                 strange = [host for host in hosts if host not in known]
                 if strange:
                     raise ClusterError(

@@ -37,11 +37,11 @@ def parse_machine(
     partitions; equal nodes stay the shape ``nodes``. The rest is as in :func:`parse_cluster`.
     """
     path = Path(text or "")
-    if text and _is_folder(path):
+    if text and _there(path, Path.is_dir):
         from shadowtime.cluster.site_folder import read_site_alone
 
         return read_site_alone(path, tz=tz)
-    if text and _is_file(path):
+    if text and _there(path, Path.is_file):
         site = _site_in(path, _text_of(path), tz)
         if site is not None:
             return site if site.name else site.replace(name=path.stem)
@@ -96,7 +96,7 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     if kind == "pool" and colon:
         return _pool(rest, text)
     path = Path(text)
-    if text.endswith(".toml") or (text and _is_file(path)):
+    if text.endswith(".toml") or (text and _there(path, Path.is_file)):
         return _from_file(path)
     if text.strip().lower() in NAMES:
         return example(text.strip().lower())
@@ -141,16 +141,10 @@ def _count(text: str, what: str, highest: int, whole: str) -> int:
     return int(text)
 
 
-def _is_file(path: Path) -> bool:
+def _there(path: Path, kind: Callable[[Path], bool]) -> bool:
+    """Is there a file or a folder of this name? What cannot be one's name is none."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
+        return kind(path)
     except (OSError, ValueError):
         return False
 
@@ -168,12 +162,22 @@ def _text_of(path: Path) -> str:
 
 def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
     """The site that a file describes; None where its machine is of an older shape."""
-    from shadowtime.cluster.site_folder import zone_of
     from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
-    from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 
     if path.suffix != ".conf" and is_site_toml(text):
         return parse_site_toml(text, path=str(path))
+    site = _of_slurm(path, text, tz)
+    if site is None:
+        return None
+    kinds = {replace(node, name="") for node in site.nodes}
+    return site if len(kinds) > 1 or len(site.partitions) > 1 else None
+
+
+def _of_slurm(path: Path, text: str, tz: str | None = None) -> Site | None:
+    """The site in scontrol's output, a slurm.conf or a table of nodes; None in other files."""
+    from shadowtime.cluster.site_folder import zone_of
+    from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+
     if _SCONTROL.match(text):
         counted = "SelectTypeParameters = CR_CPU_Memory" if is_node_table(path) else ""
         texts = SlurmTexts(nodes=text, config=counted, labels={"nodes": str(path)})
@@ -182,21 +186,42 @@ def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
         texts = SlurmTexts(slurm_conf=text, include=_beside(path), labels=labels)
     else:
         return None
-    site = site_from_slurm(texts, zone=zone_of(tz))
-    kinds = {replace(node, name="") for node in site.nodes}
-    return site if len(kinds) > 1 or len(site.partitions) > 1 else None
+    return site_from_slurm(texts, zone=zone_of(tz))
+
+
+def nodes_of(site: Site) -> Cluster:
+    """The nodes of a site in the older shape: processors, memory, and GPUs where a node has any.
+
+    Nodes that are down, drained or failing now are named in ``options["unusable"]``.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+    >>> text = "NodeName=n1 CPUEfctv=62 CPUTot=64 RealMemory=1000 Gres=gpu:2 State=IDLE+DRAIN"
+    >>> machine = nodes_of(site_from_slurm(SlurmTexts(nodes=text)))
+    >>> machine.hosts[0], machine.options["unusable"]
+    (Host(name='n1', capacity=(62, 1024000, 2)), ('n1',))
+    """
+    gpu = site.resources.index("gpu") if "gpu" in site.resources else None
+    amounts = [
+        (one.amounts[0], one.real_memory, one.amounts[gpu] if gpu else 0) for one in site.nodes
+    ]
+    width = 3 if any(gpus for _, _, gpus in amounts) else 2
+    return Cluster(
+        shape="nodes",
+        resources=("procs", "memory", "gpus")[:width],
+        hosts=tuple(
+            Host(node.name, each[:width]) for node, each in zip(site.nodes, amounts, strict=True)
+        ),
+        name=site.name,
+        options={"unusable": site.unusable} if site.unusable else {},
+    )
 
 
 def _from_file(path: Path) -> Cluster:
-    from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
-
     text = _text_of(path)
-    if _SCONTROL.match(text):
-        cluster = parse_scontrol(text)
-    elif path.suffix == ".conf" or (path.suffix != ".toml" and _SLURM_CONF.search(text)):
-        cluster = parse_slurm_conf(text, path=str(path), include=_beside(path))
-    else:
-        cluster = parse_cluster_toml(text, path=str(path))
+    site = _of_slurm(path, text)
+    cluster = parse_cluster_toml(text, path=str(path)) if site is None else nodes_of(site)
     return cluster if cluster.name else cluster.replace(name=path.stem)
 
 

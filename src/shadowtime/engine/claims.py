@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shadowtime.policy import Policy
-from shadowtime.schedule.check import claims
+from shadowtime.schedule.check import rules as claims
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def simulate_following(
     early, row = released(workload)
     if isinstance(cluster, Cluster):
         from shadowtime.engine.run_tables import leaves_the_queue, refuse_unfit
-        from shadowtime.workload.pool_site import pool_as_site
+        from shadowtime.workload.site_requests import pool_as_site
 
         if not leaves_the_queue(workload):
             refuse_unfit(workload, cluster)

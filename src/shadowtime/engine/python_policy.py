@@ -44,7 +44,7 @@ from shadowtime.policy.snapshot import (
 from shadowtime.schedule import Schedule
 from shadowtime.types import Ints, Reason
 from shadowtime.workload import Workload
-from shadowtime.workload.moldable import COLUMN, at_sizes, seconds_at, serial_of
+from shadowtime.workload.speedup import COLUMN, at_sizes, seconds_at, serial_of
 
 
 def simulate_object(

@@ -16,8 +16,7 @@ from shadowtime.engine.run_tables import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.policy import Policy
-from shadowtime.schedule.check.claims import NO_RESERVATION_VIOLATION
-from shadowtime.schedule.check.rules import Classes, Easy, Rules, Stretch
+from shadowtime.schedule.check.rules import NO_RESERVATION_VIOLATION, Classes, Easy, Rules, Stretch
 from shadowtime.types import NO_LIMIT, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.draws import demand_of

@@ -28,7 +28,7 @@ from shadowtime.policy.policy import Policy
 from shadowtime.schedule import Schedule
 from shadowtime.types import Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounded_amounts
+from shadowtime.workload.series import bounded_amounts
 
 
 def refuse_bounds(workload: Workload, where: str) -> None:
@@ -128,7 +128,7 @@ class Session:
         return bool(earliest(self._free, jobs.need[place], int(jobs.estimate[place])) == self.now)
 
     def resize(self, place: int, procs: int) -> None:
-        """Give a moldable waiting job another size, by its speed-up (workload/moldable.py).
+        """Give a moldable waiting job another size, by its speed-up (workload/speedup.py).
 
         Its columns procs, need, request and estimate are then those of that size.
         """

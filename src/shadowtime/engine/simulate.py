@@ -27,11 +27,11 @@ from shadowtime.kernel.state import build
 from shadowtime.policy import Policy
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounded_amounts
+from shadowtime.workload.series import bounded_amounts
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.workload.pool_site import Counted
+    from shadowtime.workload.site_requests import Counted
 
 
 def simulate(
@@ -93,7 +93,7 @@ def simulate(
         )
     if cluster.shape == "pool" and not own_code and as_site:
         from shadowtime.engine.site import simulate_site
-        from shadowtime.workload.pool_site import pool_as_site, pool_with_bounds
+        from shadowtime.workload.site_requests import pool_as_site, pool_with_bounds
 
         if bounded and not by_usage and not leaves_the_queue(workload) and not policy.written:
             counted = pool_with_bounds(workload, cluster)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.eta.dependence import Alike
-from shadowtime.eta.draws import run_of, uniforms
+from shadowtime.eta.draws import Alike, run_of, uniforms
 from shadowtime.eta.shares import Shares
 from shadowtime.workload.request import NEVER
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
-from shadowtime.eta.held import even, held_by, memory_on, pieces_on
-from shadowtime.eta.known import as_known, unusable
+from shadowtime.eta.held import as_known, even, held_by, memory_on, pieces_on, unusable
 from shadowtime.eta.shares import Observed
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.from_site import requeue_delay

@@ -13,7 +13,7 @@ import numpy as np
 
 from shadowtime.cluster.amounts import amounts_taken
 from shadowtime.cluster.features import choices
-from shadowtime.cluster.limits import bounded_shape, job_allowed
+from shadowtime.cluster.limits import bounded_shape, job_allowed, lifted
 from shadowtime.cluster.shape import Shape, Shapes
 from shadowtime.cluster.site import Partition, Site
 from shadowtime.engine.site.tables import fits_empty, most_held
@@ -94,32 +94,6 @@ def by_reservation(job: Waiting) -> list[Waiting]:
     return [
         replace(job, request=replace(job.request, reservation=one)) for one in dict.fromkeys(named)
     ] or [job]
-
-
-_LIFTS: Mapping[str, Mapping[str, Any]] = {
-    "partitiontimelimit": {"max_time": None},
-    "partitionmaxnodes": {"max_nodes": None},
-    "partitionminnodes": {"min_nodes": 0},
-    "overpartqos": {"qos": ""},
-}
-"""Bounds of a partition that a QOS with this flag sets aside."""
-
-
-def lifted(site: Site, qos: str, place: Partition) -> Partition:
-    """A partition with the bounds that jobs of a QOS have there.
-
-    Examples
-    --------
-    >>> from shadowtime.cluster.site import Node, Qos
-    >>> short = Partition(name="short", nodes=("a",), max_time=600, max_nodes=1)
-    >>> long = Qos(name="long", flags=frozenset({"PartitionTimeLimit"}))
-    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),), partitions=(short,), qos=(long,))
-    >>> lifted(site, "long", short).max_time, lifted(site, "long", short).max_nodes
-    (None, 1)
-    """
-    flags = site.qos_by_name[qos].lower_flags if qos in site.qos_by_name else ()
-    changes = [_LIFTS[flag] for flag in flags if flag in _LIFTS]
-    return replace(place, **{name: value for one in changes for name, value in one.items()})
 
 
 def _unknown(job: Waiting, site: Site) -> Iterator[str]:

@@ -15,9 +15,8 @@ from shadowtime.engine import simulate
 from shadowtime.engine.priority.weights import Weights
 from shadowtime.engine.site.simulate import simulate_site
 from shadowtime.eta.arrivals import future
-from shadowtime.eta.dependence import learn_alike
-from shadowtime.eta.draws import KILL_WAIT, remaining
-from shadowtime.eta.known import reserved_from
+from shadowtime.eta.draws import KILL_WAIT, learn_alike, remaining
+from shadowtime.eta.held import reserved_from
 from shadowtime.eta.present import LONGEST, NO_ARRAY, Array, Arrived, Present
 from shadowtime.eta.shares import Shares
 from shadowtime.policy import parse_policy

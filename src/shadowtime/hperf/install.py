@@ -16,7 +16,7 @@ from shadowtime.errors import UsageError
 from shadowtime.hperf import open_store
 from shadowtime.hperf.epilog import publish
 from shadowtime.hperf.location import absolute_store
-from shadowtime.slurmtext.version import Version, installed_version
+from shadowtime.slurmtext.conf import Version, installed_version
 
 MARK = "HPerf"
 CHECKED = (24, 5, 0)

@@ -12,18 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from shadowtime.errors import ShadowtimeError, StoreError
+from shadowtime.hperf import database
 from shadowtime.hperf import database as db
-from shadowtime.hperf.database import (
-    VERSION,
-    bring_up_to_date,
-    connected,
-    file_of,
-    refuse_newer,
-    understood,
-    url_of,
-    version_of,
-    writing,
-)
 from shadowtime.hperf.location import default_store
 from shadowtime.hperf.record import LONGEST_TAG, Process, Record, Thread
 
@@ -69,7 +59,7 @@ class Store:
         if len(tag) > LONGEST_TAG:
             return None
         wanted = sa.select(db.tag.c.total, db.tag.c.records).where(db.tag.c.name == tag)
-        with understood(self.where), self._engine.connect() as connection:
+        with database.understood(self.where), self._engine.connect() as connection:
             row = connection.execute(wanted).one_or_none()
         return Average(row.total / row.records, row.records) if row and row.records else None
 
@@ -77,13 +67,13 @@ class Store:
         """Every tag with its average, by name."""
         c = db.tag.c
         wanted = sa.select(c.name, c.total, c.records).where(c.records > 0)
-        with understood(self.where), self._engine.connect() as connection:
+        with database.understood(self.where), self._engine.connect() as connection:
             rows = connection.execute(wanted).all()
         return {row.name: Average(row.total / row.records, row.records) for row in sorted(rows)}
 
     def records(self, tag: str | None = None) -> Iterator[Record]:
         """Every record, of one tag if given, in the order in which they came."""
-        with understood(self.where), self._engine.connect() as connection:
+        with database.understood(self.where), self._engine.connect() as connection:
             yield from read_records(connection, tag)
 
     # ------------------------------------------------------------------ writing
@@ -93,10 +83,10 @@ class Store:
         if not wanted:
             return Added(0, 0)
         names = sorted({record.tag for record in wanted})
-        with understood(self.where):
+        with database.understood(self.where):
             for _ in range(TRIES):
                 try:
-                    with writing(self._engine) as connection:
+                    with database.writing(self._engine) as connection:
                         places = _locked(connection, names)
                         if len(places) == len(names):
                             return _add(connection, wanted, places)
@@ -112,7 +102,7 @@ class Store:
         """Delete records, of one tag and older than an instant if given; returns how many."""
         gone = 0
         for name in [tag.strip()] if tag is not None else list(self.averages()):
-            with understood(self.where), writing(self._engine) as connection:
+            with database.understood(self.where), database.writing(self._engine) as connection:
                 place = _locked(connection, [name]).get(name)
                 if place is not None:
                     gone += _forget(connection, place, before)
@@ -121,7 +111,7 @@ class Store:
     def _make_tags(self, names: Sequence[str]) -> None:
         """Create rows for tags that have none; another writer may be quicker."""
         rows = [{"name": name, "records": 0, "total": 0.0} for name in names]
-        with writing(self._engine) as connection:
+        with database.writing(self._engine) as connection:
             connection.execute(sa.insert(db.tag), rows)
 
 
@@ -327,19 +317,19 @@ def open_store(
     >>> store.average("cg").mean
     200.0
     """
-    url = url_of(where or default_store())
+    url = database.url_of(where or default_store())
     name = url.render_as_string(hide_password=True)
-    file = file_of(url)
+    file = database.file_of(url)
     if must_exist and file and not os.path.exists(file):
         raise StoreError(f"there is no store {file}: name another, or record a job in it first")
-    with understood(name):
-        engine = connected(url, patience)
+    with database.understood(name):
+        engine = database.connected(url, patience)
         with engine.connect() as connection:
-            have = version_of(connection)
-        refuse_newer(have, name)
-        if have < VERSION:
-            with writing(engine) as connection:
-                bring_up_to_date(connection, name)
+            have = database.version_of(connection)
+        database.refuse_newer(have, name)
+        if have < database.VERSION:
+            with database.writing(engine) as connection:
+                database.bring_up_to_date(connection, name)
     return Store(engine, name)
 
 

@@ -24,17 +24,7 @@ from shadowtime.engine.live_pass import (
 )
 from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.engine.python_policy import policy_parts
-from shadowtime.live.placing import (
-    NOWHERE_ON_SITE,
-    Empty,
-    first_fit,
-    free_of,
-    held_by,
-    placed,
-    portion,
-    together,
-    with_start,
-)
+from shadowtime.live import placing
 from shadowtime.policy import Policy
 from shadowtime.types import Reason
 
@@ -68,11 +58,12 @@ class Reservation:
     def __init__(self, job: WaitingJob, state: Snapshot, before: Sequence[Decision] = ()) -> None:
         self.job, self.state = job, state
         self.capacity = {host.name: list(host.capacity) for host in state.cluster.hosts}
-        self.free = free_of(state)
+        self.free = placing.free_of(state)
         self.senior = {decision.job for decision in before}
         waiting = {one.id: one for one in state.waiting}
         ends = [
-            (max(state.now + 1, run.start + run.request), held_by(run)) for run in state.running
+            (max(state.now + 1, run.start + run.request), placing.held_by(run))
+            for run in state.running
         ]
         for decision in before:
             if isinstance(decision, Start) and decision.job in waiting:
@@ -83,7 +74,7 @@ class Reservation:
                 ends.append((state.now + request, held))
         self.at = state.now
         for end, held in sorted(ends, key=lambda entry: entry[0]):
-            if end > self.at and first_fit(job, self.free, self.capacity):
+            if end > self.at and placing.first_fit(job, self.free, self.capacity):
                 break
             self.at = end
             for host, amounts in held:
@@ -91,9 +82,9 @@ class Reservation:
 
     def _taken(self, start: Start, job: WaitingJob) -> list[tuple[str, tuple[int, ...]]]:
         """What a start takes of each host."""
-        job = with_start(job, start, self.state.cluster)
+        job = placing.with_start(job, start, self.state.cluster)
         return [
-            (host, tuple(self.capacity[host]) if job.alone else portion(job, count))
+            (host, tuple(self.capacity[host]) if job.alone else placing.portion(job, count))
             for host, count in start.place
         ]
 
@@ -116,7 +107,7 @@ class Reservation:
             trial = {host: list(amounts) for host, amounts in free.items()}
             for host, need in self._taken(decision, job):
                 trial[host] = [a - b for a, b in zip(trial[host], need, strict=True)]
-            if first_fit(self.job, trial, self.capacity):
+            if placing.first_fit(self.job, trial, self.capacity):
                 free = trial
             else:
                 found.add(decision.job)
@@ -189,7 +180,7 @@ def decide_with_hosts(
     for turn in range(ROUNDS):
         seen = without(left, blocked)
         decided = decide(policy, seen, memory, shape=shape)
-        found = placed(decided.decisions, seen)
+        found = placing.placed(decided.decisions, seen)
         failed = _failed(found, reserved)
         if not failed:
             break
@@ -217,7 +208,7 @@ def continued(state: Snapshot) -> tuple[Snapshot, list[Decision]]:
     halted = [run for run in state.running if run.suspended]
     if not halted:
         return state, []
-    wished = placed([Continue(run.id) for run in halted if run.ours], state)
+    wished = placing.placed([Continue(run.id) for run in halted if run.ours], state)
     found = [one for one in wished if isinstance(one, Continue) and one.place]
     goes_on = {one.job for one in found}
     running = tuple(
@@ -243,7 +234,7 @@ def decide_on_site(
     refused = {job.id: refused[job.id] for job in state.waiting if refused and job.id in refused}
     seen = without(state, refused)
     decided = decide(policy, seen, memory, shape="site")
-    aside = {**refused, **dict.fromkeys(decided.unfit, NOWHERE_ON_SITE)}
+    aside = {**refused, **dict.fromkeys(decided.unfit, placing.NOWHERE_ON_SITE)}
     left_out = {*aside}
     if reaches_a_closing(decided.decisions, seen):
         again = decide(policy, kept_clear(seen), memory, shape="site")
@@ -312,7 +303,7 @@ def set_aside(
 ) -> tuple[Snapshot, dict[str, str]]:
     """The state without jobs that fit nowhere or are refused, and these with the reason."""
     refused = refused or {}
-    empty = Empty(state.cluster, shape=shape)
+    empty = placing.Empty(state.cluster, shape=shape)
     found = ((job.id, refused.get(job.id) or empty.why_nowhere(job)) for job in state.waiting)
     aside = {job: why for job, why in found if why}
     return without(state, aside), aside
@@ -384,7 +375,7 @@ def _and_alike(
 def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) -> list[Decision]:
     """Without the failed starts and the stops that would have made room for them."""
     kept: list[Decision] = []
-    for group in together(found):
+    for group in placing.together(found):
         if group[-1].job in failed and isinstance(group[-1], Start | Continue):
             if strict:
                 break

@@ -6,16 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.live.placing import (
-    free_of,
-    given_up,
-    held_by,
-    lacking,
-    portion,
-    room,
-    together,
-    with_start,
-)
+from shadowtime.live import placing
 from shadowtime.live.port import (
     Continue,
     Decision,
@@ -63,7 +54,7 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     trial = _Trial(seen, fresh)
     allowed: list[Decision] = []
     refused: list[Outcome] = []
-    groups = list(together(decisions))
+    groups = list(placing.together(decisions))
     if fresh.site is not None:
         # Starts on several nodes go first: others find room elsewhere a moment later.
         groups.sort(key=_takes_one_node)
@@ -96,14 +87,14 @@ class _Trial:
         self.waits = {job.id: job for job in fresh.waiting}
         self.runs = {job.id: job for job in fresh.running}
         self.cluster = fresh.cluster
-        self.free = free_of(fresh)
+        self.free = placing.free_of(fresh)
         self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
         self.touched: set[str] = set()
         self.unallocated = UnallocatedStarts()
         self.on_site = fresh.site is not None
         for run in fresh.running if self.on_site else ():
             if run.start >= fresh.now and not run.settled:
-                self.unallocated.add(held_by(run))
+                self.unallocated.add(placing.held_by(run))
 
     def keep(self) -> Kept:
         """Everything that trying changes."""
@@ -132,13 +123,17 @@ class _Trial:
         if not decision.place:
             return "no hosts have room for its request"
         held = {host: list(amounts) for host, amounts in decision.held}
-        job = job if held else with_start(job, decision, self.cluster)
+        job = job if held else placing.with_start(job, decision, self.cluster)
         needs = []
         for host, count in decision.place:
             if host not in self.free:
                 return f"{host} cannot be used now"
-            need = self.whole[host] if job.alone else held.get(host) or list(portion(job, count))
-            if not room(self.free[host], need):
+            need = (
+                self.whole[host]
+                if job.alone
+                else held.get(host) or list(placing.portion(job, count))
+            )
+            if not placing.room(self.free[host], need):
                 return f"{host} no longer has room for it"
             needs.append((host, need))
         left = {
@@ -158,7 +153,7 @@ class _Trial:
             return "it is not suspended by the loop"
         if run.place != decision.place:
             return "it holds other nodes than when this was decided"
-        if host := lacking(decision.place, self.free):
+        if host := placing.lacking(decision.place, self.free):
             return f"{host} no longer has room for it"
         for host, count in decision.place:
             self.free[host][0] -= count
@@ -176,7 +171,7 @@ class _Trial:
             return "it is suspended: it has to continue first"
         if isinstance(decision, Resize) and (why := self._not_to_shrink(decision, run)):
             return why
-        for host, amounts in given_up(run, decision):
+        for host, amounts in placing.given_up(run, decision):
             if host in self.free:
                 self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
         return ""

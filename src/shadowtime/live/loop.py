@@ -18,22 +18,12 @@ from shadowtime.live.deciding import Made, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import (
-    Continue,
-    Decision,
-    Outcome,
-    Port,
-    PortError,
-    Resize,
-    Snapshot,
-    Start,
-    Stop,
-    Suspend,
-)
+from shadowtime.live.port import Decision, Outcome, Port, PortError, Resize, Snapshot, Start
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
 from shadowtime.policy import Policy
+from shadowtime.policy.snapshot import KINDS
 
 if TYPE_CHECKING:
     from shadowtime.live.guarded import Guarded
@@ -42,10 +32,7 @@ if TYPE_CHECKING:
 
 REFUSED = "refused_by_the_scheduler"
 """The counter of refusals."""
-DONE = {
-    Start: "started", Stop: "stopped", Resize: "shrunk", Suspend: "suspended",
-    Continue: "continued",
-}  # fmt: skip
+DONE = dict(zip(KINDS, ("started", "stopped", "shrunk", "suspended", "continued"), strict=True))
 """The counters of what was done."""
 
 
@@ -323,7 +310,7 @@ class Loop:
         self._refusals.note(done, state)
         for outcome in done:
             if outcome.done:
-                self._count(DONE[type(outcome.decision)])
+                self._count(DONE[outcome.decision.kind])
             else:
                 intents.pop(outcome.decision.job, None)
                 self._count(REFUSED)
@@ -389,10 +376,7 @@ def collected_later() -> Iterator[None]:
 
 def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:
     """A decision on its way as plain values."""
-    if isinstance(decision, Start):
-        return {"kind": "start", "place": [list(part) for part in decision.place], "at": now}
-    if isinstance(decision, Resize):
-        return {"kind": "shrink", "place": [list(part) for part in decision.place], "at": now}
-    if isinstance(decision, Suspend | Continue):
-        return {"kind": type(decision).__name__.lower(), "at": now}
-    return {"kind": "stop", "at": now}
+    values: dict[str, Any] = {"kind": decision.kind, "at": now}
+    if isinstance(decision, Start | Resize):
+        values["place"] = [list(part) for part in decision.place]
+    return values

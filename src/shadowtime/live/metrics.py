@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.placing import FITS_NOWHERE
-from shadowtime.live.port import Continue, Resize, Start, Stop, Suspend, Trust
+from shadowtime.live.port import Trust
+from shadowtime.policy.snapshot import KINDS
 
 if TYPE_CHECKING:
     from shadowtime.live.ineligible import Ineligible
@@ -31,11 +32,8 @@ class Counts:
     looks: int = 0
     passes: int = 0
     pass_seconds: float = 0.0
-    starts: int = 0
-    stops: int = 0
-    shrinks: int = 0
-    suspends: int = 0
-    continues: int = 0
+    decided: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    """Decisions carried out, in shadow mode those that would be, by kind."""
     refused_by_us: int = 0
     """Decisions that were dropped because something had changed since."""
     refused_by_scheduler: int = 0
@@ -109,18 +107,14 @@ class Metrics:
             made = [one for one in step.decisions if one not in self._told]
             if step.decided is not None:
                 self._told = set(step.decisions)
-        count = Counter(type(one) for one in made)
+        count = Counter(one.kind for one in made)
         self.counts = replace(
             was,
             looks=was.looks + 1,
             passes=was.passes + (step.decided is not None),
             pass_seconds=was.pass_seconds + step.seconds,
             fallbacks=was.fallbacks + step.fell_back,
-            starts=was.starts + count[Start],
-            stops=was.stops + count[Stop],
-            shrinks=was.shrinks + count[Resize],
-            suspends=was.suspends + count[Suspend],
-            continues=was.continues + count[Continue],
+            decided={kind: was.decided[kind] + count[kind] for kind in KINDS},
             refused_by_us=was.refused_by_us + len(refused) - step.refused,
             refused_by_scheduler=was.refused_by_scheduler + step.refused,
             looked=self.now(),
@@ -133,87 +127,68 @@ class Metrics:
 
     def text(self, *, age: bool = True) -> str:
         """Everything in Prometheus text format; ``age=False``: without ages."""
-        return "".join(f"{line}\n" for line in self._lines(self.counts, age=age))
+        lines: list[str] = []
+        for name, (help, values) in self._published(self.counts, age=age).items():
+            lines.append(f"# HELP {PREFIX}_{name} {help}")
+            lines.append(f"# TYPE {PREFIX}_{name} {'counter' if '_total' in name else 'gauge'}")
+            shown = values if isinstance(values, Mapping) else {"": values}
+            lines += [f"{PREFIX}_{name}{labels} {n:.15g}" for labels, n in shown.items()]
+        return "".join(f"{line}\n" for line in lines)
 
-    def _lines(self, counts: Counts, *, age: bool) -> Iterator[str]:
-        def one(name: str, kind: str, help: str, *values: tuple[str, float]) -> Iterator[str]:
-            yield f"# HELP {PREFIX}_{name} {help}"
-            yield f"# TYPE {PREFIX}_{name} {kind}"
-            for labels, value in values:
-                yield f"{PREFIX}_{name}{labels} {value:.15g}"
+    def _published(
+        self, counts: Counts, *, age: bool
+    ) -> dict[str, tuple[str, float | Mapping[str, float]]]:
+        """Every metric with its help: a number, or numbers by label; sums end in ``_total``."""
+        looked = max(0.0, self.now() - counts.looked) if counts.looked else float("nan")
+        aged = {"last_look_age_seconds": ("Seconds since the scheduler last answered.", looked)}
+        return {
+            "info": ("What this loop drives, always 1.", {labelled(**self.labels): 1}),
+            "looks_total": ("Polls of the cluster.", counts.looks),
+            "errors_total": ("Polls that failed.", counts.errors),
+            "passes_total": ("Passes of the policy.", counts.passes),
+            "pass_seconds_total": ("Time spent in passes.", counts.pass_seconds),
+            "fallback_passes_total": (
+                "Passes that the fallback decided because the policy failed or took too long.",
+                counts.fallbacks,
+            ),
+            "decisions_total": (
+                "Decisions carried out, in shadow mode those it would carry out.",
+                _by("kind", counts.decided),
+            ),
+            "refusals_total": (
+                "Decisions not carried out: dropped by the loop, or refused by the scheduler.",
+                _by("by", {"loop": counts.refused_by_us, "scheduler": counts.refused_by_scheduler}),
+            ),
+            "last_look_timestamp_seconds": (
+                "When the scheduler last answered, since 1970.",
+                counts.looked,
+            ),
+            **(aged if age else {}),
+            "asked_again_total": (
+                "Questions that were repeated as the answer could not be read.",
+                counts.trust.asked_again,
+            ),
+            "unreadable_rows": (
+                "Jobs and nodes about which the last answer could not be read.",
+                counts.trust.unreadable,
+            ),
+            "stale_answer_age_seconds": (
+                "Age of answers that stand, as later ones could not be read.",
+                _by("of", dict(sorted(counts.trust.stale.items()))),
+            ),
+            "waiting_jobs": (
+                "Waiting jobs by what they wait for.",
+                _by("reason", dict(sorted(counts.queue.items()))),
+            ),
+            "running_jobs": ("Jobs that hold nodes.", counts.running),
+            "processors_used": ("Processors in use.", counts.used),
+            "processors": ("Processors that can be used.", counts.procs),
+        }
 
-        labels = labelled(**self.labels)
-        yield from one("info", "gauge", "What this loop drives, always 1.", (labels, 1))
-        yield from one("looks_total", "counter", "Polls of the cluster.", ("", counts.looks))
-        yield from one("errors_total", "counter", "Polls that failed.", ("", counts.errors))
-        yield from one("passes_total", "counter", "Passes of the policy.", ("", counts.passes))
-        yield from one(
-            "pass_seconds_total", "counter", "Time spent in passes.", ("", counts.pass_seconds)
-        )
-        yield from one(
-            "fallback_passes_total",
-            "counter",
-            "Passes that the fallback decided because the policy failed or took too long.",
-            ("", counts.fallbacks),
-        )
-        yield from one(
-            "decisions_total",
-            "counter",
-            "Decisions carried out, in shadow mode those it would carry out.",
-            (labelled(kind="start"), counts.starts),
-            (labelled(kind="stop"), counts.stops),
-            (labelled(kind="shrink"), counts.shrinks),
-            (labelled(kind="suspend"), counts.suspends),
-            (labelled(kind="continue"), counts.continues),
-        )
-        yield from one(
-            "refusals_total",
-            "counter",
-            "Decisions not carried out: dropped by the loop, or refused by the scheduler.",
-            (labelled(by="loop"), counts.refused_by_us),
-            (labelled(by="scheduler"), counts.refused_by_scheduler),
-        )
-        yield from one(
-            "last_look_timestamp_seconds",
-            "gauge",
-            "When the scheduler last answered, since 1970.",
-            ("", counts.looked),
-        )
-        if age:
-            yield from one(
-                "last_look_age_seconds",
-                "gauge",
-                "Seconds since the scheduler last answered.",
-                ("", max(0.0, self.now() - counts.looked) if counts.looked else float("nan")),
-            )
-        trust = counts.trust
-        yield from one(
-            "asked_again_total",
-            "counter",
-            "Questions that were repeated as the answer could not be read.",
-            ("", trust.asked_again),
-        )
-        yield from one(
-            "unreadable_rows",
-            "gauge",
-            "Jobs and nodes about which the last answer could not be read.",
-            ("", trust.unreadable),
-        )
-        yield from one(
-            "stale_answer_age_seconds",
-            "gauge",
-            "Age of answers that stand, as later ones could not be read.",
-            *((labelled(of=what), seconds) for what, seconds in sorted(trust.stale.items())),
-        )
-        yield from one(
-            "waiting_jobs",
-            "gauge",
-            "Waiting jobs by what they wait for.",
-            *((labelled(reason=reason), n) for reason, n in sorted(counts.queue.items())),
-        )
-        yield from one("running_jobs", "gauge", "Jobs that hold nodes.", ("", counts.running))
-        yield from one("processors_used", "gauge", "Processors in use.", ("", counts.used))
-        yield from one("processors", "gauge", "Processors that can be used.", ("", counts.procs))
+
+def _by(label: str, values: Mapping[str, float]) -> dict[str, float]:
+    """Numbers by a label in Prometheus text format."""
+    return {labelled(**{label: name}): value for name, value in values.items()}
 
 
 def queue_by_reason(step: Step, ineligible: Mapping[str, Ineligible]) -> dict[str, int]:

@@ -79,7 +79,8 @@ class Operation:
         if not loop.act and self.length is not None:
             return (
                 f"in shadow mode for {self.length} s: polls {counts.looks}, passes "
-                f"{counts.passes}, jobs it would start {counts.starts}, stop {counts.stops}"
+                f"{counts.passes}, jobs it would start {counts.decided['start']}, stop "
+                f"{counts.decided['stop']}"
             )
         counters = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
         return f"done: {counters or 'nothing to do'}"

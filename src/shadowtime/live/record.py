@@ -12,6 +12,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.engine.live_pass.outcome import Shape
 from shadowtime.errors import InputError
+from shadowtime.live import record_site
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.json_lines import JsonLines, read_lines
 from shadowtime.live.port import (
@@ -26,13 +27,6 @@ from shadowtime.live.port import (
     Stop,
     Suspend,
     WaitingJob,
-)
-from shadowtime.live.record_site import (
-    ask_from_json,
-    ask_to_json,
-    refuse_incomplete,
-    site_from_json,
-    site_to_json,
 )
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import Sizes
@@ -117,7 +111,7 @@ def _pass(values: Mapping[str, Any]) -> Pass:
         raise InputError(f"shape must be one of {', '.join(SHAPES)}")
     state = state_from_json(plain.mapping(plain.entry(values, "state"), "state"))
     if shape == "site":
-        refuse_incomplete(state)
+        record_site.refuse_incomplete(state)
     return Pass(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         shape=shape,
@@ -145,7 +139,7 @@ def state_to_json(state: Snapshot) -> dict[str, Any]:
         "ended": [asdict(job) for job in state.ended],
     }
     if state.site is not None:
-        values |= {"site": site_to_json(state.site), "shut": list(state.shut)}
+        values |= {"site": record_site.site_to_json(state.site), "shut": list(state.shut)}
     return values
 
 
@@ -156,7 +150,7 @@ def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
         values.pop(name, None)
     if not values.get("suspended", True):
         del values["suspended"]
-    return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
+    return values if job.ask is None else {**values, "ask": record_site.ask_to_json(job.ask)}
 
 
 def state_from_json(values: Mapping[str, Any]) -> Snapshot:
@@ -191,7 +185,7 @@ def state_from_json(values: Mapping[str, Any]) -> Snapshot:
         waiting=_jobs(WaitingJob, values, "waiting", cluster),
         running=_jobs(RunningJob, values, "running", cluster),
         ended=_jobs(Ended, values, "ended", cluster),
-        site=site_from_json(values["site"]) if "site" in values else None,
+        site=record_site.site_from_json(values["site"]) if "site" in values else None,
         shut=plain.texts(values.get("shut", []), "shut"),
     )
     jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
@@ -243,7 +237,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "suspended": plain.flag,
     "bandwidth": plain.number,
     "sizes": _sizes,
-    "ask": ask_from_json,
+    "ask": record_site.ask_from_json,
 }
 """What every field of a job must be."""
 
@@ -286,49 +280,40 @@ def _each(job: WaitingJob | RunningJob | Ended) -> list[tuple[int, ...]]:
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:
-    """A decision as plain values."""
+    """A decision as plain values; the job is under the kind."""
+    values: dict[str, Any] = {decision.kind: decision.job}
+    if isinstance(decision, Start | Resize | Continue):
+        values["place"] = [list(part) for part in decision.place]
+    if isinstance(decision, Start | Resize) and decision.procs:
+        values["procs"] = decision.procs
     if isinstance(decision, Start):
-        values = {
-            "start": decision.job,
-            "place": [list(part) for part in decision.place],
-            "reason": decision.reason.label,
-            "limit": decision.limit,
-            "alone": decision.alone,
-            "bandwidth": decision.bandwidth,
-        }
+        values["reason"] = decision.reason.label
+        values |= {name: getattr(decision, name) for name in ("limit", "alone", "bandwidth")}
         if decision.held:
             held = [[host, list(amounts)] for host, amounts in decision.held]
             values |= {"partition": decision.partition, "held": held}
-        return values | ({"procs": decision.procs} if decision.procs else {})
-    if isinstance(decision, Resize):
-        place = [list(part) for part in decision.place]
-        return {"shrink": decision.job, "procs": decision.procs, "place": place}
-    if isinstance(decision, Continue):
-        return {"continue": decision.job, "place": [list(part) for part in decision.place]}
-    return {"suspend" if isinstance(decision, Suspend) else "stop": decision.job}
+    return values
 
 
 def decision_from_json(values: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
-    if "stop" in values:
-        return Stop(job=plain.text(values["stop"], "stop"))
-    if "suspend" in values:
-        return Suspend(job=plain.text(values["suspend"], "suspend"))
-    if "continue" in values:
-        place = _place(plain.entry(values, "place"), "place")
-        return Continue(job=plain.text(values["continue"], "continue"), place=place)
-    if "shrink" in values:
-        return Resize(
-            job=plain.text(values["shrink"], "shrink"),
-            procs=plain.whole(plain.entry(values, "procs"), "procs", low=1),
-            place=_place(plain.entry(values, "place"), "place"),
-        )
+    for made in (Stop, Suspend):
+        if made.kind in values:
+            return made(job=plain.text(values[made.kind], made.kind))
+    kind = next((one.kind for one in (Continue, Resize) if one.kind in values), Start.kind)
+    job = plain.text(plain.entry(values, kind), kind)
+    place = _place(plain.entry(values, "place"), "place")
+    if kind == Continue.kind:
+        return Continue(job=job, place=place)
+    if kind == Resize.kind:
+        procs = plain.whole(plain.entry(values, "procs"), "procs", low=1)
+        return Resize(job=job, procs=procs, place=place)
     reason = plain.text(plain.entry(values, "reason"), "reason").upper()
     if reason not in Reason.__members__:
         raise InputError(f"a start has no reason {reason[:40]!r}")
     return Start(
-        job=plain.text(plain.entry(values, "start"), "start"),
-        place=_place(plain.entry(values, "place"), "place"),
+        job=job,
+        place=place,
         reason=Reason[reason],
         procs=plain.whole(values.get("procs", 0), "procs", low=0),
         limit=plain.whole(plain.entry(values, "limit"), "limit"),

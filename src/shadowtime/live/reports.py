@@ -7,7 +7,7 @@ from typing import Any
 
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.live.log import LogLine
-from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start, Suspend
+from shadowtime.live.port import Continue, Decision, Outcome, Resize, Start
 from shadowtime.policy import Policy
 
 
@@ -71,20 +71,16 @@ def words(decision: Decision) -> str:
     >>> words(Resize("7", 4, place=(("n1", 4),)))
     'shrink 7 to n1:4'
     """
-    if isinstance(decision, Resize):
-        return f"shrink {decision.job} to {_hosts(decision)}"
-    if isinstance(decision, Continue):
-        return f"continue {decision.job} on {_hosts(decision)}"
+    said = f"{decision.kind} {decision.job}"
+    if not isinstance(decision, Start | Resize | Continue):
+        return said
+    hosts = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
+    said += f" {'to' if isinstance(decision, Resize) else 'on'} {hosts}"
     if not isinstance(decision, Start):
-        return f"{'suspend' if isinstance(decision, Suspend) else 'stop'} {decision.job}"
-    where = _hosts(decision)
-    where += ", alone" if decision.alone else ""
-    where += f" in {decision.partition}" if decision.partition else ""
-    return f"start {decision.job} on {where} ({decision.reason.label})"
-
-
-def _hosts(decision: Start | Resize | Continue) -> str:
-    return ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
+        return said
+    said += ", alone" if decision.alone else ""
+    said += f" in {decision.partition}" if decision.partition else ""
+    return f"{said} ({decision.reason.label})"
 
 
 def parts_of(decision: Decision) -> dict[str, Any]:
@@ -95,13 +91,10 @@ def parts_of(decision: Decision) -> dict[str, Any]:
     >>> parts_of(Start(job="7", place=(("n1", 4),)))
     {'event': 'start', 'job': '7', 'hosts': {'n1': 4}, 'reason': 'head'}
     """
-    if isinstance(decision, Resize):
-        return {"event": "shrink", "job": decision.job, "hosts": dict(decision.place)}
-    if isinstance(decision, Continue):
-        return {"event": "continue", "job": decision.job, "hosts": dict(decision.place)}
-    if not isinstance(decision, Start):
-        kind = "suspend" if isinstance(decision, Suspend) else "stop"
-        return {"event": kind, "job": decision.job}
-    reason = decision.reason.label
-    parts = {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
-    return parts | ({"partition": decision.partition} if decision.partition else {})
+    parts: dict[str, Any] = {"event": decision.kind, "job": decision.job}
+    if isinstance(decision, Start | Resize | Continue):
+        parts["hosts"] = dict(decision.place)
+    if isinstance(decision, Start):
+        parts["reason"] = decision.reason.label
+        parts |= {"partition": decision.partition} if decision.partition else {}
+    return parts

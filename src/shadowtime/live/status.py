@@ -15,8 +15,7 @@ import numpy as np
 from shadowtime.engine.live_pass import Memory, natural
 from shadowtime.engine.live_pass.decide import forward
 from shadowtime.engine.live_pass.outcome import Shape
-from shadowtime.eta.dependence import learn_alike
-from shadowtime.eta.draws import remaining
+from shadowtime.eta.draws import learn_alike, remaining
 from shadowtime.eta.present import LONGEST, Present, Running, Waiting
 from shadowtime.eta.ranges import estimates_of
 from shadowtime.eta.shares import Observed, Shares

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from shadowtime import __version__, plain, private
 from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import InputError, UsageError
+from shadowtime.policy.snapshot import KINDS
 
 VERSION = 3
 LARGEST_FILE = 1 << 28
@@ -243,15 +244,12 @@ def _kept(raw: bytes) -> tuple[int, LoopState]:
     )
 
 
-INTENTS = ("start", "stop", "shrink", "suspend", "continue")
-
-
 def _intent(stored: Any, job: str) -> dict[str, Any]:
     """A decision in progress, as the loop writes it; further entries are kept unchanged."""
     name = f"the intent of job {job}"
     values = plain.mapping(stored, name)
-    if plain.entry(values, "kind") not in INTENTS:
-        raise InputError(f"{name} must be to {', to '.join(INTENTS)}")
+    if plain.entry(values, "kind") not in KINDS:
+        raise InputError(f"{name} must be to {', to '.join(KINDS)}")
     plain.whole(plain.entry(values, "at"), name)
     plain.pairs(values.get("place", []), name)
     return values

@@ -28,7 +28,7 @@ from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
 from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.follows import as_submitted
-from shadowtime.workload.moldable import as_started
+from shadowtime.workload.speedup import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster

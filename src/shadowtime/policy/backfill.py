@@ -44,10 +44,13 @@ class Backfill(Part):
     changes: ClassVar[bool] = False
     """True if it also gives running jobs other sizes and speeds (policy/changing.py)."""
 
+    sweeps: ClassVar[tuple[Phase, ...]] = ()
+    """The sweeps, one after the other, where no parameter decides about them."""
+
     @property
     def phases(self) -> tuple[Phase, ...]:
         """The sweeps, one after the other."""
-        return ()
+        return self.sweeps
 
     @property
     def promises_all(self) -> bool:
@@ -92,13 +95,10 @@ class InOrder(Backfill):
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "in-order"
     summary: ClassVar[str] = "in queue order, any job that delays no reservation"
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("around", "order"),)
     extra_update: bool = parameter(
         True, "a job that starts on extra processors uses them up (no: a looser EASY)"
     )
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("around", "order"),)
 
     @property
     def exact(self) -> bool:
@@ -106,23 +106,12 @@ class InOrder(Backfill):
 
 
 @dataclass(frozen=True)
-class ShortestFirst(Backfill):
+class ShortestFirst(InOrder):
     """Shortest estimate first, jobs that delay no reservation: SJBF (spec: algorithms 1.4)."""
 
-    on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "shortest-first"
     summary: ClassVar[str] = "shortest estimate first, jobs that delay no reservation"
-    extra_update: bool = parameter(
-        True, "a job that starts on extra processors uses them up (no: a looser EASY)"
-    )
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("around", "shortest"),)
-
-    @property
-    def exact(self) -> bool:
-        return self.extra_update
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("around", "shortest"),)
 
 
 @dataclass(frozen=True)
@@ -134,10 +123,7 @@ class AnyThatFits(Backfill):
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "any"
     summary: ClassVar[str] = "in queue order, every job that fits now"
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("fits", "order"),)
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("fits", "order"),)
 
 
 @dataclass(frozen=True)
@@ -234,10 +220,7 @@ class LeastPenalty(ShortestFirst):
 
     name: ClassVar[str] = "least-penalty"
     summary: ClassVar[str] = "the least slowed down by others first, then the shortest (RUA)"
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("around", "least-penalty"),)
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("around", "least-penalty"),)
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "site":
@@ -251,11 +234,8 @@ class ByTest(Written, Backfill):
 
     name: ClassVar[str] = "by-test"
     summary: ClassVar[str] = "in queue order, any job that delays nothing and passes your test"
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("around", "order"),)
     takes: ClassVar[Slot] = BACKFILL_TEST
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("around", "order"),)
 
 
 @dataclass(frozen=True)
@@ -267,12 +247,9 @@ class ByKey(Written, Backfill):
 
     name: ClassVar[str] = "by-key"
     summary: ClassVar[str] = "by a key of your own, any job that delays no reservation"
+    sweeps: ClassVar[tuple[Phase, ...]] = (Phase("around", "own"),)
     takes: ClassVar[Slot] = BACKFILL_KEY
     test: ByTest | None = None
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        return (Phase("around", "own"),)
 
     @property
     def functions(self) -> tuple[Written, ...]:

@@ -10,17 +10,9 @@ from typing import Any
 
 from shadowtime.errors import PolicyError, suggested
 from shadowtime.plugins import POLICIES, plugins
+from shadowtime.policy import files
 from shadowtime.policy.backfill import ByKey
 from shadowtime.policy.catalogue import catalogue_names, named
-from shadowtime.policy.files import (
-    MARK,
-    ORIGIN,
-    Origin,
-    files_in,
-    is_in_file,
-    load,
-    name_of_text,
-)
 from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part, show
@@ -60,16 +52,16 @@ def parse_policy(text: str) -> Any:
     """
     if text.endswith(".toml"):
         return from_toml(Path(text))
-    if is_in_file(text):
+    if files.is_in_file(text):
         made = from_python(text)
     else:
-        call, name = parse_call(text), name_of_text(text)
+        call, name = parse_call(text), files.name_of_text(text)
         if call.name in SCHEDULERS:
             return whole_scheduler(call, name=name)
         made = build(call, name=name)
-    if files_in(text):
+    if files.files_in(text):
         with contextlib.suppress(AttributeError, TypeError):  # an object without room for it
-            object.__setattr__(made, ORIGIN, Origin.of(text))
+            object.__setattr__(made, files.ORIGIN, files.Origin.of(text))
     return made
 
 
@@ -271,7 +263,7 @@ def _toml_call(path: Path, key: str, value: Any) -> Call:
             {k: _toml_call(path, k, v) for k, v in value.items() if k != "part"},
         )
     if isinstance(value, str):
-        if MARK in value:
+        if files.MARK in value:
             raise PolicyError(
                 f"{path}: {key} = {shown(value)} names Python code, and a policy file executes "
                 f"none: use --policy 'easy({key}={value})'"
@@ -288,15 +280,15 @@ def from_python(text: str) -> Any:
 
     Parameters may follow the name of a policy or a part, as in ``my.py:f1(weight=2)``.
     """
-    file = files_in(text)[0]
+    file = files.files_in(text)[0]
     written = text[len(file) + 1 :]
     call = parse_call(written) if "(" in written else Call(written)
-    thing = load(file, call.name)
+    thing = files.load(file, call.name)
     try:
         if isinstance(thing, ByKey) and WHERE in call.arguments:
             thing = with_test(thing, call.arguments.pop(WHERE))
         made = as_policy(thing, name=call.name)
-        return with_parameters(made, call, name=name_of_text(text))
+        return with_parameters(made, call, name=files.name_of_text(text))
     except PolicyError as error:
         raise PolicyError(f"{file}: {error}") from None
 

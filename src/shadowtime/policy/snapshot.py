@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from shadowtime.errors import PolicyError, ShadowtimeError
 from shadowtime.policy.functions import in_words
@@ -101,7 +101,7 @@ class WaitingJob:
         >>> WaitingJob(id=1, submit=0, need=(8,), request=9, estimate=9, serial=0).estimate_at(2)
         36
         """
-        from shadowtime.workload.moldable import seconds_at
+        from shadowtime.workload.speedup import seconds_at
 
         return int(seconds_at(self.estimate, self.serial, of=self.procs, to=procs))
 
@@ -204,6 +204,7 @@ class Start:
     With an empty ``place`` the machine that carries it out chooses the hosts.
     """
 
+    kind: ClassVar[str] = "start"
     job: JobId
     optional: bool = False
     _: KW_ONLY
@@ -229,6 +230,7 @@ class Start:
 class Stop:
     """Preempt a running job: it waits again, its work is lost."""
 
+    kind: ClassVar[str] = "stop"
     job: JobId
 
 
@@ -236,6 +238,7 @@ class Stop:
 class Resize:
     """Leave a running job of a live pass fewer processors: it goes on with those in ``place``."""
 
+    kind: ClassVar[str] = "shrink"
     job: JobId
     procs: int
     place: Place = ()
@@ -245,6 +248,7 @@ class Resize:
 class Suspend:
     """Let a running job of a live pass stand still: its processors are free for others."""
 
+    kind: ClassVar[str] = "suspend"
     job: JobId
 
 
@@ -252,6 +256,7 @@ class Suspend:
 class Continue:
     """Let a suspended job of a live pass go on where it was; with no ``place`` there is no room."""
 
+    kind: ClassVar[str] = "continue"
     job: JobId
     place: Place = ()
 
@@ -291,6 +296,8 @@ class Wait:
 
 Decision = Start | Stop | Resize | Suspend | Continue
 """What a machine carries out."""
+KINDS = tuple(one.kind for one in (Start, Stop, Resize, Suspend, Continue))
+"""What decisions are called in logs, recordings, metrics and state files."""
 
 
 class PythonPolicy(Protocol):

@@ -15,16 +15,7 @@ from dataclasses import Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy.functions import (
-    LEARN,
-    TIMER,
-    Slot,
-    check_arguments,
-    line_using,
-    parameters_of,
-    plain,
-    where,
-)
+from shadowtime.policy import functions as f
 from shadowtime.policy.part import Part, parameter, show
 
 if TYPE_CHECKING:
@@ -76,7 +67,7 @@ class Written(Part):
     """
 
     written: ClassVar[bool] = True
-    takes: ClassVar[Slot]
+    takes: ClassVar[f.Slot]
     function: Callable[..., Any] = nothing
     values: tuple[tuple[str, Any], ...] = ()
     """Parameters that differ from their defaults."""
@@ -97,7 +88,7 @@ class Written(Part):
         return (self,)
 
     @property
-    def called_by(self) -> Slot:
+    def called_by(self) -> f.Slot:
         """What the function is handed, where that is not what its slot hands to all."""
         return self.takes
 
@@ -114,7 +105,7 @@ class Written(Part):
     def __post_init__(self) -> None:
         with self._fault_kept():
             self.check_definition()
-        text = (plain(self.function).__doc__ or "").strip()
+        text = (f.plain(self.function).__doc__ or "").strip()
         if text:  # a part's summary is of its class, this one's is the function's
             object.__setattr__(self, "summary", text.splitlines()[0].rstrip("."))
 
@@ -133,24 +124,24 @@ class Written(Part):
         self.check_function()
         if not isinstance(self.memory, int) or not 0 <= self.memory <= MOST_MEMORY:
             raise PolicyError(
-                f"{where(self.function)}: memory={self.memory} must lie between 0 and "
+                f"{f.where(self.function)}: memory={self.memory} must lie between 0 and "
                 f"{MOST_MEMORY}, the most numbers that a function may keep for each user"
             )
         if self.by not in KEYS:
             raise PolicyError(
-                f"{where(self.function)}: by={self.by!r} must be one of {', '.join(KEYS)}"
+                f"{f.where(self.function)}: by={self.by!r} must be one of {', '.join(KEYS)}"
             )
         for name, predictor in self.columns:
             if not name.isidentifier() or not predictor.from_log:
                 raise PolicyError(
-                    f"{where(self.function)}: columns={{{name!r}: {str(predictor)!r}}} must give a "
-                    "name that can follow a dot, and an estimate that predicts from a log, such "
+                    f"{f.where(self.function)}: columns={{{name!r}: {str(predictor)!r}}} must give "
+                    "a name that can follow a dot, and an estimate that predicts from a log, such "
                     'as "user-quantile(quantile=0.9)"'
                 )
-        used = line_using("user", self.function) if self.memory == 0 else None
+        used = f.line_using("user", self.function) if self.memory == 0 else None
         if used is not None:
             raise PolicyError(
-                f"the {self.takes.name} function {where(self.function, used)} uses user, but has "
+                f"the {self.takes.name} function {f.where(self.function, used)} uses user, but has "
                 f"no memory: declare how many numbers it keeps, as in @st.{self.decorator}"
                 "(memory=2)"
             )
@@ -162,12 +153,12 @@ class Written(Part):
 
     def check_function(self) -> None:
         """Reject a function that does not take the arguments of its slot."""
-        parameters_of(self.takes, self.function)
+        f.parameters_of(self.takes, self.function)
 
     @property
     def label(self) -> str:
         """The function's name."""
-        return str(getattr(plain(self.function), "__name__", "function"))
+        return str(getattr(f.plain(self.function), "__name__", "function"))
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={show(value)}" for name, value in self.values)
@@ -177,16 +168,16 @@ class Written(Part):
     @property
     def bundled(self) -> bool:
         """True for the functions of the catalogue, whose names are written with hyphens."""
-        return str(plain(self.function).__module__).startswith("shadowtime.policy.catalogue.")
+        return str(f.plain(self.function).__module__).startswith("shadowtime.policy.catalogue.")
 
     def declared(self) -> dict[str, Field[Any]]:
         """The function's arguments with a default are its parameters."""
-        defaults = parameters_of(self.takes, self.function)
+        defaults = f.parameters_of(self.takes, self.function)
         return {name: parameter(value) for name, value in defaults.items()}
 
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value."""
-        defaults = parameters_of(self.takes, self.function)
+        defaults = f.parameters_of(self.takes, self.function)
         return defaults | dict(self.values)
 
     def __call__(self, **changes: Any) -> Self:
@@ -197,7 +188,7 @@ class Written(Part):
         """The part with some parameters set."""
         if self.fault is not None:
             return self
-        defaults = parameters_of(self.takes, self.function)
+        defaults = f.parameters_of(self.takes, self.function)
         values = dict(self.values)
         for name, value in changes.items():
             if name not in defaults:
@@ -231,12 +222,12 @@ class Written(Part):
         return function
 
     def _add_learner(self, function: Any, on: Moment, every: int | None) -> None:
-        check_arguments(TIMER if on == "timer" else LEARN, function)
+        f.check_arguments(f.TIMER if on == "timer" else f.LEARN, function)
         if on not in MOMENTS:
             raise PolicyError(f"{self.label}: learn on={on!r} must be one of {', '.join(MOMENTS)}")
         if self.memory == 0:
             raise PolicyError(
-                f"{where(function)} has nothing to write into: declare the memory, as in "
+                f"{f.where(function)} has nothing to write into: declare the memory, as in "
                 f"@st.{self.decorator}(memory=2)"
             )
         timed = isinstance(every, int) and 1 <= every <= LONGEST

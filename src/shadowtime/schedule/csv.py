@@ -11,28 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.schedule.columns import (
-    ALWAYS,
-    ATTEMPTS,
-    LABELS,
-    OF_PIECES,
-    OF_WORK,
-    REQUIRED,
-    UNKNOWN_ALLOWED,
-    WHERE_KNOWN,
-    attempt_columns,
-    attempts_from,
-    first_out_of_range,
-    largest,
-    present,
-    schedule_from,
-    smallest,
-)
+from shadowtime.schedule import columns as c
 from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN, Ints
 
-CODES = {label: code for code, label in enumerate(LABELS)}
-CODES |= {str(code): code for code in range(len(LABELS))} | {"": 0}
+CODES = {label: code for code, label in enumerate(c.LABELS)}
+CODES |= {str(code): code for code in range(len(c.LABELS))} | {"": 0}
 """Reasons by name or by number; nothing means recorded."""
 
 
@@ -87,7 +71,7 @@ class Table:
         except (ValueError, OverflowError):
             whole = [self._whole(name, row, cell.strip()) for row, cell in enumerate(cells)]
             values = np.array(whole, np.int64)
-        row = first_out_of_range(name, values)
+        row = c.first_out_of_range(name, values)
         if row is not None:
             self._refuse_range(name, row)
         return values
@@ -98,12 +82,12 @@ class Table:
         codes = {cell: CODES.get(cell.strip().lower()) for cell in set(cells)}
         if None in codes.values():
             row = next(row for row, cell in enumerate(cells) if codes[cell] is None)
-            known = ", ".join(LABELS)
+            known = ", ".join(c.LABELS)
             self.refuse(row, f"{name} is {cells[row][:40]!r}", f"Known are {known}.")
         return np.array([codes[cell] for cell in cells], np.int64)
 
     def _whole(self, name: str, row: int, text: str) -> int:
-        if not text and name in UNKNOWN_ALLOWED:
+        if not text and name in c.UNKNOWN_ALLOWED:
             return UNKNOWN
         try:
             number = float(text)
@@ -119,7 +103,7 @@ class Table:
 
     def _refuse_range(self, name: str, row: int) -> NoReturn:
         cell = self.cells[name][row].strip()[:40]
-        span = f"from {smallest(name)} to {largest(name)}"
+        span = f"from {c.smallest(name)} to {c.largest(name)}"
         self.refuse(row, f"{name} is {cell}, allowed is {span}", "Correct the row.")
 
 
@@ -182,7 +166,7 @@ def _line_of(text: str, row: int) -> int:
         return row + 2
 
 
-CONTRACT = ALWAYS + WHERE_KNOWN
+CONTRACT = c.ALWAYS + c.WHERE_KNOWN
 
 
 def parse_schedule(
@@ -209,9 +193,9 @@ def parse_schedule(
     ([7], [5], ('reason', 'kills', 'killed'), 1)
     """
     table = _renamed(Table.parse(text, path=path), names or {})
-    table.need(REQUIRED, what="A schedule")
+    table.need(c.REQUIRED, what="A schedule")
     numbers = [name for name in CONTRACT if name in table.cells and name != "place"]
-    return schedule_from(
+    return c.schedule_from(
         {
             name: table.reasons(name) if name == "reason" else table.integers(name)
             for name in numbers
@@ -232,9 +216,9 @@ def parse_attempts(text: str, *, path: str = "attempts") -> Attempts:
     ([2, 9], [1, 0])
     """
     table = Table.parse(text, path=path)
-    table.need(ATTEMPTS, what="A file of attempts")
-    names = ATTEMPTS + tuple(name for name in OF_WORK + OF_PIECES if name in table.cells)
-    return attempts_from({name: table.integers(name) for name in names})
+    table.need(c.ATTEMPTS, what="A file of attempts")
+    names = c.ATTEMPTS + tuple(name for name in c.OF_WORK + c.OF_PIECES if name in table.cells)
+    return c.attempts_from({name: table.integers(name) for name in names})
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
@@ -278,7 +262,7 @@ def _values(schedule: Schedule, name: str, rows: slice) -> Sequence[Any]:
     if name == "place":
         return [quoted(place) for place in column[rows]]
     if name == "reason":
-        return [LABELS[code] for code in column[rows].tolist()]
+        return [c.LABELS[code] for code in column[rows].tolist()]
     if name == "limit":
         column = np.where(column >= NO_LIMIT, UNKNOWN, column)
     values: list[int] = column[rows].tolist()
@@ -300,7 +284,7 @@ def schedule_lines(schedule: Schedule) -> Iterator[str]:
     job_id,submit,start,end,procs,reason,kills,killed
     1,0,3,13,2,recorded,0,0
     """
-    names = present(schedule)
+    names = c.present(schedule)
     yield ",".join(names) + "\n"
     row = ",".join("%s" if name in ("reason", "place") else "%d" for name in names) + "\n"
     for first in range(0, len(schedule), ROWS):
@@ -312,7 +296,7 @@ def schedule_lines(schedule: Schedule) -> Iterator[str]:
 
 def attempts_lines(attempts: Attempts) -> Iterator[str]:
     """The text of the attempts file: a row per attempt of every preempted job."""
-    columns = attempt_columns(attempts)
+    columns = c.attempt_columns(attempts)
     yield ",".join(columns) + "\n"
     row = ",".join(["%d"] * len(columns)) + "\n"
     for first in range(0, len(attempts), ROWS):

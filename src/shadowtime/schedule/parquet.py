@@ -10,21 +10,7 @@ from typing import Any
 import numpy as np
 
 from shadowtime.errors import InputError, optional
-from shadowtime.schedule.columns import (
-    ALWAYS,
-    ATTEMPTS,
-    LABELS,
-    OF_PIECES,
-    OF_WORK,
-    REQUIRED,
-    UNKNOWN_ALLOWED,
-    WHERE_KNOWN,
-    attempt_columns,
-    attempts_from,
-    first_out_of_range,
-    present,
-    schedule_from,
-)
+from shadowtime.schedule import columns as c
 from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN, Ints
 
@@ -44,11 +30,11 @@ def write_schedule(
     """
     arrow = _pyarrow("write Parquet files")
     columns: dict[str, Any] = {}
-    for name in present(schedule):
+    for name in c.present(schedule):
         column = getattr(schedule, name)
         if name == "reason":
             codes = arrow.array(column, arrow.int8())
-            columns[name] = arrow.DictionaryArray.from_arrays(codes, arrow.array(LABELS))
+            columns[name] = arrow.DictionaryArray.from_arrays(codes, arrow.array(c.LABELS))
         elif name == "limit":
             columns[name] = arrow.array(np.where(column >= NO_LIMIT, UNKNOWN, column))
         else:
@@ -62,14 +48,14 @@ def write_schedule(
 def write_attempts(attempts: Attempts, path: Path) -> None:
     """Write the attempts of preempted jobs as Parquet."""
     arrow = _pyarrow("write Parquet files")
-    arrow.parquet.write_table(arrow.table(attempt_columns(attempts)), path)
+    arrow.parquet.write_table(arrow.table(c.attempt_columns(attempts)), path)
 
 
 def read_schedule(path: Path, attempts: Attempts) -> Schedule:
     """Read a schedule by the rules of the CSV reader."""
-    table = _table(path, REQUIRED)
-    names = [name for name in ALWAYS + WHERE_KNOWN if name in table.column_names]
-    schedule = schedule_from(
+    table = _table(path, c.REQUIRED)
+    names = [name for name in c.ALWAYS + c.WHERE_KNOWN if name in table.column_names]
+    schedule = c.schedule_from(
         {name: _integers(table, name, path) for name in names if name != "place"},
         place=table.column("place").to_pylist() if "place" in names else None,
         attempts=attempts,
@@ -85,9 +71,9 @@ def read_schedule(path: Path, attempts: Attempts) -> Schedule:
 
 def read_attempts(path: Path) -> Attempts:
     """Read the attempts of preempted jobs."""
-    table = _table(path, ATTEMPTS)
-    names = [name for name in ATTEMPTS + OF_WORK + OF_PIECES if name in table.column_names]
-    return attempts_from({name: _integers(table, name, path) for name in names})
+    table = _table(path, c.ATTEMPTS)
+    names = [name for name in c.ATTEMPTS + c.OF_WORK + c.OF_PIECES if name in table.column_names]
+    return c.attempts_from({name: _integers(table, name, path) for name in names})
 
 
 def _table(path: Path, needed: Sequence[str]) -> Any:
@@ -119,9 +105,9 @@ def _integers(table: Any, name: str, path: Path) -> Ints:
         column = column.cast(column.type.value_type)
     cells = column.to_pylist()
     if name == "reason":
-        codes = {None: 0} | {label: code for code, label in enumerate(LABELS)}
+        codes = {None: 0} | {label: code for code, label in enumerate(c.LABELS)}
         cells = [codes.get(cell, cell) for cell in cells]
-    elif name in UNKNOWN_ALLOWED:
+    elif name in c.UNKNOWN_ALLOWED:
         cells = [UNKNOWN if cell is None else cell for cell in cells]
     try:
         whole = [int(cell) for cell in cells]
@@ -138,7 +124,7 @@ def _integers(table: Any, name: str, path: Path) -> Ints:
 
 
 def _within(name: str, values: Ints, path: Path) -> Ints:
-    row = first_out_of_range(name, values)
+    row = c.first_out_of_range(name, values)
     if row is not None:
         raise InputError(
             f"{name} is {values[row]} in row {row + 1}", path=str(path), hint="Correct the row."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from shadowtime.errors import PolicyError
-from shadowtime.slurmtext.version import Version, parse_version
+from shadowtime.slurmtext.conf import Version, parse_version
 
 DEFAULT: Version = (22, 5, 8)
 """The version where nothing tells one."""

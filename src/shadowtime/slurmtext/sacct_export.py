@@ -17,7 +17,7 @@ from shadowtime.slurmtext.fields import NOT_ENDED, lines_of, parse_state
 from shadowtime.slurmtext.sacct_rows import BETWEEN, RECOMMENDED, split_rows
 
 if TYPE_CHECKING:
-    from shadowtime.slurmtext.version import Version
+    from shadowtime.slurmtext.conf import Version
 
 SINCE: Mapping[str, Version] = {"SubmitLine": (21, 8, 0), "Licenses": (23, 2, 0)}
 """Columns that not every sacct knows; it rejects a list with one that it does not know."""

@@ -22,7 +22,7 @@ from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.job_id import parse_array
 from shadowtime.slurmtext.times import parse_begin, parse_limit
 from shadowtime.slurmtext.tres import asked_gres, parse_licences
-from shadowtime.workload.request import Gres, Request
+from shadowtime.workload.request import Dependency, Gres, Request
 
 _SHORT = {
     "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus", "w": "nodelist",
@@ -338,6 +338,12 @@ def dependencies_of(options: Mapping[str, str]) -> tuple[list[tuple[str, tuple[i
             ids = tuple(int(re.split(r"[_+]", one)[0]) for one in match[2][1:].split(":"))
             found.append((match[1].lower(), ids))
     return found, "?" in text
+
+
+def dependencies(options: Mapping[str, str], job: int) -> list[Dependency]:
+    """What a job waits for; ``job`` is its row."""
+    kinds, either = dependencies_of(options)
+    return [Dependency(job=job, kind=kind, on=ids, any_of=either) for kind, ids in kinds]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shadowtime.errors import ClusterError, PortError
 from shadowtime.slurmtext.hostlist import expand
@@ -227,49 +227,14 @@ def parse_queue(text: str) -> list[QueueRow]:
 @lru_cache(maxsize=1 << 16)
 def _queue_row(line: str, between: str = BETWEEN) -> QueueRow:
     """Most lines are the same from one poll to the next; ValueError if it is not a job."""
-    parts = line.split(between)
+    parts: list[Any] = line.split(between)
     if len(parts) != len(COLUMNS) or not _JOB.fullmatch(parts[0]):
         raise ValueError("not a job")
-    return QueueRow(
-        id=parts[0],
-        state=parts[1],
-        reason=parts[2],
-        priority=int(parts[3]),
-        tres=parts[4],
-        limit=seconds(parts[5]),
-        submit=moment(parts[6]),
-        eligible=moment(parts[7]),
-        start=moment(parts[8]),
-        end=moment(parts[9]),
-        user=parts[10],
-        partition=parts[11],
-        nodes=parts[12],
-        wanted=parts[13],
-        dependency=parts[14],
-        sharing=sharing_of(parts[15], parts[37]),
-        node_count=number(parts[16]),
-        cpus=number(parts[17]),
-        reservation=parts[18],
-        per_task=number(parts[19]),
-        per_node=number(parts[20]),
-        tasks=number(parts[21]),
-        restarts=number(parts[22]),
-        requeue=number(parts[23]),
-        gres_per_task=parts[24],
-        gres_per_node=parts[25],
-        features=parts[26],
-        licenses=parts[27],
-        gres_per_job=parts[28],
-        gres_per_socket=parts[29],
-        account=parts[30],
-        qos=parts[31],
-        contiguous=number(parts[32]),
-        min_cpus=number(parts[33]),
-        cpus_per_tres=parts[34],
-        mem_per_tres=parts[35],
-        sockets=parts[36],
-        exclusive=parts[37],
-    )
+    for at, read in _READERS:
+        parts[at] = read(parts[at])
+    row = QueueRow(*parts)
+    shared = sharing_of(row.sharing, row.exclusive)
+    return row if shared == row.sharing else row._replace(sharing=shared)
 
 
 def sharing_of(oversubscribe: str, exclusive: str) -> str:
@@ -315,6 +280,16 @@ def seconds(text: str) -> int:
     limit = parse_limit(text)
     return MAX_SPAN if limit is None else min(limit, MAX_SPAN)
 
+
+_READ: dict[str, Callable[[str], int]] = {
+    "priority": int,
+    "limit": seconds,
+    **dict.fromkeys(("submit", "eligible", "start", "end"), moment),
+    **dict.fromkeys(("node_count", "cpus", "per_task", "per_node", "tasks", "restarts"), number),
+    **dict.fromkeys(("requeue", "contiguous", "min_cpus"), number),
+}
+_READERS = [(QueueRow._fields.index(name), read) for name, read in _READ.items()]
+"""The columns that are no texts; :data:`COLUMNS` are the fields of a row, in their order."""
 
 LARGEST = 1 << 48
 """No node has more of anything; a larger number is not from sinfo."""

@@ -18,8 +18,8 @@ from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.obstacle import Obstacle, by_passes
 from shadowtime.study.way import Way, is_slurm
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounded_amounts
-from shadowtime.workload.pool_site import pool_as_site
+from shadowtime.workload.series import bounded_amounts
+from shadowtime.workload.site_requests import pool_as_site
 
 
 def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> tuple[Obstacle, ...]:

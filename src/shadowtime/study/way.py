@@ -25,8 +25,8 @@ from shadowtime.study.obstacle import Bounds, Obstacle, Room
 from shadowtime.study.occupied import Occupied
 from shadowtime.types import AnyArray
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of, with_bounds
 from shadowtime.workload.request import Request
+from shadowtime.workload.series import bounds_of, with_bounds
 from shadowtime.workload.site_requests import requests_of
 
 

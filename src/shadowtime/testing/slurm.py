@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shadowtime.errors import UsageError
-from shadowtime.slurmtext.version import Version, parse_version
+from shadowtime.slurmtext.conf import Version, parse_version
 from shadowtime.testing.slurm_accounting import Accounting
 from shadowtime.testing.slurm_conf import CLUSTER, NodeKind, conf_lines, gres_conf
 from shadowtime.testing.watchdog import MARK, watch

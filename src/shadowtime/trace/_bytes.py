@@ -34,6 +34,14 @@ MAX_SIZE = 1 << 30
 several times as much memory."""
 
 _CHUNK = 1 << 22
+FIX_LINE = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
+"""What to do about a line that cannot be read."""
+
+
+def refuse_choice(bad_lines: str) -> None:
+    """UsageError for anything but refuse and drop."""
+    if bad_lines not in ("refuse", "drop"):
+        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
 
 
 def load(

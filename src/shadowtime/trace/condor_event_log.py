@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.cluster.site_folder import zone_of
+from shadowtime.errors import InputError
 from shadowtime.slurmtext.times import parse_stamp
+from shadowtime.trace._bytes import refuse_choice
 from shadowtime.trace.condor_history import HINT, resources_of, time_limit, whole
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, long_value, split_ads
 from shadowtime.types import UNKNOWN
@@ -227,12 +228,8 @@ def parse_event_log(
     >>> {f: int(raw[f][0]) for f in ("job_id", "wait", "run", "procs", "status")}
     {'job_id': 7, 'wait': 2, 'run': 60, 'procs': 2, 'status': 1}
     """
-    if bad_lines not in ("refuse", "drop"):
-        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
-    try:
-        clock = Clock(ZoneInfo(tz or "UTC"))
-    except (KeyError, ValueError, OSError):
-        raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None
+    refuse_choice(bad_lines)
+    clock = Clock(zone_of(tz))
     log = _Log(tz_told=tz is not None, unlimited=UNKNOWN if unlimited is None else unlimited)
     for event in split_events(text, clock):
         try:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import InputError
 from shadowtime.printable import shown
+from shadowtime.trace._bytes import refuse_choice
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs, Expression, split_ads
 from shadowtime.types import UNKNOWN
 from shadowtime.workload import raw as swf
@@ -72,8 +73,7 @@ def parse_condor_history(
     >>> {f: int(raw[f][0]) for f in ("job_id", "wait", "run", "requested_procs", "status")}
     {'job_id': 7, 'wait': 30, 'run': 60, 'requested_procs': 2, 'status': 1}
     """
-    if bad_lines not in ("refuse", "drop"):
-        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    refuse_choice(bad_lines)
     jobs = CondorJobs()
     for line, ad in split_ads(text):
         try:

@@ -13,6 +13,7 @@ import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
+from shadowtime.trace.header import converted
 from shadowtime.types import MAX_SPAN, UNKNOWN, Ints
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
@@ -227,7 +228,9 @@ class CondorJobs:
             table=np.array(rows, np.int64).T.copy(),
             line=np.array([line for line, _ in kept], np.int64),
             path=path,
-            header=_header(source, origin, zone, names),
+            header=converted(
+                source, origin, zone=zone, names={one: names[one] for one in ("user", "group")}
+            ),
             counts=self.counts,
             demands=_demands(jobs),
             extra={"nodes": np.array([job.nodes for job in jobs], np.int64)},
@@ -289,17 +292,3 @@ def _demands(jobs: list[CondorJob]) -> dict[str, Ints]:
         amounts = [job.resources.get(kind, 0) for job in jobs]
         columns[kind] = np.array(amounts, np.int64)
     return columns
-
-
-def _header(
-    source: str, origin: int, zone: str, names: Mapping[str, Mapping[str, int]]
-) -> tuple[str, ...]:
-    lines = ["; Version: 2.2", f"; Conversion: from {source} by shadowtime"]
-    lines += [f"; UnixStartTime: {origin}", f"; TimeZoneString: {zone}"]
-    for kind in ("user", "group"):
-        lines += [
-            f"; {kind.capitalize()}: {number} {'_'.join(label.split())}"
-            for label, number in names[kind].items()
-            if label
-        ]
-    return tuple(lines)

@@ -10,7 +10,7 @@ name. Memory needs no such column: it is field 10 of SWF.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -180,6 +180,36 @@ def _hint(names: tuple[str, ...]) -> str:
         f"The header's {KEY} names {', '.join(names)}: give every job a number from 0, or -1 "
         "for unknown; or skip and count such lines with --bad-lines drop."
     )
+
+
+def converted(
+    source: str,
+    origin: int,
+    *,
+    zone: str = "",
+    computers: Iterable[str] = (),
+    names: Mapping[str, Mapping[str, int]] | None = None,
+) -> tuple[str, ...]:
+    """The header of a log that was converted; ``origin`` is when its clock reads 0.
+
+    ``names`` are the numbers of labels by kind, such as user.
+
+    Examples
+    --------
+    >>> converted("sacct", 900, zone="UTC", names={"user": {"eva": 1}})[1:]
+    ('; Conversion: from sacct by shadowtime', '; UnixStartTime: 900', '; TimeZoneString: UTC', \
+'; User: 1 eva')
+    """
+    lines = ["; Version: 2.2", f"; Conversion: from {source} by shadowtime"]
+    lines += [f"; Computer: {one}" for one in computers if one]
+    lines += [f"; UnixStartTime: {origin}", *([f"; TimeZoneString: {zone}"] if zone else [])]
+    for kind, numbers in (names or {}).items():
+        lines += [
+            f"; {kind.capitalize()}: {number} {'_'.join(label.split())}"
+            for label, number in numbers.items()
+            if label
+        ]
+    return tuple(lines)
 
 
 def extra_to_write(header: Sequence[str], columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

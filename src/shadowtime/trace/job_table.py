@@ -15,8 +15,9 @@ import numpy as np
 from shadowtime.cluster.amounts import COUNTED, Amounts
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.slurmtext.sacct_columns import Table
-from shadowtime.slurmtext.sbatch import dependencies_of
+from shadowtime.slurmtext.sbatch import dependencies
 from shadowtime.trace.further_columns import refuse_misspelt, typed
+from shadowtime.trace.header import converted
 from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import FIELDS, STATUS_CANCELLED, STATUS_COMPLETED, RawTrace
@@ -201,10 +202,7 @@ class JobTable:
         self.part.more(n)[0] = part
         for row, cell in enumerate(columns.get("dependency", ())):
             if _word(cell):
-                kinds, either = dependencies_of({"dependency": _word(cell)})
-                self.dependencies += [
-                    Dependency(job=before + row, kind=k, on=ids, any_of=either) for k, ids in kinds
-                ]
+                self.dependencies += dependencies({"dependency": _word(cell)}, before + row)
 
     def _numbers(
         self, name: str, cells: Sequence[Any], first: int, *, missing: int = UNKNOWN
@@ -280,10 +278,7 @@ class JobTable:
                 **({} if places is None else {"node_list": places}),
                 **{column: one.values for column, one in further.items()},
             },
-            header=() if not origin else (
-                "; Version: 2.2", "; Conversion: from a table of jobs by shadowtime",
-                f"; UnixStartTime: {origin}",
-            ),
+            header=converted("a table of jobs", origin) if origin else (),
             epoch=origin or None,
         )  # fmt: skip
 

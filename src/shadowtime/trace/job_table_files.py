@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from shadowtime.cluster.site_folder import zone_of
 from shadowtime.errors import InputError, UsageError, optional
-from shadowtime.trace._bytes import MAX_SIZE, too_large, warn_cut
+from shadowtime.trace._bytes import FIX_LINE, MAX_SIZE, too_large, warn_cut
 from shadowtime.trace.further_columns import further_of
 from shadowtime.trace.job_map import MAPS, JobMap, map_for
 from shadowtime.trace.job_map_cells import mapped
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 PIECE = 10_000
 """Rows that are held as text at a time."""
 DELIMITERS = (",", ";", "\t", "|")
-_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 _GZIP = b"\x1f\x8b"
 
@@ -272,7 +271,7 @@ def _refuse(
     if bad_lines == "refuse":
         raise InputError(
             f"expected {width} columns, found {short[1]}", path=path or None, line=short[0],
-            hint=_HINT,
+            hint=FIX_LINE,
         )  # fmt: skip
     counts["bad_lines_dropped"] += 1
 

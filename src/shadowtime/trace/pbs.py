@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shadowtime.errors import InputError, UsageError
-from shadowtime.trace._bytes import MAX_SIZE, load, warn_cut
+from shadowtime.errors import InputError
+from shadowtime.trace._bytes import FIX_LINE, MAX_SIZE, load, refuse_choice, warn_cut
+from shadowtime.trace.header import converted
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload import raw as swf
 from shadowtime.workload.raw import RawTrace
@@ -27,7 +28,6 @@ _PAIR = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=((?:\"[^\"]*\")|(?:'[^']*')|\S*)"
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
 _ID = re.compile(r"(\d{1,15})(\[\d*\])?(?:-\d+)?(?:\..*)?")
 _POWERS = {"": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3, "p": 1024**4}
-_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 
 def is_pbs(first_line: str) -> bool:
@@ -79,8 +79,7 @@ def parse_pbs(
 def _jobs(
     texts: Iterable[tuple[str | None, str]], *, name: str, path: str | None, bad_lines: BadLines
 ) -> RawTrace:
-    if bad_lines not in ("refuse", "drop"):
-        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    refuse_choice(bad_lines)
     counts = {
         "bad_lines_dropped": 0, "cut_lines_dropped": 0, "other_records_skipped": 0,
         "requeued_joined": 0,
@@ -128,7 +127,7 @@ def _skip(
         counts["cut_lines_dropped"] += 1
         warn_cut(record.path, record.line)
     elif bad_lines == "refuse":
-        raise InputError(str(error), path=record.path, line=record.line, hint=_HINT) from None
+        raise InputError(str(error), path=record.path, line=record.line, hint=FIX_LINE) from None
     else:
         counts["bad_lines_dropped"] += 1
 
@@ -186,8 +185,7 @@ def _trace(
     known = any(size >= 0 for size in memory)
     return RawTrace(
         name=name, table=table, line=np.array(lines, np.int64), path=path,
-        header=("; Version: 2.2", "; Conversion: from PBS accounting by shadowtime",
-                f"; UnixStartTime: {origin}"),
+        header=converted("PBS accounting", origin),
         counts=counts, names={kind: tuple(known) for kind, known in names.items()},
         demands={"memory": np.array(memory, np.int64)} if known else {}, epoch=origin,
     )  # fmt: skip

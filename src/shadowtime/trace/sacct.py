@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.cluster.site_folder import zone_of
+from shadowtime.errors import InputError
 from shadowtime.slurmtext.sacct_columns import BadRows
 from shadowtime.slurmtext.sacct_rows import BY_HAND, RECOMMENDED, split_rows
 from shadowtime.slurmtext.sacct_texts import BadRow, Piece
-from shadowtime.trace._bytes import load, stem
+from shadowtime.trace._bytes import FIX_LINE, load, refuse_choice, stem
+from shadowtime.trace.header import converted
 from shadowtime.trace.sacct_jobs import PLACE, SacctJobs, column_places
 from shadowtime.types import UNKNOWN, Ints
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, RawTrace
@@ -36,8 +37,6 @@ SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 sacct -a -X -D -P --noconvert -S now-30d
   --delimiter={BY_HAND} --format={RECOMMENDED} > jobs.psv
 """
 """What to run on the cluster: once, for a bounded time, never in a loop (others need slurmdbd)."""
-
-_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 
 def read_sacct(
@@ -96,16 +95,14 @@ def parse_sacct(
     >>> {f: int(raw[f][0]) for f in ("job_id", "wait", "run", "procs", "request", "status")}
     {'job_id': 17, 'wait': 60, 'run': 100, 'procs': 4, 'request': 3600, 'status': 5}
     """
-    if bad_lines not in ("refuse", "drop"):
-        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    refuse_choice(bad_lines)
     # The C library returns large arrays to the system at once, and has to ask for the next one
     # again, until it has seen that arrays of such a size are freed soon.
     np.empty(31 << 20, np.uint8)
-    zone = _zone(tz or "UTC")
     rows = split_rows(text, path=path)
     jobs = SacctJobs(
         column_places(rows.columns, path),
-        zone,
+        zone_of(tz),
         zone_told=tz is not None,
         cluster=cluster,
         unlimited=UNKNOWN if unlimited is None else unlimited,
@@ -144,15 +141,8 @@ def _add(jobs: SacctJobs, piece: Piece, path: str | None, bad_lines: BadLines) -
 
 def _bad(jobs: SacctJobs, row: BadRow, path: str | None, bad_lines: BadLines) -> None:
     if bad_lines == "refuse":
-        raise InputError(row.why, path=path, line=row.line, hint=_HINT)
+        raise InputError(row.why, path=path, line=row.line, hint=FIX_LINE)
     jobs.counts["bad_lines_dropped"] += 1
-
-
-def _zone(tz: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(tz)
-    except (KeyError, ValueError, OSError):
-        raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None
 
 
 SUBMIT, WAIT, RUN = (FIELDS.index(name) for name in ("submit", "wait", "run"))
@@ -345,7 +335,10 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
         table=table[: len(FIELDS)],
         line=column["line"],
         path=path,
-        header=_header(read, origin),
+        header=converted(
+            "sacct", origin, zone=read.zone.key, computers=read.clusters,
+            names={kind: names.numbers for kind, names in read.names.items()},
+        ),
         counts=read.counts,
         demands=TresDemands(
             [one.tres for one in read.asked.each], column["asked"],
@@ -388,15 +381,3 @@ def _used(known: Mapping[int, int], labels: Ints, procs: Ints) -> Ints:
     used = np.array([known.get(job, UNKNOWN) for job in labels.tolist()], np.int64)
     each = -(-used // np.maximum(procs, 1))
     return np.where((used > 0) & (procs > 0), each, UNKNOWN)
-
-
-def _header(read: SacctJobs, origin: int) -> tuple[str, ...]:
-    lines = ["; Version: 2.2", "; Conversion: from sacct by shadowtime"]
-    lines += [f"; Computer: {site}" for site in read.clusters if site]
-    lines += [f"; UnixStartTime: {origin}", f"; TimeZoneString: {read.zone.key}"]
-    for kind, names in read.names.items():
-        lines += [
-            f"; {kind.capitalize()}: {number} {'_'.join(label.split())}"
-            for label, number in names.numbers.items()
-        ]
-    return tuple(lines)

@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.slurmtext import fields, times
+from shadowtime.slurmtext import fields, sacct_columns, times
 from shadowtime.slurmtext.job_id import tasks_of
 from shadowtime.slurmtext.sacct_codes import TextCodes
-from shadowtime.slurmtext.sacct_columns import (
-    BadRows,
-    Clock,
-    Known,
-    Table,
-    first_rows,
-    one_by_one,
-    rows_among,
-)
 from shadowtime.slurmtext.sacct_columns import counts as counts_of
 from shadowtime.slurmtext.sacct_ids import Ids, SacctIds, ids_at
 from shadowtime.slurmtext.sacct_texts import Piece, Taken
@@ -98,10 +89,10 @@ class _Numbers:
     """Names as numbers, in the order of their first appearance."""
 
     numbers: dict[str, int] = field(default_factory=dict)
-    known: Known = field(init=False)
+    known: sacct_columns.Known = field(init=False)
 
     def __post_init__(self) -> None:
-        self.known = Known(self.__call__)
+        self.known = sacct_columns.Known(self.__call__)
 
     def __call__(self, name: str) -> int:
         word = name.strip()
@@ -123,10 +114,10 @@ class SacctJobs:
     ) -> None:
         self.place, self.zone, self.zone_told = place, zone, zone_told
         self.cluster, self.unlimited = cluster, unlimited
-        self.clock = Clock(zone)
-        self.table = Table(len(PLACE), expected)
+        self.clock = sacct_columns.Clock(zone)
+        self.table = sacct_columns.Table(len(PLACE), expected)
         """The fields of SWF, those beside them, and those of ``_READ_TOO``."""
-        self.asked_for = Table(len(Requests.COLUMNS), expected)
+        self.asked_for = sacct_columns.Table(len(Requests.COLUMNS), expected)
         self.ids = SacctIds()
         self.labels: list[Ints] = []
         """The ids of the rows of each piece, as the numbers of ``ids.labels``."""
@@ -141,12 +132,14 @@ class SacctJobs:
         self.job_names = _Numbers()
         self.reasons = _Numbers()
         """Why jobs waited, as far as accounting says."""
-        self.reason = Known(lambda text: self.reasons(_reason(text)))
-        self.started_by = Known(_started_by)
-        self.state = Known(lambda text: _STATES.index(fields.parse_state(text)))
-        self.elsewhere = Known(lambda text: int(text.strip() != self.cluster))
-        self.minutes = Known(lambda text: times.parse_minutes(text) if text.strip() else _EMPTY)
-        self.span = Known(times.parse_span)
+        self.reason = sacct_columns.Known(lambda text: self.reasons(_reason(text)))
+        self.started_by = sacct_columns.Known(_started_by)
+        self.state = sacct_columns.Known(lambda text: _STATES.index(fields.parse_state(text)))
+        self.elsewhere = sacct_columns.Known(lambda text: int(text.strip() != self.cluster))
+        self.minutes = sacct_columns.Known(
+            lambda text: times.parse_minutes(text) if text.strip() else _EMPTY
+        )
+        self.span = sacct_columns.Known(times.parse_span)
         self.sites = TextCodes()
         self.named = np.zeros((3, 0), np.int64)
         """Group, queue and partition of what is asked for, by its place in ``asked.each``."""
@@ -177,7 +170,7 @@ class SacctJobs:
         left_out |= steps
         status, open_ = np.full(n, swf.STATUS_FAILED, np.int64), np.zeros(n, bool)
         rows = np.flatnonzero(~left_out)
-        with rows_among(rows):
+        with sacct_columns.rows_among(rows):
             state = self.state.column(every("state")[rows])
         status[rows], open_[rows] = _STATUS_OF[state], _OPEN[state]
         again = self._went_back(rows[state == _REQUEUED], every)
@@ -201,7 +194,7 @@ class SacctJobs:
             if taken.at is None:
                 self._take(taken, ids, status, lines, counts)
             else:
-                with rows_among(taken.at):
+                with sacct_columns.rows_among(taken.at):
                     self._take(taken, ids, status, lines, counts)
             self.requeued += (self.table.rows - taken.n + again).tolist()
         for job, memory in used.items():
@@ -214,7 +207,7 @@ class SacctJobs:
         """Those of these rows that are runs with an end."""
         if not len(rows):
             return rows
-        ends = one_by_one(rows.tolist(), lambda row: self._stamp("end", row, get))
+        ends = sacct_columns.one_by_one(rows.tolist(), lambda row: self._stamp("end", row, get))
         return rows[np.array(ends, np.int64) >= 0]
 
     def _stamp(self, name: str, row: int, get: Taken) -> int:
@@ -238,7 +231,7 @@ class SacctJobs:
                 found[job] = max(found.get(job, 0), size * tasks)
             return row
 
-        one_by_one(rows[sizes.size[rows] > 0].tolist(), take)
+        sacct_columns.one_by_one(rows[sizes.size[rows] > 0].tolist(), take)
         return found
 
     def _blocks(
@@ -250,7 +243,7 @@ class SacctJobs:
         """
         split: dict[int, list[int]] = {}
         rows = [row for row in sorted(ids.blocks) if not left_out[row]]
-        starts = one_by_one(rows, lambda row: self._stamp("start", row, get))
+        starts = sacct_columns.one_by_one(rows, lambda row: self._stamp("start", row, get))
         for row, start in zip(rows, starts, strict=True):
             tasks = tasks_of(ids.blocks[row].block)
             if status[row] != swf.STATUS_CANCELLED or start >= 0 or not tasks:
@@ -318,7 +311,7 @@ class SacctJobs:
         asked_for[Requests.COLUMNS.index("priority")] = priority
         self.labels.append(ids.label)
         sites = get("cluster")
-        for row in first_rows(self.sites.of(sites))[1].tolist():
+        for row in sacct_columns.first_rows(self.sites.of(sites))[1].tolist():
             self.clusters.setdefault(sites[row].strip(), int(lines[row]))
 
     def _name(self, found: Ints) -> None:
@@ -340,7 +333,7 @@ class SacctJobs:
         limit = self.minutes.column(get("timelimitraw"))
         rows = np.flatnonzero(limit == _EMPTY)
         if len(rows):
-            with rows_among(rows):
+            with sacct_columns.rows_among(rows):
                 limit[rows] = self.span.column(get("timelimit")[rows])
         return limit
 
@@ -356,9 +349,9 @@ class SacctJobs:
 
         odd = np.flatnonzero(~plain & (given.size > 0))
         run[given.size == 0] = _EMPTY
-        run[odd] = one_by_one(odd.tolist(), single)
+        run[odd] = sacct_columns.one_by_one(odd.tolist(), single)
         rows = np.flatnonzero(run == _EMPTY)
-        with rows_among(rows):
+        with sacct_columns.rows_among(rows):
             span = self.span.column(get("elapsed")[rows])
         start, end = start[rows], end[rows]
         run[rows] = np.where((span < 0) & (start >= 0) & (start <= end), end - start, span)
@@ -399,4 +392,4 @@ def _refuse(bad: AnyArray, why: Callable[[int], str]) -> None:
     """BadRows if there are any."""
     if bad.any():
         rows = np.flatnonzero(bad)
-        raise BadRows(rows, why(int(rows[0])))
+        raise sacct_columns.BadRows(rows, why(int(rows[0])))

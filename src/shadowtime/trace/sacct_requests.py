@@ -178,11 +178,8 @@ class SacctRequests:
         cancelled[:], array[:], task[:] = left, ids.array, ids.task
         throttle[:] = np.where(bound > 0, bound, ids.throttle)
         for row in np.flatnonzero(depends).tolist():
-            kinds, either = sbatch.dependencies_of(self.each[found[row]].options)
-            self.dependencies += [
-                Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
-                for kind, on in kinds
-            ]
+            options = self.each[found[row]].options
+            self.dependencies += sbatch.dependencies(options, self.rows + row)
         self.rows += len(found)
 
     def requests(self, found: Ints, table: Ints, origin: int) -> Requests:

@@ -149,10 +149,7 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
         throttle = sbatch.throttle_of(options)
         if throttle:
             columns["throttle"][row] = throttle
-        kinds, either = sbatch.dependencies_of(options)
-        dependencies += [
-            Dependency(job=row, kind=kind, on=ids, any_of=either) for kind, ids in kinds
-        ]
+        dependencies += sbatch.dependencies(options, row)
     used = np.unique(index)
     order = {int(old): new for new, old in enumerate(used)}
     every = list(numbers)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import InputError
+from shadowtime.trace._bytes import FIX_LINE, refuse_choice
+from shadowtime.trace.header import converted
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
@@ -29,7 +31,6 @@ _HIGHEST = {
     "submit": MAX_TIME,
 }
 _NUMBER = re.compile(r"\D*(\d{1,15})")
-_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 
 def is_slurm_csv(first_line: str) -> bool:
@@ -51,8 +52,7 @@ def parse_slurm_csv(
     >>> raw["job_id"].tolist(), raw["request"].tolist(), raw.demands["gpus"].tolist()
     ([17], [3600], [1])
     """
-    if bad_lines not in ("refuse", "drop"):
-        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    refuse_choice(bad_lines)
     reader = csv.reader(text.splitlines())
     header = [column.strip().lower() for column in next(reader, [])]
     if not set(COLUMNS) <= set(header):
@@ -71,7 +71,9 @@ def parse_slurm_csv(
                 lines.append(reader.line_num)
         except (ValueError, csv.Error) as error:
             if bad_lines == "refuse":
-                raise InputError(str(error), path=path, line=reader.line_num, hint=_HINT) from None
+                raise InputError(
+                    str(error), path=path, line=reader.line_num, hint=FIX_LINE
+                ) from None
             bad += 1
     if not rows:
         raise InputError("there is no job in it", path=path)
@@ -90,11 +92,7 @@ def parse_slurm_csv(
         table=np.stack([values.get(field, unknown) for field in FIELDS]),
         line=np.array(lines, np.int64),
         path=path,
-        header=(
-            "; Version: 2.2",
-            "; Conversion: from a Slurm site's CSV by shadowtime",
-            f"; UnixStartTime: {origin}",
-        ),
+        header=converted("a Slurm site's CSV", origin),
         counts={"bad_lines_dropped": bad},
         demands={"memory": column["reqmem"], "gpus": column["reqgpus"]},
     )

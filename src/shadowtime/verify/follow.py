@@ -33,8 +33,8 @@ from shadowtime.verify.pv_easy import pv_easy
 from shadowtime.verify.slots import Function, Functions, Predictions, Seen
 from shadowtime.verify.world import BACKFILLED, HEAD, NEVER, RESERVED, Job, Running, World, replay
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounded_amounts
-from shadowtime.workload.pool_site import pool_as_site
+from shadowtime.workload.series import bounded_amounts
+from shadowtime.workload.site_requests import pool_as_site
 
 NO_BOUND = 1 << 60
 

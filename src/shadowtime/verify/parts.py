@@ -91,11 +91,11 @@ class NotFollowedError(Exception):
 
 BACKFILLS = {
     Never: "never",
+    ShortestFirst: "sjbf",
     InOrder: "in-order",
     ByTest: "in-order",
     ByKey: "in-order",
     AnyThatFits: "any",
-    ShortestFirst: "sjbf",
 }
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shadowtime.live.predicted import Row
+from shadowtime.live.predicted import Row, read_start, starts_of
 from shadowtime.live.runner import NotInstalled
 from shadowtime.live.slurm import configuration
-from shadowtime.live.slurm.refreshed import read_start, starts_of
 from shadowtime.types import File
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 from shadowtime.cli.common.console import note
-from shadowtime.cluster.slurm import parse_slurm_conf
 from shadowtime.errors import UsageError
 from shadowtime.live.lock import one_loop
 from shadowtime.live.slurm import drive
@@ -19,6 +18,7 @@ from shadowtime.live.slurm.release import give_back, plan_release
 from shadowtime.live.slurm.setup import slurm_folder, unit_text
 from shadowtime.live.store import StateFile
 from shadowtime.printable import printable
+from shadowtime.slurmtext.conf import conf_lines, with_defaults
 from shadowtime.types import File, Folder, Seconds
 
 
@@ -94,10 +94,12 @@ def setup(
 def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
     """The partitions' names, and whether they include the default one, from slurm.conf."""
     path = Path(str(folder)) / "slurm.conf"
-    known = parse_slurm_conf(
+    lines = conf_lines(
         path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
-    ).options["partitions"]
-    default = next((name for name, record in known.items() if record["default"]), "")
+    )
+    found = with_defaults(lines, "partitionname")
+    known = {pairs["partitionname"]: pairs.get("default", "").upper() for _, pairs in found}
+    default = next((name for name, said in known.items() if said == "YES"), "")
     names = [name.strip() for name in wanted.split(",") if name.strip()] or [default]
     for name in names:
         if name not in known:

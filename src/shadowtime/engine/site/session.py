@@ -21,7 +21,7 @@ from shadowtime.policy.snapshot import Snapshot
 from shadowtime.schedule import Schedule
 from shadowtime.types import Ints, Reason
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import with_bounds
+from shadowtime.workload.series import with_bounds
 
 
 class SiteSession:

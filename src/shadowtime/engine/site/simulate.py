@@ -16,7 +16,7 @@ from shadowtime.kernel.registers import COARSE
 from shadowtime.policy import Policy
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import with_bounds
+from shadowtime.workload.series import with_bounds
 
 
 def simulate_site(

@@ -18,8 +18,8 @@ from shadowtime.kernel.site.choose import Scoring
 from shadowtime.kernel.site.limits import columns
 from shadowtime.types import Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of
 from shadowtime.workload.request import Requests
+from shadowtime.workload.series import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.engine.custom import Own

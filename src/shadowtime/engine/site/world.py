@@ -14,9 +14,9 @@ from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State
 from shadowtime.types import NO_LIMIT, Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of
 from shadowtime.workload.follows import CHILD, COMES_AT, PARENT, SECONDS, SINCE, relations_of
 from shadowtime.workload.request import Requests
+from shadowtime.workload.series import bounds_of
 
 
 def on_clock(workload: Workload, when: int) -> int:

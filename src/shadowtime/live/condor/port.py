@@ -253,7 +253,7 @@ class CondorPort:
             better = tuple(name for name in good if name not in self._avoid.get(job.id, ()))
             if self._fits(job, better, slots):
                 good = better
-            left.append(job if good == everything else _only(job, good))
+            left.append(job if good == everything else replace(job, only=good))
         return left
 
     def _fits(self, job: WaitingJob, good: Sequence[str], slots: Slots) -> bool:
@@ -326,7 +326,3 @@ def _counting_disk(slots: Slots, slot_ads: Sequence[Ad], ads: Sequence[Ad]) -> S
     if not slots.disk_binds([*(disk_of(ad) for ad in ads), *taken.values()]):
         return slots
     return slots.with_disk(taken)
-
-
-def _only(job: WaitingJob, names: tuple[str, ...]) -> WaitingJob:
-    return replace(job, only=names)

@@ -6,16 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.live.condor import gate
-from shadowtime.live.condor.jobs import (
-    CONSTRAINT,
-    HELD,
-    IDLE,
-    JOB_ATTRIBUTES,
-    gated,
-    job_id,
-    managed,
-)
+from shadowtime.live.condor import gate, jobs
 
 if TYPE_CHECKING:
     from shadowtime.live.condor.client import Ad, Client
@@ -60,24 +51,24 @@ def plan_release(ads: Sequence[Ad]) -> Plan:
     edits: dict[str, dict[str, str]] = {}
     release, stay = [], {}
     for ad in ads:
-        if not managed(ad) or ad.get("jobstatus") not in (IDLE, HELD):
+        if not jobs.managed(ad) or ad.get("jobstatus") not in (jobs.IDLE, jobs.HELD):
             continue
-        job = job_id(ad)
+        job = jobs.job_id(ad)
         own = ad.get(gate.ORIGINAL.lower())
         edits[job] = {"Requirements": str(own)} if own else {}
         if ad.get(gate.PLACE.lower()):
             edits[job][gate.PLACE] = '""'
         edits[job][gate.MANAGED] = "false"
-        if gated(ad):
+        if jobs.gated(ad):
             release.append(job)
-        elif ad.get("jobstatus") == HELD:
+        elif ad.get("jobstatus") == jobs.HELD:
             stay[job] = str(ad.get("holdreason") or "it is held")
     return Plan(edits=edits, release=tuple(release), stay=stay)
 
 
 def queue_of(client: Client) -> list[Ad]:
     """The jobs of a plan."""
-    return client.queue(CONSTRAINT, JOB_ATTRIBUTES)
+    return client.queue(jobs.CONSTRAINT, jobs.JOB_ATTRIBUTES)
 
 
 def give_back(client: Client, plan: Plan) -> dict[str, str]:
@@ -91,8 +82,8 @@ def give_back(client: Client, plan: Plan) -> dict[str, str]:
     ready = [job for job in plan.release if job not in failed]
     if ready:
         client.release(ready, gate.GATED)
-    after = {job_id(ad): ad for ad in client.jobs(ready, JOB_ATTRIBUTES)} if ready else {}
+    after = {jobs.job_id(ad): ad for ad in client.jobs(ready, jobs.JOB_ATTRIBUTES)} if ready else {}
     for job in ready:
-        if job in after and after[job].get("jobstatus") == HELD:
+        if job in after and after[job].get("jobstatus") == jobs.HELD:
             failed[job] = f"it is still held ({after[job].get('holdreason', 'no reason given')})"
     return failed

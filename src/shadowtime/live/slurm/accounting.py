@@ -16,8 +16,8 @@ from shadowtime.eta.arrivals import DAYS
 from shadowtime.eta.present import Arrived, LogAt
 from shadowtime.eta.shares import Observed
 from shadowtime.live.port import PortError
+from shadowtime.slurmtext.conf import parse_version
 from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter, rewritten
-from shadowtime.slurmtext.version import parse_version
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.site_commands import day_command, site_commands
 from shadowtime.trace.site_fit import fit_to_site

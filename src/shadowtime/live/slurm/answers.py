@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands, NotInstalled, Runner, TimedOut, checked, side_by_side
 from shadowtime.live.slurm.sending import PATIENCE
-from shadowtime.slurmtext.squeue import (
-    BETWEEN,
-    QUEUE,
-    SINFO,
-    SQUEUE,
-    NodeRow,
-    QueueRow,
-    queue_format,
-    read_nodes,
-    read_queue,
-)
+from shadowtime.slurmtext import squeue
 
 if TYPE_CHECKING:
     from shadowtime.live.clock import Clock
@@ -59,25 +49,25 @@ class Answers:
         """Jobs of which no row was ever read, and why."""
         self.stand_ins: Mapping[str, str] = {}
         """Jobs and nodes whose last rows stand, and why."""
-        self._jobs: dict[str, QueueRow] = {}
-        self._nodes: dict[str, NodeRow] = {}
+        self._jobs: dict[str, squeue.QueueRow] = {}
+        self._nodes: dict[str, squeue.NodeRow] = {}
         self._slow = False
-        self._between, self._secret = BETWEEN, ""
-        self._queue: tuple[str, ...] = SQUEUE
+        self._between, self._secret = squeue.BETWEEN, ""
+        self._queue: tuple[str, ...] = squeue.SQUEUE
         if secret and isinstance(run, Commands):
             self._secret = secret
-            self._between, self._queue = f"{BETWEEN}{secret}", QUEUE
+            self._between, self._queue = f"{squeue.BETWEEN}{secret}", squeue.QUEUE
 
-    def poll(self) -> tuple[list[QueueRow], list[NodeRow]]:
+    def poll(self) -> tuple[list[squeue.QueueRow], list[squeue.NodeRow]]:
         """The jobs and the nodes, asked for at the same time."""
         rows, nodes = side_by_side(self.run, self.queue, self.nodes)
         return rows, nodes
 
-    def queue(self) -> list[QueueRow]:
+    def queue(self) -> list[squeue.QueueRow]:
         """Every job that slurmctld knows."""
         rows, bad = self._read(
             self._queue,
-            lambda text: read_queue(text, self._between),
+            lambda text: squeue.read_queue(text, self._between),
             {job for job, row in self._jobs.items() if not row.state.startswith(ENDED)},
             lambda row: row.id,
         )
@@ -89,9 +79,11 @@ class Answers:
         self._jobs = {row.id: row for row in rows}
         return rows
 
-    def nodes(self) -> list[NodeRow]:
+    def nodes(self) -> list[squeue.NodeRow]:
         """Every node."""
-        nodes, bad = self._read(SINFO, read_nodes, set(self._nodes), lambda node: node.name)
+        nodes, bad = self._read(
+            squeue.SINFO, squeue.read_nodes, set(self._nodes), lambda node: node.name
+        )
         known = {node.name for node in nodes}
         stand_ins = {name: why for name, why in bad.items() if name in self._nodes.keys() - known}
         nodes += [self._nodes[name] for name in stand_ins]
@@ -142,7 +134,9 @@ class Answers:
             return self.run
         limit = self.run.timeout * (PATIENCE if self._slow else 1.0)
         run = self.run.allowing(limit)
-        return run.knowing(SQUEUE_FORMAT2=queue_format(self._between)) if self._secret else run
+        return (
+            run.knowing(SQUEUE_FORMAT2=squeue.queue_format(self._between)) if self._secret else run
+        )
 
     def _read(
         self, argv: Sequence[str], read: Read, expected: set[str], name: Callable[[Any], str]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import StoreError
 from shadowtime.hperf.epilog import tag_of
-from shadowtime.live.slurm.details import detail_of
+from shadowtime.live.slurm.asks import detail_of
 from shadowtime.policy import Policy
 from shadowtime.policy.estimate import ByTag
 from shadowtime.slurmtext.show_job import Detail

@@ -39,7 +39,7 @@ from shadowtime.live.slurm.site_look import enforces
 from shadowtime.live.store import Store
 from shadowtime.policy import Policy
 from shadowtime.policy.snapshot import name_of
-from shadowtime.slurmtext.version import parse_version
+from shadowtime.slurmtext.conf import parse_version
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
+from shadowtime.eta.held import even
 from shadowtime.live.port import Ended, Place, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.configuration import Scope
-from shadowtime.live.slurm.holding import (
-    about_to_start,
-    completing_job,
-    each_node,
-    need_of,
-    running_job,
-)
+from shadowtime.live.slurm.gate import LAST
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import Detail
@@ -31,6 +28,8 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.touched import Touched
 
 
+STANDS_STILL = {"SUSPENDED", "STOPPED"}
+"""States of jobs that an operator has halted: stopping one would free nothing."""
 _FEATURE = r"[\w.:+=-]+"
 _FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
 """All of them, or one of them; counts and brackets are more than a list of nodes can express."""
@@ -139,54 +138,205 @@ class EqualNodes:
         return fixed and nodes > 0 and row.cpus == nodes * size
 
     def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
-        return _waiting(row, self.usable, self.scope, detail, self.windows, self.now)
+        detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
+        scope, usable = self.scope, self.usable
+        # For a stopped job scontrol no longer reports a range: the request still contains it.
+        hosts = detail.nodes if scope.sized else max(detail.nodes, least_nodes(row.tres))
+        if row.per_node > 0:
+            hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
+        only: tuple[str, ...] = ()
+        barred = set(detail.excluded)
+        for window in self.windows:
+            if self.now < window.begin < self.now + row.limit:
+                barred.update(window.nodes)
+        wanted = set(expand(row.wanted))
+        if barred or wanted or row.features not in ("", "(null)"):
+            only = tuple(
+                name
+                for name, node in usable.items()
+                if name not in barred
+                and (not wanted or name in wanted)
+                and has_features(row.features, node)
+            ) or (NO_HOST,)
+            hosts = max(hosts, len(wanted))
+        if scope.bandwidth and parse_gres(row.gres_per_node).get(scope.bandwidth):
+            hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
+        cpus = row.cpus
+        exclusive = row.sharing == "NO"
+        if exclusive:
+            hosts = max(hosts, 1, -(-cpus // self._largest))
+            cpus = hosts * self._largest
+        need = self._need(row, cpus, hosts)
+        each = self._each(row, detail)
+        if each:
+            need = (cpus, each[1] * max(hosts, 1, -(-cpus // self._largest)), *need[2:])
+        return WaitingJob(
+            id=row.id,
+            submit=queued_since(row, self.now),
+            need=need,
+            request=row.limit,
+            user=row.user,
+            nodes=hosts,
+            alone=exclusive,
+            only=only,
+            chunk=1 if exclusive else max(1, row.per_task),
+            bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
+            each=each,
+            sizes=(hosts, max(hosts, detail.most)) if scope.sized else (0, 0),
+        )
 
     def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
-        return running_job(row, self.usable, self.scope, detail, mine=mine)
+        usable, hosts = self.usable, expand(row.nodes)
+        held = detail.held if detail is not None else ()
+        if sorted(host for host, _ in held) != sorted(hosts) or not all(
+            0 < count <= usable[host].cpus for host, count in held if host in usable
+        ):  # nothing is reported, or nothing that can be
+            held = tuple(even(hosts, row.cpus).items())
+        place = tuple((host, count) for host, count in held if host in usable)
+        cpus = sum(count for _, count in place)
+        if cpus == 0:
+            return None
+        need = self._need(row, cpus, len(hosts))
+        total = sum(count for _, count in held)
+        if cpus < total:  # the rest is on nodes that cannot be used
+            need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
+        whole = all(count == usable[host].cpus for host, count in place)
+        stays = row.state not in STANDS_STILL and row.priority != LAST
+        return RunningJob(
+            id=row.id,
+            submit=row.submit,
+            need=need,
+            request=allotted(row),
+            start=row.start,
+            place=place,
+            user=row.user,
+            ours=mine and row.requeue > 0 and stays,
+            settled=row.state == "RUNNING",
+            alone=row.sharing == "NO" and (whole or bool(self.scope.bandwidth)),
+            held=self._held(detail, place, need) if len(hosts) > 1 else (),
+        )
 
     def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
-        return completing_job(row, self.usable, self.scope, self.now)
+        job = self.running(row, None, mine=False)
+        if job is None:
+            return None
+        place = tuple((host, min(count, self.usable[host].cpus)) for host, count in job.place)
+        cpus = sum(count for _, count in place)
+        need = (cpus, *(-(-amount * cpus // job.need[0]) for amount in job.need[1:]))
+        request = max(1, self.now + 1 - job.start)
+        return replace(job, place=place, need=need, request=request, settled=False)
 
     def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
-        return about_to_start(row, place, self.usable, self.scope, self.now, detail)
+        if row.sharing == "NO":
+            known = self.usable
+            place = tuple((host, known[host].cpus if host in known else 1) for host, _ in place)
+        need = self._need(row, sum(count for _, count in place) or row.cpus, len(place))
+        each = self._each(row, detail)
+        held: tuple[tuple[str, tuple[int, ...]], ...] = ()
+        if each and place:
+            need = (need[0], each[1] * len(place), *need[2:])
+            rest = [[-(-amount * count // need[0]) for amount in need[2:]] for _, count in place]
+            held = tuple(
+                (host, (count, each[1], *others))
+                for (host, count), others in zip(place, rest, strict=True)
+            )
+        return RunningJob(
+            id=row.id,
+            submit=row.submit,
+            need=need,
+            request=row.limit,
+            start=self.now,
+            place=place,
+            user=row.user,
+            ours=row.requeue > 0,
+            settled=False,
+            alone=row.sharing == "NO",
+            held=held,
+        )
 
     def state(
         self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
     ) -> Snapshot:
         return Snapshot(
             now=self.now,
-            cluster=_cluster(self.usable, self.scope),
+            cluster=self._cluster(),
             waiting=tuple(waiting),
             running=tuple(running),
             ended=tuple(ended),
         )
 
+    @cached_property
+    def _largest(self) -> int:
+        """Processors of the largest usable node."""
+        return max((node.cpus for node in self.usable.values()), default=1)
 
-def _cluster(usable: Mapping[str, NodeRow], scope: Scope) -> Cluster:
-    if not usable:
+    def _need(self, row: QueueRow, cpus: int, hosts: int) -> tuple[int, ...]:
+        need = [cpus]
+        if self.scope.memory:
+            need.append(row.amounts.get("mem", 0))
+        if self.scope.gres:
+            task, node = parse_gres(row.gres_per_task), parse_gres(row.gres_per_node)
+            tasks, hosts = max(1, row.tasks), max(1, hosts)
+            need += [task.get(g, 0) * tasks + node.get(g, 0) * hosts for g in self.scope.gres]
+        return tuple(need)
+
+    def _each(self, row: QueueRow, detail: Detail | None) -> tuple[int, ...]:
+        """What a job uses on each of its nodes: its memory, unless it requests it by processor."""
+        if not self.scope.memory or detail is None or detail.memory != "node":
+            return ()
+        tres = row.amounts
+        memory = -(-tres.get("mem", 0) // max(1, tres.get("node", 1)))
+        return (0, memory, *(0 for _ in self.scope.gres)) if memory else ()
+
+    def _held(
+        self, detail: Detail | None, place: Place, need: Sequence[int]
+    ) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """What a job of several nodes holds on each of these, if Slurm reports it.
+
+        Memory that is not reported is distributed by processors, and so are resources other than
+        the bandwidth.
+        """
+        if detail is None:
+            return ()
+        scope, gres, memory = self.scope, dict(detail.gres), dict(detail.memory_held)
+        counted = scope.bandwidth and any(scope.bandwidth in amounts for amounts in gres.values())
+        if not counted and not (scope.memory and any(memory.values())):
+            return ()
+
+        def amounts(host: str, count: int) -> tuple[int, ...]:
+            shares = [-(-amount * count // need[0]) for amount in need[1:]]
+            if scope.memory and any(memory.values()):
+                shares[0] = memory.get(host, shares[0])
+            if counted:
+                first = len(shares) - len(scope.gres)
+                shares[first:] = [gres.get(host, {}).get(name, 0) for name in scope.gres]
+            return (count, *shares)
+
+        return tuple((host, amounts(host, count)) for host, count in place)
+
+    def _cluster(self) -> Cluster:
+        scope = self.scope
+        hosts = [
+            Host(
+                node.name,
+                (
+                    node.cpus,
+                    *((node.memory,) if scope.memory else ()),
+                    *(node.gres.get(name, 0) for name in scope.gres),
+                ),
+            )
+            for node in self.usable.values()
+        ]
         # A cluster needs a host: one processor on which no job fits represents none.
-        nothing = (1, *(0 for _ in scope.resources[1:]))
+        nothing = Host(NO_HOST, (1, *(0 for _ in scope.resources[1:])))
+        shared = hosts and scope.bandwidth
         return Cluster(
             shape="nodes",
             resources=scope.resources,
-            hosts=(Host(NO_HOST, nothing),),
+            hosts=tuple(hosts) or (nothing,),
             name=scope.name,
+            options={"contention": {"shared": [scope.bandwidth]}} if shared else {},
         )
-    hosts = []
-    for node in usable.values():
-        capacity = [node.cpus]
-        if scope.memory:
-            capacity.append(node.memory)
-        capacity += [node.gres.get(name, 0) for name in scope.gres]
-        hosts.append(Host(node.name, tuple(capacity)))
-    options = {"contention": {"shared": [scope.bandwidth]}} if scope.bandwidth else {}
-    return Cluster(
-        shape="nodes",
-        resources=scope.resources,
-        hosts=tuple(hosts),
-        name=scope.name,
-        options=options,
-    )
 
 
 def permitted(row: QueueRow, detail: Detail | None, mark: Touched | None) -> Range:
@@ -211,59 +361,9 @@ def queued_since(row: QueueRow, now: int) -> int:
     return row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible)
 
 
-def _waiting(
-    row: QueueRow,
-    usable: Mapping[str, NodeRow],
-    scope: Scope,
-    detail: Detail | None,
-    windows: Sequence[Window],
-    now: int,
-) -> WaitingJob:
-    detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
-    # For a stopped job scontrol no longer reports a range: the request still contains it.
-    hosts = detail.nodes if scope.sized else max(detail.nodes, least_nodes(row.tres))
-    if row.per_node > 0:
-        hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
-    only: tuple[str, ...] = ()
-    barred = set(detail.excluded)
-    for window in windows:
-        if now < window.begin < now + row.limit:
-            barred.update(window.nodes)
-    wanted = set(expand(row.wanted))
-    if barred or wanted or row.features not in ("", "(null)"):
-        only = tuple(
-            name
-            for name, node in usable.items()
-            if name not in barred
-            and (not wanted or name in wanted)
-            and has_features(row.features, node)
-        ) or (NO_HOST,)
-        hosts = max(hosts, len(wanted))
-    if scope.bandwidth and parse_gres(row.gres_per_node).get(scope.bandwidth):
-        hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
-    cpus = row.cpus
-    exclusive = row.sharing == "NO"
-    if exclusive:
-        size = max((node.cpus for node in usable.values()), default=1)
-        hosts = max(hosts, 1, -(-cpus // size))
-        cpus = hosts * size
-    sizes = (hosts, max(hosts, detail.most)) if scope.sized else (0, 0)
-    need = need_of(row, cpus, hosts, scope)
-    each = each_node(row, detail, scope)
-    if each:
-        size = max((node.cpus for node in usable.values()), default=1)
-        need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
-    return WaitingJob(
-        id=row.id,
-        submit=queued_since(row, now),
-        need=need,
-        request=row.limit,
-        user=row.user,
-        nodes=hosts,
-        alone=exclusive,
-        only=only,
-        chunk=1 if exclusive else max(1, row.per_task),
-        bandwidth=parse_gres(row.gres_per_task).get(scope.bandwidth, -1),
-        each=each,
-        sizes=sizes,
-    )
+def allotted(row: QueueRow) -> int:
+    """Seconds from the start of a running job to its end: its limit, and what it was suspended.
+
+    The limit of a suspended job stands still. Its end moves when it is resumed.
+    """
+    return max(row.limit, row.end - row.start) if row.start > 0 else row.limit

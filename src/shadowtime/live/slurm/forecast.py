@@ -16,16 +16,8 @@ from shadowtime.cluster.site import Site
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.engine.live_pass import natural
 from shadowtime.errors import ClusterError
+from shadowtime.eta import present
 from shadowtime.eta.held import even, pieces_on
-from shadowtime.eta.present import (
-    LONGEST,
-    NO_ARRAY,
-    Array,
-    Arrived,
-    Present,
-    Running,
-    Waiting,
-)
 from shadowtime.eta.ranges import Corrections, estimates_of
 from shadowtime.eta.shares import Observed
 from shadowtime.eta.starts import How, draw_starts
@@ -33,8 +25,7 @@ from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import PortError
 from shadowtime.live.predicted import Eta
 from shadowtime.live.slurm.accounting import Accounting, Learned
-from shadowtime.live.slurm.asks import licences_of, request_of
-from shadowtime.live.slurm.details import detail_of
+from shadowtime.live.slurm.asks import detail_of, licences_of, request_of
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.slurmtext.conf import parse_config
 from shadowtime.slurmtext.hostlist import expand
@@ -161,7 +152,7 @@ def why_unknown(row: QueueRow, site: Site) -> str:
     return next((why for wrong, why in checks if wrong), "")
 
 
-def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -> Running:
+def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -> present.Running:
     """A running job with what it holds; ``nodes`` are the processors of those that can be used."""
     held = dict(detail.held) if detail is not None else {}
     hosts = expand(row.nodes)
@@ -169,7 +160,7 @@ def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -
         held = even(hosts, row.cpus)
     generic = dict(detail.gres) if detail is not None else {}
     request = request_of(row, detail)
-    return Running(
+    return present.Running(
         id=row.id,
         user=row.user,
         limit=limit_of(row),
@@ -186,22 +177,22 @@ def running_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -
     )
 
 
-def array_of(row: QueueRow, detail: Detail | None) -> Array:
+def array_of(row: QueueRow, detail: Detail | None) -> present.Array:
     """The array that a task belongs to; that of a requeued one no longer plans with it."""
     number, _, task = row.id.partition("_")
     if not (number.isdecimal() and task.isdecimal()) or (row.restarts and row.state == "PENDING"):
-        return NO_ARRAY
-    return Array(int(number), int(task), detail.throttle if detail is not None else 0)
+        return present.NO_ARRAY
+    return present.Array(int(number), int(task), detail.throttle if detail is not None else 0)
 
 
 def limit_of(row: QueueRow) -> int:
     """A job's limit; one without any has the longest that is told apart."""
-    return min(row.limit, LONGEST) if row.limit > 0 else LONGEST
+    return min(row.limit, present.LONGEST) if row.limit > 0 else present.LONGEST
 
 
-def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> Waiting:
+def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> present.Waiting:
     """A job that waits, with the priority it has now."""
-    return Waiting(
+    return present.Waiting(
         id=row.id,
         user=row.user,
         limit=limit_of(row),
@@ -212,7 +203,7 @@ def waiting_of(row: QueueRow, detail: Detail | None, now: int) -> Waiting:
     )
 
 
-def present_of(seen: Seen, waiting: list[QueueRow]) -> Present:
+def present_of(seen: Seen, waiting: list[QueueRow]) -> present.Present:
     """What Slurm reports as the present of an estimate, with what accounting has learned.
 
     Jobs that ended since accounting was asked are still in the queue for some minutes.
@@ -232,11 +223,13 @@ def present_of(seen: Seen, waiting: list[QueueRow]) -> Present:
             used = Observed(row.user, limit_of(row), request.cpus, share, start=row.start)
             ended.append((row.end, used))
         arrived.append(
-            Arrived(user=row.user, limit=limit_of(row), request=request, submit=row.submit, run=run)
+            present.Arrived(
+                user=row.user, limit=limit_of(row), request=request, submit=row.submit, run=run
+            )
         )
     lately = [one for _, one in sorted(ended, key=lambda each: each[0])]
     past = sorted((*seen.learned.past, *arrived), key=lambda one: one.submit)
-    return Present(
+    return present.Present(
         now=seen.now,
         machine=seen.site,
         running=tuple(

@@ -25,6 +25,9 @@ SECOND = 37
 """The second of the minute at which leases end."""
 LONGEST = 86_400
 """Seconds: no lease is longer, so that a begin time further ahead is a user's."""
+LAST = 1
+"""The priority of jobs that were handed to Slurm: behind all that the loop releases, so that one of
+them that lacks room does not keep Slurm from starting those."""
 FAR = 4_000_000_000
 """The begin time that gates before 0.3 gave to jobs that their users held."""
 SITE = "job_submit.site.lua"

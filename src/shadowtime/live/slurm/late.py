@@ -1,21 +1,23 @@
 """Times that jobs at the gate and behind it keep.
 
 When their leases end, which an operator has ended, and what they replaced; when a released job that
-does not start is late, and how often it has been.
+does not start is late, and how often it has been; when a requeued job may start again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.live.slurm.act import together
-from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.requeued import DELAY, SEEN_LATE
+from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.state import CLEANS_UP
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.squeue import QueueRow
+
+if TYPE_CHECKING:
+    from shadowtime.slurmtext.squeue import QueueRow
+
 
 PATIENCE = 30.0
 """Seconds after which a released job that has not started is returned to the gate."""
@@ -141,3 +143,39 @@ class Leases:
         """Jobs whose leases end by then, the oldest first, the tasks of an array together."""
         due = sorted((end, job) for job, end in self.ends.items() if end <= by)
         return together(job for _, job in due)
+
+
+DELAY = 121
+"""Seconds after a requeue until which Slurm does not start the job."""
+SEEN_LATE = 4
+"""Seconds of them that may have passed when a poll first sees the job, and rounding."""
+APART = 1.0
+"""Seconds between the first poll at which a requeued job waits, which is after its kill, and its
+start, so that the two are in different seconds."""
+
+
+class Requeued:
+    """When each requeued job was first seen to wait again: when it may start.
+
+    Rules
+    -----
+    slurmd launches no job whose credential is not younger, in whole seconds, than the job's last
+    kill; Slurm then counts the job as failed. So Slurm delays every requeued job by two minutes, in
+    which the nodes clean up as well. Of a job that the loop has stopped itself, and has seen to
+    wait again, it skips the rest of them. A job that Slurm has requeued, as its node failed, keeps
+    them: what is left of its last run may still be there.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, int], float] = {}
+        """By job and number of its requeues."""
+
+    def look(self, rows: Iterable[QueueRow], now: float) -> None:
+        """Record a poll at ``now`` on a steady clock."""
+        found = [(row.id, row.restarts) for row in rows if row.restarts and row.state == "PENDING"]
+        self._since = {one: self._since.get(one, now) for one in found}
+
+    def pause(self, jobs: Collection[str], now: float) -> float:
+        """The number of seconds until all of these jobs can be started."""
+        times = [since for (job, _), since in self._since.items() if job in jobs]
+        return max(0.0, max(times) + APART - now) if times else 0.0

@@ -19,39 +19,22 @@ from shadowtime.live.port import (
     Trust,
 )
 from shadowtime.live.runner import Runner
-from shadowtime.live.slurm.act import (
-    Range,
-    gate_lines,
-    outcome,
-    rows_by_id,
-    shares_nodes,
-    start_lines,
-    stop_lines,
-    undo_lines,
-)
+from shadowtime.live.slurm import act
+from shadowtime.live.slurm.act import Repairs
 from shadowtime.live.slurm.answers import Answers
+from shadowtime.live.slurm.asks import Details, arrays_of
 from shadowtime.live.slurm.demand import Demand, with_demands
-from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.equal_nodes import permitted
 from shadowtime.live.slurm.gate import LEASE, begin_words, lease_end, leased
-from shadowtime.live.slurm.kept_requests import KeptRequests
-from shadowtime.live.slurm.late import LateStarts, Leases
+from shadowtime.live.slurm.late import LateStarts, Leases, Requeued
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.repairs import Repairs
-from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.shrinking import shrink, suspend_lines
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import Model, Scope, Sorted, nodes_of, sort_jobs
-from shadowtime.live.slurm.touched import MARKS, Touched, parse_marks, touch
-from shadowtime.slurmtext.squeue import (
-    NONE,
-    NodeRow,
-    QueueRow,
-    Window,
-    parse_reservations,
-)
+from shadowtime.live.slurm.touched import MARKS, KeptRequests, Touched, parse_marks, touch
+from shadowtime.slurmtext import squeue
 
 if TYPE_CHECKING:
     from shadowtime.live.clock import Clock
@@ -88,9 +71,9 @@ class SlurmPort:
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.run, self.clock, secret=self.secret)
-        self._rows: dict[str, QueueRow] = {}
+        self._rows: dict[str, squeue.QueueRow] = {}
         self._details = Details()
-        self._windows: list[Window] = []
+        self._windows: list[squeue.Window] = []
         self._windows_at = float("-inf")
         self._kept = KeptRequests()
         self._handed: dict[str, str] = {}
@@ -128,7 +111,7 @@ class SlurmPort:
             return self._on_site(rows, nodes, now)
         if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
             shown = self.answers.text(("scontrol", "--oneliner", "show", "reservation"))
-            self._windows, self._windows_at = parse_reservations(shown), now
+            self._windows, self._windows_at = squeue.parse_reservations(shown), now
         self._sort(rows, nodes, now)
         assert self.sorted is not None
         if self.demand is not None and not self.sorted.state.closed:
@@ -138,7 +121,7 @@ class SlurmPort:
             self.sorted = replace(self.sorted, state=state)
         return self.sorted.state
 
-    def _look_for_partitions(self, nodes: Sequence[NodeRow]) -> None:
+    def _look_for_partitions(self, nodes: Sequence[squeue.NodeRow]) -> None:
         """Report partitions that are not there, and their return: the others are served."""
         missing = self.scope.driven - {name for node in nodes for name in node.partitions}
         for name in sorted(missing ^ self._missing):
@@ -146,10 +129,12 @@ class SlurmPort:
             self.tell(gone if name in missing else f"partition {name} is back")
         self._missing = missing
 
-    def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
+    def _on_site(
+        self, rows: list[squeue.QueueRow], nodes: list[squeue.NodeRow], now: float
+    ) -> Snapshot:
         """What Slurm reports now, on the model of a site."""
         nodes_of(nodes, self.scope)  # raises if the partitions have none
-        named = {row.reservation for row in rows} - {*NONE}
+        named = {row.reservation for row in rows} - {*squeue.NONE}
         busy = any(row.state == "PENDING" and leased(row.eligible, now) for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)
         model = OnSite(
@@ -163,14 +148,19 @@ class SlurmPort:
         return self._sort(rows, nodes, now, model=model).state
 
     def _sort(
-        self, rows: list[QueueRow], nodes: list[NodeRow], now: float, *, model: Model | None = None
+        self,
+        rows: list[squeue.QueueRow],
+        nodes: list[squeue.NodeRow],
+        now: float,
+        *,
+        model: Model | None = None,
     ) -> Sorted:
         comments = self.demand is not None
         self._details.learn(
             self.answers.about_jobs, rows, now, site=self.scope.site, comments=comments
         )
         self._forget(rows)
-        self._rows = dict(rows_by_id(rows))
+        self._rows = {row.id: row for row in rows}
         self._requeued.look(rows, self.clock.steady())
         self._kept.see(self._rows)
         self._leases.look(
@@ -226,15 +216,15 @@ class SlurmPort:
             runs = {job for job, row in self.look().items() if row.state in STOPPABLE}
             ended = {d.job: Outcome(d, False, "it has ended") for d in stops if d.job not in runs}
             stops = [d for d in stops if d.job not in ended]
-        lines = [stop_lines(d.job, self._kept.mark(d.job)) for d in stops]
-        for decision in sorted(decisions, key=shares_nodes):
+        lines = [act.stop_lines(d.job, self._kept.mark(d.job)) for d in stops]
+        for decision in sorted(decisions, key=act.shares_nodes):
             if isinstance(decision, Continue):
                 lines.append(suspend_lines(decision))
             if isinstance(decision, Start):
                 undone, row = self._kept.before(decision.job, self._rows.get(decision.job))
                 lines.append(
                     undone
-                    + start_lines(
+                    + act.start_lines(
                         decision,
                         row=row,
                         gres=self.scope.bandwidth,
@@ -253,7 +243,7 @@ class SlurmPort:
         after = self.look()
         now = self.clock.now()
         made |= ended | {
-            one.job: outcome(one, after.get(one.job), complaints, now=now)
+            one.job: act.outcome(one, after.get(one.job), complaints, now=now)
             for one in decisions
             if one.job not in ended
         }
@@ -276,13 +266,13 @@ class SlurmPort:
             sized=self.scope.sized,
         )
 
-    def _nodes_of(self, job: str) -> Range:
+    def _nodes_of(self, job: str) -> act.Range:
         """The fewest and most nodes that the user of a job permits."""
         if self.scope.sized and job in self._rows:
             return permitted(self._rows[job], self._details.get(job), self.touched.get(job))
         return self._details.nodes(job)
 
-    def _forget(self, rows: Sequence[QueueRow]) -> None:
+    def _forget(self, rows: Sequence[squeue.QueueRow]) -> None:
         """Drop the records of jobs that Slurm no longer lists."""
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
@@ -294,7 +284,7 @@ class SlurmPort:
             for known in noted:
                 known.pop(job, None)
 
-    def nodes(self) -> list[NodeRow]:
+    def nodes(self) -> list[squeue.NodeRow]:
         """The nodes of the partitions that the loop drives."""
         return nodes_of(self.answers.nodes(), self.scope)
 
@@ -364,8 +354,10 @@ class SlurmPort:
         end = lease_end(self.clock.now(), self.lease)
         old = self._leases.old(self.clock.now() + self.lease * 2 / 3)
         lines = repairs.lines(self._kept.undo, begin_words(end), held=self._held)
-        lines += [gate_lines(job, begin_words(end)) for job in self._changeable(old)[:AT_ONCE]]
-        lines += [gate_lines(job, "StartTime=now") for job in self._changeable(self._leases.left)]
+        lines += [act.gate_lines(job, begin_words(end)) for job in self._changeable(old)[:AT_ONCE]]
+        lines += [
+            act.gate_lines(job, "StartTime=now") for job in self._changeable(self._leases.left)
+        ]
         lines += self._kept.unmarked(self._changeable)
         if not lines:
             return []
@@ -400,7 +392,7 @@ class SlurmPort:
         for job in self._changeable(jobs):
             mark, row = self.touched[job], self._rows[job]
             # Hosts that its user has named since must not be removed.
-            lines[job] = undo_lines(job, mark.undo if mark.ours(row) else mark.words)
+            lines[job] = act.undo_lines(job, mark.undo if mark.ours(row) else mark.words)
         self._send([each for each in lines.values() if each])
         for job in self._changeable(lines):
             self._rows[job] = self._kept.by_job.pop(job).before(self._rows[job])
@@ -410,13 +402,13 @@ class SlurmPort:
         now = self.clock.steady()
         return [job for job in jobs if not self._sender.rests(job, now)]
 
-    def look(self) -> dict[str, QueueRow]:
+    def look(self) -> dict[str, squeue.QueueRow]:
         """Slurm's jobs as they are now, by name."""
         rows = self.answers.queue()
         self._read_marks(rows)
-        return dict(rows_by_id(rows))
+        return {row.id: row for row in rows}
 
-    def _read_marks(self, rows: Sequence[QueueRow]) -> None:
+    def _read_marks(self, rows: Sequence[squeue.QueueRow]) -> None:
         """Read what earlier starts overwrote, after a restart.
 
         The jobs' own marks are read: the state file may be older than the last start, or lost.

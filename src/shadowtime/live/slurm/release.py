@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.slurm.act import gate_lines
-from shadowtime.live.slurm.gate import FAR, begin_words, leased
-from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.gate import FAR, LAST, begin_words, leased
 from shadowtime.live.slurm.sending import session
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.touched import CLEAR, Touched

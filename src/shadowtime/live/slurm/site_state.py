@@ -14,8 +14,8 @@ from shadowtime.eta.held import even
 from shadowtime.live.port import Ended, Place, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
 from shadowtime.live.slurm.configuration import Scope
-from shadowtime.live.slurm.equal_nodes import queued_since
-from shadowtime.live.slurm.holding import LAST, STANDS_STILL, allotted
+from shadowtime.live.slurm.equal_nodes import STANDS_STILL, allotted, queued_since
+from shadowtime.live.slurm.gate import LAST
 from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.show_job import Detail

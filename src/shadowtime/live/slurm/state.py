@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,14 +15,12 @@ from shadowtime.errors import ShadowtimeError
 from shadowtime.eta.held import even
 from shadowtime.live.ineligible import Case, Ineligible
 from shadowtime.live.port import Ended, Place, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.asks import detail_of
 from shadowtime.live.slurm.configuration import Scope
 from shadowtime.live.slurm.dependency import Ends
-from shadowtime.live.slurm.details import detail_of
 from shadowtime.live.slurm.equal_nodes import EqualNodes, permitted
-from shadowtime.live.slurm.gate import leased
-from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.gate import LAST, leased
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.requeued import not_before
 from shadowtime.slurmtext.hostlist import expand
 from shadowtime.slurmtext.reasons import WaitReason
 from shadowtime.slurmtext.show_job import Detail
@@ -73,6 +72,14 @@ def why_not_ours(
     if unmet or "failed" in row.dependency:
         return Ineligible(Case.DEPENDS, (row.dependency,))
     return None
+
+
+def not_before(begin: int, *, requeued: bool) -> Ineligible:
+    """Why a job whose begin time lies ahead does not wait."""
+    if requeued:
+        when = datetime.fromtimestamp(begin).astimezone().strftime("%H:%M:%S")
+        return Ineligible(Case.REQUEUED, (when,))
+    return Ineligible(Case.BEGINS_LATER)
 
 
 __all__ = ["HOLDS", "Scope", "Sorted", "sort_jobs"]

@@ -18,7 +18,7 @@ from shadowtime.live.clock import Clock
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.log import LogLine
 from shadowtime.live.port import PortError
-from shadowtime.live.predicted import Row
+from shadowtime.live.predicted import Row, starts_of, write_starts
 from shadowtime.live.predictions import Kind, Predictions, instants, read_predictions
 from shadowtime.live.signals import Interrupted, Signals
 from shadowtime.live.slurm import drive
@@ -26,7 +26,6 @@ from shadowtime.live.slurm.accounting import Accounting
 from shadowtime.live.slurm.answers import Answers
 from shadowtime.live.slurm.drive import Where
 from shadowtime.live.slurm.forecast import Forecast, Seen, forecast, look
-from shadowtime.live.slurm.refreshed import starts_of, write_starts
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.why import Reasons
 from shadowtime.live.status import Status

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from shadowtime.later import later
 
 if TYPE_CHECKING:
-    from shadowtime.schedule.check.claims import CLAIMS as CLAIMS
     from shadowtime.schedule.check.proofs import check as check
     from shadowtime.schedule.check.report import Proof as Proof
     from shadowtime.schedule.check.report import Report as Report
     from shadowtime.schedule.check.report import Verdict as Verdict
+    from shadowtime.schedule.check.rules import CLAIMS as CLAIMS
 else:
     __getattr__, __all__, __dir__ = later(__name__)

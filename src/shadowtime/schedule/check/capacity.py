@@ -10,8 +10,8 @@ import numpy as np
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.cluster.cluster import dedicated
 from shadowtime.cluster.contention import contention_of
-from shadowtime.schedule.check.claims import WITHIN_SHARED
 from shadowtime.schedule.check.report import NO_ATTEMPTS, Proof, not_proved, proved, such, violated
+from shadowtime.schedule.check.rules import WITHIN_SHARED
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
@@ -146,28 +146,35 @@ def _misplaced(case: Case, entries: Entries) -> str:
     return ""
 
 
+def _levels(case: Case, row: Ints, host: Ints, weight: Ints) -> tuple[Ints, Ints, Ints]:
+    """What is in use on each host: (host, instant, level), an entry for every instant there.
+
+    The hosts' time axes lie end to end: everything on one is over before the next begins.
+    """
+    start, end = case.schedule.start[row], case.schedule.end[row]
+    length = int(end.max()) + 1
+    since, until = host * length + start, host * length + end
+    at = instants(since, until)
+    return at // length, at % length, totals(at, since, until, weight)
+
+
 def _excess_on_host(case: Case, entries: Entries, weight: Ints) -> str:
     """The first instant with too much on a host, as a sentence; or nothing."""
     if len(entries.row) == 0:
         return ""
     capacity = np.array([host.capacity for host in case.cluster.hosts], np.int64)
     capacity = capacity[:, : weight.shape[1]]
-    start, end = case.schedule.start[entries.row], case.schedule.end[entries.row]
-    # The hosts' time axes end to end: everything on one is over before the next begins.
-    length = int(end.max()) + 1
-    since, until = entries.host * length + start, entries.host * length + end
-    at = instants(since, until)
-    host, time = at // length, at % length
-    over = totals(at, since, until, weight) - capacity[host]
-    wrong = np.flatnonzero((over > 0).any(axis=1))
+    host, time, level = _levels(case, entries.row, entries.host, weight)
+    over = level > capacity[host]
+    wrong = np.flatnonzero(over.any(axis=1))
     if len(wrong) == 0:
         return ""
     k = int(wrong[np.argmin(time[wrong])])
-    resource = int(np.argmax(over[k] > 0))
+    resource = int(np.argmax(over[k]))
     there = case.cluster.hosts[int(host[k])]
     return (
-        f"at {time[k]} s {over[k, resource] + there.capacity[resource]} of "
-        f"{there.capacity[resource]} {case.cluster.resources[resource]} are in use on {there.name}"
+        f"at {time[k]} s {level[k, resource]} of {there.capacity[resource]} "
+        f"{case.cluster.resources[resource]} are in use on {there.name}"
     )
 
 
@@ -197,24 +204,21 @@ def dedicated_alone(case: Case) -> Proof | None:
     row, host = entries.row[known], entries.host[known]
     if len(row) == 0:
         return not_proved(ALONE, "no job ran on a host of the cluster")
-    start, end = case.schedule.start[row], case.schedule.end[row]
-    length = int(end.max()) + 1  # the hosts' time axes end to end, as for their capacity
-    since, until = host * length + start, host * length + end
-    at = instants(since, until)
     weight = np.stack([np.ones(len(row), np.int64), alone[row].astype(np.int64)], axis=1)
-    there = totals(at, since, until, weight)
-    crowded = np.flatnonzero((there[:, 1] > 0) & (there[:, 0] > 1))
+    there, time, level = _levels(case, row, host, weight)
+    crowded = np.flatnonzero((level[:, 1] > 0) & (level[:, 0] > 1))
     if len(crowded) == 0:
         return proved(ALONE, f"{int(alone[row].sum())} dedicated jobs, each alone on its host")
-    when = int(at[crowded[np.argmin(at[crowded] % length)]])
-    both = row[(since <= when) & (when < until)]
+    first = int(crowded[np.argmin(time[crowded])])
+    when, start, end = time[first], case.schedule.start[row], case.schedule.end[row]
+    both = row[(host == there[first]) & (start <= when) & (when < end)]
     mine = int(both[np.argmax(alone[both])])
     other = int(both[both != mine][0])
-    name = case.cluster.hosts[when // length].name
+    name = case.cluster.hosts[int(there[first])].name
     return violated(
         ALONE,
-        f"at {when % length} s {case.name(other)} shares {name} with {case.name(mine)}, which "
-        f"takes the whole host",
+        f"at {when} s {case.name(other)} shares {name} with {case.name(mine)}, which takes the "
+        "whole host",
     )
 
 
@@ -229,25 +233,21 @@ def within_shared(case: Case) -> Proof:
     entries = entries_of(case)
     if len(entries.row) == 0 or (entries.host == UNKNOWN).any():
         return not_proved(name, "the hosts of some jobs are not known")
-    start, end = case.schedule.start[entries.row], case.schedule.end[entries.row]
-    length = int(end.max()) + 1
-    since, until = entries.host * length + start, entries.host * length + end
-    at = instants(since, until)
     for resource, capacity in shared.capacity.items():
         if resource not in case.workload.extra:
             return not_proved(name, f"the trace has no column {resource}")
         drawn = np.asarray(case.workload.extra[resource], np.int64)
         if (drawn == UNKNOWN).any():
             return not_proved(name, f"the {resource} of some jobs is not known")
-        level = totals(at, since, until, entries.procs * drawn[entries.row])
+        weight = entries.procs * drawn[entries.row]
+        host, time, level = _levels(case, entries.row, entries.host, weight)
         wrong = np.flatnonzero(level > capacity)
         if len(wrong):
-            k = int(wrong[np.argmin(at[wrong] % length)])
-            node = case.cluster.hosts[int(at[k] // length)].name
+            k = int(wrong[np.argmin(time[wrong])])
+            node = case.cluster.hosts[int(host[k])].name
             return violated(
                 name,
-                f"at {at[k] % length} s the jobs on {node} ask for {level[k]} of {capacity} "
-                f"{resource}",
+                f"at {time[k]} s the jobs on {node} ask for {level[k]} of {capacity} {resource}",
             )
     return proved(name, f"{len(case.cluster.hosts)} nodes, demand never above capacity")
 

@@ -14,7 +14,7 @@ from shadowtime.schedule.schedule import Schedule
 from shadowtime.schedule.timeline import instants, least, totals
 from shadowtime.types import AnyArray, Ints
 from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.series import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.rules import Rules

@@ -15,7 +15,7 @@ from shadowtime.schedule.check.pieces import changed
 from shadowtime.schedule.check.report import Proof, not_proved, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import NO_LIMIT, UNKNOWN, Ints, Reason, SmallInts
-from shadowtime.workload.moldable import COLUMN, as_started, serial_of
+from shadowtime.workload.speedup import COLUMN, as_started, serial_of
 
 if TYPE_CHECKING:
     from shadowtime.schedule.check.case import Case

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.claims import QUEUE_BY_ARRIVAL
 from shadowtime.schedule.check.report import (
     BY_TIME,
     NO_ATTEMPTS,
@@ -17,6 +16,7 @@ from shadowtime.schedule.check.report import (
     such,
     violated,
 )
+from shadowtime.schedule.check.rules import QUEUE_BY_ARRIVAL
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import totals_between
 from shadowtime.types import UNKNOWN, AnyArray, Ints, Reason

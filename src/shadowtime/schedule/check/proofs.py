@@ -12,40 +12,11 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
-from shadowtime.schedule.check import claims as known
+from shadowtime.schedule.check import capacity, identity, limits, order
+from shadowtime.schedule.check import rules as known
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
-from shadowtime.schedule.check.capacity import (
-    class_eligible,
-    dedicated_alone,
-    each_host,
-    whole_machine,
-    within_bounds,
-    within_shared,
-)
 from shadowtime.schedule.check.case import Case
-from shadowtime.schedule.check.claims import CLAIMS, known_claims
 from shadowtime.schedule.check.contention import contention_recomputed
-from shadowtime.schedule.check.identity import (
-    after_others,
-    agrees_with_trace,
-    each_job_once,
-    not_before_submit,
-)
-from shadowtime.schedule.check.limits import (
-    at_started_sizes,
-    limits_kept,
-    limits_recomputed,
-    sizes_allowed,
-)
-from shadowtime.schedule.check.order import (
-    arrival_order,
-    head_never_idle,
-    promises_kept,
-    reasons_consistent,
-    starts_at_events,
-    strictly_fair,
-    sunny_absorbing,
-)
 from shadowtime.schedule.check.report import (
     Proof,
     Report,
@@ -57,6 +28,7 @@ from shadowtime.schedule.check.report import (
     violated,
 )
 from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
+from shadowtime.schedule.check.rules import CLAIMS, known_claims
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import row_of
 from shadowtime.schedule.schedule import Schedule
@@ -70,33 +42,33 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]
 
 ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
-    each_job_once,
-    agrees_with_trace,
-    not_before_submit,
-    whole_machine,
-    within_bounds,
-    each_host,
-    dedicated_alone,
-    class_eligible,
-    starts_at_events,
+    identity.each_job_once,
+    identity.agrees_with_trace,
+    identity.not_before_submit,
+    capacity.whole_machine,
+    capacity.within_bounds,
+    capacity.each_host,
+    capacity.dedicated_alone,
+    capacity.class_eligible,
+    order.starts_at_events,
     reservation_respected,
-    limits_recomputed,
-    limits_kept,
+    limits.limits_recomputed,
+    limits.limits_kept,
     contention_recomputed,
     attempts_consistent,
     work_conserved,
-    reasons_consistent,
+    order.reasons_consistent,
 )
 """Tried on every schedule; None means that there is nothing to prove on this machine."""
 
 CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
-    (known.ARRIVAL_ORDER, arrival_order),
-    (known.HEAD_NEVER_IDLE, head_never_idle),
-    (known.PROMISES_KEPT, promises_kept),
-    (known.STRICTLY_FAIR, strictly_fair),
-    (known.SUNNY_ABSORBING, sunny_absorbing),
+    (known.ARRIVAL_ORDER, order.arrival_order),
+    (known.HEAD_NEVER_IDLE, order.head_never_idle),
+    (known.PROMISES_KEPT, order.promises_kept),
+    (known.STRICTLY_FAIR, order.strictly_fair),
+    (known.SUNNY_ABSORBING, order.sunny_absorbing),
     (known.NO_RESERVATION_VIOLATION, no_reservation_violation),
-    (known.WITHIN_SHARED, within_shared),
+    (known.WITHIN_SHARED, capacity.within_shared),
 )
 """Tried where the policy claims it; the proof has the claim's name."""
 
@@ -137,16 +109,16 @@ def check(
         rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
     follow: tuple[Proof, ...] = ()
     if len(workload.follows):
-        found, rows, came = after_others(found)
+        found, rows, came = identity.after_others(found)
         follow, rules = (came,), rules and rules.take(rows)
     if isinstance(cluster, Site):
         # The proofs of the case that look at the machine do not apply to a site.
         on_site = Case(found, cast("Any", cluster), held, rules)
         repeated = () if again is None else (same_again(on_site, again),)
         return Report((*follow, *_on_site(on_site, cluster), *repeated))
-    sizes = sizes_allowed(found, cluster)
+    sizes = limits.sizes_allowed(found, cluster)
     if sizes is not None:
-        found, rules = at_started_sizes(found, rules)
+        found, rules = limits.at_started_sizes(found, rules)
     case = Case(found, cluster, held, rules)
     proofs = [*follow, *(proof for prove in ALWAYS if (proof := prove(case)) is not None)]
     if sizes is not None:
@@ -164,7 +136,7 @@ def _on_site(case: Case, site: Site) -> list[Proof]:
     from shadowtime.workload.site_requests import requests_of
 
     proofs = site_proofs(case, site, requests_of(case.match.workload, site))
-    if (bounded := within_bounds(case)) is not None:
+    if (bounded := capacity.within_bounds(case)) is not None:
         proofs.append(bounded)
     for claim, prove in CLAIMED:
         if claim != known.PROMISES_KEPT or claim not in case.claims:

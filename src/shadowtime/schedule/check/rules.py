@@ -1,4 +1,6 @@
-"""A policy's rules about single jobs: their limits, where they may run, which may be stopped.
+"""What a policy claims of itself, and its rules about single jobs.
+
+The rules are their limits, where they may run, which may be stopped.
 
 A schedule's own columns are never taken for these. The engine works the rules out of a policy
 (``engine/rules.py``); here they are values, so that proofs need not know policies.
@@ -6,8 +8,10 @@ A schedule's own columns are never taken for these. The engine works the rules o
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from shadowtime.errors import UsageError
 from shadowtime.types import AnyArray, Ints
 
 
@@ -94,3 +98,39 @@ class Rules:
             easy=easy and replace(easy, estimate=easy.estimate[rows]),
             classes=classes and replace(classes, kind=classes.kind[rows]),
         )
+
+
+QUEUE_BY_ARRIVAL = "queue-by-arrival"
+ARRIVAL_ORDER = "arrival-order"
+HEAD_NEVER_IDLE = "head-never-idle"
+PROMISES_KEPT = "promises-kept"
+STRICTLY_FAIR = "strictly-fair"
+SUNNY_ABSORBING = "sunny-absorbing"
+NO_RESERVATION_VIOLATION = "no-reservation-violation"
+WITHIN_SHARED = "within-shared"
+
+CLAIMS: Mapping[str, str] = {
+    QUEUE_BY_ARRIVAL: "the queue is ordered by (submit, id): reasons can be verified in full",
+    ARRIVAL_ORDER: "jobs start in the order (submit, id): no job is overtaken",
+    HEAD_NEVER_IDLE: "the first waiting job by (submit, id) never fits in what is free",
+    PROMISES_KEPT: "no job starts later than it was promised",
+    STRICTLY_FAIR: "free and shadow processors together never hold the first waiting job",
+    SUNNY_ABSORBING: "a running job for which no earlier job waits is never preempted",
+    NO_RESERVATION_VIOLATION: "no promise is missed because of later jobs let in meanwhile",
+    WITHIN_SHARED: "the demand on no node exceeds its shared resources, such as bandwidth",
+}
+"""Every claim in one line; the order of jobs is (submit, id) everywhere."""
+
+
+def known_claims(claims: Iterable[str]) -> frozenset[str]:
+    """The claims as a set, refusing names that nothing proves.
+
+    Examples
+    --------
+    >>> sorted(known_claims(["promises-kept", "arrival-order"]))
+    ['arrival-order', 'promises-kept']
+    """
+    found = frozenset(claims)
+    for name in sorted(found - set(CLAIMS)):
+        raise UsageError(f"unknown claim {name!r}: known are {', '.join(CLAIMS)}")
+    return found

@@ -15,19 +15,12 @@ import numpy as np
 from shadowtime.cluster.amounts import kind_of
 from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.site import Site
+from shadowtime.schedule.check import site_nodes
 from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
 from shadowtime.schedule.check.report import Proof, not_proved, proved, violated
 from shadowtime.schedule.check.site_case import SiteCase
-from shadowtime.schedule.check.site_nodes import (
-    alone,
-    as_asked,
-    each_node,
-    in_classes,
-    in_partitions,
-    with_features,
-)
 from shadowtime.types import NO_LIMIT, AnyArray
 from shadowtime.workload.request import Requests
 
@@ -295,11 +288,11 @@ def _first_over(
 
 
 PROOFS: tuple[Callable[[SiteCase], Proof], ...] = (
-    in_partitions,
-    with_features,
-    as_asked,
-    each_node,
-    alone,
+    site_nodes.in_partitions,
+    site_nodes.with_features,
+    site_nodes.as_asked,
+    site_nodes.each_node,
+    site_nodes.alone,
     no_outage,
     in_reservations,
     eligible,
@@ -320,11 +313,11 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
         proofs.append(after_others(trial))
         proofs.append(throttled(trial))
         return proofs
-    first = in_partitions(trial)
+    first = site_nodes.in_partitions(trial)
     proofs.append(first)
     if first.verdict != "violated":
         proofs += [prove(trial) for prove in PROOFS[1:]]
-        proofs += [proof for proof in [in_classes(trial)] if proof is not None]
+        proofs += [proof for proof in [site_nodes.in_classes(trial)] if proof is not None]
     cut = _cut(trial)
     proofs.append(limits_kept(_without(trial, cut)))
     kept = work_conserved(case, unfinished=cut | ~trial.ran)

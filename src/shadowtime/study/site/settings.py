@@ -15,7 +15,7 @@ from shadowtime.cluster.slurm_site import enforced
 from shadowtime.errors import ClusterError, PolicyError, UsageError, near
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.slurmtext.table import read_table
+from shadowtime.slurmtext.scontrol import read_table
 from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.study.site import keys
 from shadowtime.study.site.world import SiteWorld, with_user

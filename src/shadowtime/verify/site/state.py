@@ -17,7 +17,7 @@ from shadowtime.verify.multifactor import Priority
 from shadowtime.verify.site.shapes import Shape, Tasks, Vector
 from shadowtime.verify.slots import Function, Functions, Predictions
 from shadowtime.verify.world import Estimates, Job
-from shadowtime.workload.bounds import bounds_of
+from shadowtime.workload.series import bounds_of
 
 if TYPE_CHECKING:
     from shadowtime.workload.series import Series
