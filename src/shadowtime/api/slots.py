@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from shadowtime.policy.backfill import ByKey, ByTest, Selected
+from shadowtime.policy import backfill, parse, preempt
 from shadowtime.policy.changing import Paced, Resized, speeds_of
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Begins, Custom
-from shadowtime.policy.parse import make_policy
 from shadowtime.policy.place import Scored
-from shadowtime.policy.preempt import Victims
 from shadowtime.policy.reserve import Chosen, Planned
 from shadowtime.policy.written import Written
 
@@ -121,7 +119,7 @@ def backfill_key(
     >>> st.easy(backfill=least_area).parameters["backfill"]
     'least_area'
     """
-    return _decorated(ByKey, function, memory, by, columns)
+    return _decorated(backfill.ByKey, function, memory, by, columns)
 
 
 def begin(
@@ -163,7 +161,7 @@ def backfill_test(
     >>> print(short(hours=4))
     short(hours=4)
     """
-    return _decorated(ByTest, function, memory, by, columns)
+    return _decorated(backfill.ByTest, function, memory, by, columns)
 
 
 def reserve(
@@ -233,8 +231,8 @@ def victim(
     'youngest(mode=suspend, overhead=60)'
     """
 
-    def make(written: Callable[..., Any]) -> Victims:
-        made = Victims(function=written, memory=memory, by=by)
+    def make(written: Callable[..., Any]) -> preempt.Victims:
+        made = preempt.Victims(function=written, memory=memory, by=by)
         return made.with_values(prune=prune, mode=mode, every=every, overhead=overhead)
 
     return make if function is None else make(function)
@@ -296,8 +294,8 @@ def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str,
     'widest_first'
     """
 
-    def make(written: Callable[..., Any]) -> Selected:
-        return Selected(function=written, compiled=compiled, claims=tuple(claims))
+    def make(written: Callable[..., Any]) -> backfill.Selected:
+        return backfill.Selected(function=written, compiled=compiled, claims=tuple(claims))
 
     return make if function is None else make(function)
 
@@ -368,4 +366,4 @@ def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
 
 def easy(**parts: Any) -> Any:
     """EASY with other parts: ``st.easy(order=f1, reserve=4)`` is ``st.policy("easy", ...)``."""
-    return make_policy("easy", **parts)
+    return parse.make_policy("easy", **parts)

@@ -10,9 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.running import load
+from shadowtime.cli.common import console, outputs, running
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine.claims import claims_of, site_claims
@@ -87,7 +85,7 @@ def check(
     """
     names = dict(_renamed(column) for column in columns)
     plan = read(schedule, names=names or None)
-    workload, machine = load(trace, cluster, cleaning)
+    workload, machine = running.load(trace, cluster, cleaning)
     if recompute and policy is None:
         raise UsageError("--recompute runs a policy again: name it with -p")
     known = _known(policy, workload, machine, again=recompute)
@@ -109,7 +107,7 @@ def check(
         report = Report((*report.proofs, proof))
     good = report.ok and not (strict and report.open)
     if json:
-        print_json(_as_object(schedule, report, good))
+        outputs.print_json(_as_object(schedule, report, good))
     else:
         _show(schedule, report, strict=strict, named=policy is not None)
         if policy is None and not claims and _broken(report):
@@ -194,7 +192,7 @@ def _show(schedule: str, report: Report, *, strict: bool, named: bool) -> None:
             some = Text(f"; {len(report.open)} could not be proved: {names}")
             some.stylize("bold red" if strict else "yellow")
             verdict.append_text(some)
-    show(_table(report), *_not_checked(report, named=named), verdict)
+    console.show(_table(report), *_not_checked(report, named=named), verdict)
 
 
 def _not_checked(report: Report, *, named: bool) -> list[Text]:

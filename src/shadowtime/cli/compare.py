@@ -8,15 +8,11 @@ from typing import Any
 
 import click
 
-from shadowtime.api.inputs import as_where, as_window
+from shadowtime.api import inputs, results
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.api.results import Results, results_of
-from shadowtime.cli.common.compared import finish_machines, run_comparison, show_results
-from shadowtime.cli.common.console import note
-from shadowtime.cli.common.outputs import PAGES, check_outputs, command_line, print_json, wrote
+from shadowtime.cli.common import compared, console, outputs, running
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import load, must_score_some, print_policy_notes
 from shadowtime.cluster import Cluster
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
@@ -63,9 +59,9 @@ def compare(
         Options of :func:`shadowtime.compare`.
     """
     asked = Asked(
-        window=as_window(study["window"]),
+        window=inputs.as_window(study["window"]),
         policies=tuple(parse_policy(policy) for policy in policies),
-        where=as_where(study["where"]),
+        where=inputs.as_where(study["where"]),
         by=parse_by(by) if by else (),
         loads=tuple(map(Load.parse, study["loads"])) or (Load(),),
         copies={name: study[name] for name in ("shake", "resample", "seed")},
@@ -82,7 +78,7 @@ def compare(
         )
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
-    check_outputs(folder=output, report=report, figures=figures, kept=asked.resume)
+    outputs.check_outputs(folder=output, report=report, figures=figures, kept=asked.resume)
     done = [_on(trace, one, cleaning, asked) for one in clusters or (None,)]
     if len(done) == 1:
         _finish(done[0], asked.by, output, report, figures, as_json=json)
@@ -93,7 +89,7 @@ def compare(
             "`shadowtime report DIR` makes a page of all of them"
         )
 
-    finish_machines(clusters, done, asked.by, output, as_json=json)
+    compared.finish_machines(clusters, done, asked.by, output, as_json=json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +115,12 @@ class Asked:
         return self.copies["shake"] + self.copies["resample"]
 
 
-def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results:
+def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> results.Results:
     """Read the log for a machine and compare the policies there."""
-    workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
-    must_score_some(asked.window, workload)
-    print_policy_notes(asked.policies, machine, workload)
-    found = run_comparison(
+    workload, machine = running.load(trace, cluster, cleaning, demand=asked.demand)
+    running.must_score_some(asked.window, workload)
+    running.print_policy_notes(asked.policies, machine, workload)
+    found = compared.run_comparison(
         workload,
         machine,
         list(asked.policies),
@@ -135,7 +131,9 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results
         known=_known(workload, machine, asked) if asked.resume else None,
         kept_in=asked.resume,
     )
-    return results_of(found, asked.policies, where=asked.where, command=command_line())
+    return results.results_of(
+        found, asked.policies, where=asked.where, command=outputs.command_line()
+    )
 
 
 def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
@@ -162,12 +160,12 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
             workers=asked.placing.count(),
             executor=executor,
             progress=progress,
-            announce=note,
+            announce=console.note,
         )
 
 
 def _finish(
-    found: Results,
+    found: results.Results,
     by: tuple[str, ...],
     folder: str | None,
     report: str | None,
@@ -182,9 +180,9 @@ def _finish(
     if folder:
         found.save(folder, groups=groups)
     pages = write_pages(comparison, found.reports, report=report, figures=figures, step=working)
-    html = [page for page in pages if page.suffix.lower() in PAGES]
-    wrote(folder, *html, figures=figures, count=len(pages) - len(html))
+    html = [page for page in pages if page.suffix.lower() in outputs.PAGES]
+    outputs.wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        print_json(found.as_dict(groups=groups))
+        outputs.print_json(found.as_dict(groups=groups))
     else:
-        show_results(found, groups)
+        compared.show_results(found, groups)

@@ -11,11 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import while_reading, while_simulating, working
-from shadowtime.cli.common.running import load, prepare, print_policy_notes, run_policies
-from shadowtime.cli.common.tables import numbers_table, plain_table
+from shadowtime.cli.common import console, outputs, progress, running, tables
 from shadowtime.cli.replay import policy_of
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
@@ -122,7 +118,7 @@ def explain(
     if group and variation:
         raise UsageError("--without and --if are about one job: give a JOB instead of a group")
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
-        with while_reading(folder):
+        with progress.while_reading(folder):
             found_in = read_folder(folder)
         run = _chosen(found_in.result, policy, folder)
         found = Found(source=folder, result=found_in.result, run=run, folder=found_in)
@@ -139,10 +135,10 @@ def explain(
 
 def _explain_job(given: Found, job: int, other: Otherwise | None, as_json: bool) -> None:
     result, run = given.result, given.run
-    with working("finding what blocked it"):
+    with progress.working("finding what blocked it"):
         found = why(result.workload, run.schedule, job, cluster=given.cluster, otherwise=other)
     if as_json:
-        print_json(_as_object(run.name, found, result.workload))
+        outputs.print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
 
@@ -151,13 +147,13 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     """What the waits of the counted jobs of a group are due to."""
     result, run = given.result, given.run
     only = result.window.mask(result.workload.submit) & Where.parse(group).mask(result.workload)
-    with working("finding what blocked them"):
+    with progress.working("finding what blocked them"):
         found = wait_shares(result.workload, given.cluster, run.schedule, only=only)
     if as_json:
-        print_json({"policy": run.name, "where": group, **found.as_dict()})
+        outputs.print_json({"policy": run.name, "where": group, **found.as_dict()})
         return
     names = array_ids(result.workload)
-    table = numbers_table("cause", "share", "time", "jobs")
+    table = tables.numbers_table("cause", "share", "time", "jobs")
     table.add_column("longest")
     rows = share_rows(found, lambda one: names.get(one, str(one)))
     for cause, *cells, longest in rows:
@@ -166,7 +162,7 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     if found.shares:
         lines += [Text(), table, Text()]
         lines += [Text(f"{one.cause}: {MEANING[one.cause]}", "dim") for one in found.shares]
-    show(Text.assemble((run.name, "bold cyan"), f" on {result.workload.name}"), *lines)
+    console.show(Text.assemble((run.name, "bold cyan"), f" on {result.workload.name}"), *lines)
 
 
 def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> Otherwise:
@@ -175,8 +171,8 @@ def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> 
     policy = run.policy
     if given.folder is not None:
         policy = policy_again(given.folder, run, run_code=run_code)
-    engine = prepare([policy], machine, jobs=len(jobs))
-    with while_simulating():
+    engine = running.prepare([policy], machine, jobs=len(jobs))
+    with progress.while_simulating():
         if given.folder is not None:
             return otherwise_in(given.folder, run, policy, job, variation, engine=engine)
         return otherwise(jobs, machine, policy, run.schedule, job, variation, engine=engine)
@@ -192,12 +188,12 @@ def _simulated(
 ) -> ReportInput:
     """One run over a log; a job that does not exist is reported before the simulation."""
     given = parse_policy(policy) if policy else None
-    workload, machine = load(log, cluster, cleaning)
+    workload, machine = running.load(log, cluster, cleaning)
     chosen = given or policy_of(machine)
     if job is not None:
         job_number(job, workload, log)
-    print_policy_notes([chosen], machine, workload)
-    [run] = run_policies(workload, machine, [chosen], Window.all())
+    running.print_policy_notes([chosen], machine, workload)
+    [run] = running.run_policies(workload, machine, [chosen], Window.all())
     return run.as_report()
 
 
@@ -224,7 +220,7 @@ def _show(result: ReportInput, policy: str, found: Explanation) -> None:
     lines = [Text(line) for line in found.lines]
     if policy.partition("(")[0] == "slurm":
         lines.append(Text(ONE_OF_SEVERAL, "dim"))
-    show(head, *lines, *_elsewhere(result, policy, found.job))
+    console.show(head, *lines, *_elsewhere(result, policy, found.job))
 
 
 def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableType]:
@@ -232,7 +228,7 @@ def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableTyp
     if len(result.runs) < 2:
         return []
     row = int(np.flatnonzero(result.workload.job_id == job)[0])
-    table = plain_table("policy", "waited", "why")
+    table = tables.plain_table("policy", "waited", "why")
     for run in result.runs:
         start = int(run.schedule.start[row])
         ran = start != UNKNOWN

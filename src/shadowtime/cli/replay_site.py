@@ -9,11 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.site import repeats_of
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
-from shadowtime.cli.common.progress import while_simulating
-from shadowtime.cli.common.running import prepare, print_policy_notes
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, findings, progress, running, tables
 from shadowtime.cluster.site import Site
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import BY, parse_by
@@ -59,9 +55,9 @@ def run_site(
     """Replay the site several times, with progress."""
     repeats = repeats_of(policy, phases)
     machine: Any = site
-    print_policy_notes([policy], machine, workload)
-    engine = prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
-    with while_simulating(steps=repeats.count) as advance:
+    running.print_policy_notes([policy], machine, workload)
+    engine = running.prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
+    with progress.while_simulating(steps=repeats.count) as advance:
         return replay_site(
             workload, site, policy, repeats=repeats, window=window,
             by=parse_by(by) if by else BY, where=where,
@@ -80,7 +76,7 @@ def replayed(found: SiteReplay) -> dict[str, Any]:
 
 def show_site(found: SiteReplay, head: Text) -> None:
     """The verdict, mean waits by group, and what scheduled them."""
-    head.append(left_out(found.not_modelled))
+    head.append(findings.left_out(found.not_modelled))
     gone = found.cancelled
     if gone is not None and gone.started:
         head.append(
@@ -88,19 +84,19 @@ def show_site(found: SiteReplay, head: Text) -> None:
             f"{gone.started:.0f} of them start before, for drawn times ({gone.core_share:.1%} of "
             f"the core-hours); to their limits, waits would change by {gone.sensitivity:+.0%}"
         )
-    show(
-        trust_sentences(found.trust).append("\n"),
+    console.show(
+        findings.trust_sentences(found.trust).append("\n"),
         head,
         Text(),
         _groups(found),
         Text(),
         *_scheduling(found),
-        trust_table(found.trust),
+        findings.trust_table(found.trust),
     )
 
 
 def _groups(found: SiteReplay) -> Table:
-    table = numbers_table(
+    table = tables.numbers_table(
         "mean waits", "jobs", "recorded", "simulated", "range of one run", "off by", "within"
     )
     for row in by_kind(table, found.groups):
@@ -112,7 +108,7 @@ def _groups(found: SiteReplay) -> Table:
             span(row.simulated.mean),
             Text(f"{low} to {high}", "" if row.within else "yellow"),
             percent(row.difference, signed=True),
-            "" if row.error is None else Text(within(row.error), SHADE[shade(row.error)]),
+            "" if row.error is None else Text(within(row.error), findings.SHADE[shade(row.error)]),
         )
     return table
 
@@ -157,7 +153,9 @@ def _scheduling(found: SiteReplay) -> list[RenderableType]:
             )
         )
     if found.reasons:
-        table = numbers_table("waited for", "jobs recorded", "simulated", "range of the runs")
+        table = tables.numbers_table(
+            "waited for", "jobs recorded", "simulated", "range of the runs"
+        )
         for row in found.reasons:
             mean = row.simulated
             span = "" if mean is None else f"{row.low} to {row.high}"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.amounts import kind_of
-from shadowtime.metrics.classes import called
-from shadowtime.metrics.unstarted import waited_until
+from shadowtime.metrics import classes, unstarted
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
@@ -78,7 +77,7 @@ class Words:
         asked = count(int(jobs.procs[row]), "processor")
         if jobs.requests is not None:
             belongs = [
-                f"{called(jobs, kind)} {jobs.name_of(kind, number)}"
+                f"{classes.called(jobs, kind)} {jobs.name_of(kind, number)}"
                 for kind in ("group", "queue")
                 if (number := int(getattr(jobs, kind)[row])) >= 0
             ]
@@ -177,7 +176,7 @@ class Words:
         if facts.reason is None:
             return f"It has no start in this schedule.{self._cancelled()}"
         if facts.reason is Reason.UNSTARTED:
-            until = int(waited_until(self.schedule, self.workload)[self.row])
+            until = int(unstarted.waited_until(self.schedule, self.workload)[self.row])
             least = span(until - facts.submit)
             return f"It never started: it waited {least} or longer.{self._cancelled()}"
         waited = facts.start - facts.submit

@@ -23,10 +23,8 @@ from shadowtime.cluster.toml import SHAPES
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
 from shadowtime.private import write_result
-from shadowtime.trace import read_swf, write_swf
+from shadowtime.trace import job_table, job_table_files, read_swf, write_swf
 from shadowtime.trace._bytes import load, save
-from shadowtime.trace.job_table import table_of
-from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import KEPT
@@ -46,7 +44,7 @@ def write_asked(workload: Workload, folder: Path) -> None:
     for name in (JOBS, NAMES):
         (folder / name).unlink(missing_ok=True)
     if workload.requests is not None:
-        columns = table_of(workload)
+        columns = job_table.table_of(workload)
         for name in ("qos", "account"):  # as requested: the job's own are in names.json
             columns[name] = [
                 getattr(workload.requests[row], name) or None for row in range(len(workload))
@@ -128,7 +126,7 @@ def _read_requests(path: Path, job_id: Ints, base: int, inferred: Mapping[str, i
         text = load(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("is not text in UTF-8", path=str(path), hint=AGAIN) from None
-    raw = parse_job_csv(text, name=path.name, path=str(path))
+    raw = job_table_files.parse_job_csv(text, name=path.name, path=str(path))
     if raw.requests is None or not np.array_equal(raw["job_id"], job_id):
         raise InputError(
             "these are not the jobs of the trace beside it", path=str(path), hint=AGAIN

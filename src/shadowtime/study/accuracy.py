@@ -19,11 +19,8 @@ from shadowtime.metrics.accuracy import accuracy, accuracy_by
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.measure import matched
-from shadowtime.policy import Policy
+from shadowtime.policy import Policy, estimate, grammar, values
 from shadowtime.policy import estimate as parts
-from shadowtime.policy.estimate import Estimate
-from shadowtime.policy.grammar import parse_call
-from shadowtime.policy.values import part_from
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.study.compare import compare
@@ -43,7 +40,9 @@ def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:
     True
     """
     try:
-        found = part_from("estimate", parse_call(str(parameters.get("estimate", ""))))
+        found = values.part_from(
+            "estimate", grammar.parse_call(str(parameters.get("estimate", "")))
+        )
     except PolicyError:
         return None
     return found if isinstance(found, parts.Estimate) else None
@@ -234,13 +233,13 @@ def compare_predictors(
     """
     if len(set(names)) != len(names) or not names:
         raise UsageError("give each predictor once")
-    parts = {name: part_from("estimate", parse_call(name)) for name in names}
+    parts = {name: values.part_from("estimate", grammar.parse_call(name)) for name in names}
     policies = [policy.replace(name=name, estimate=part) for name, part in parts.items()]
     found = run(workload, cluster, policies, shake=shake, seed=seed)
     (setting,) = found.settings
     rows = []
     for name, part in parts.items():
-        assert isinstance(part, Estimate)
+        assert isinstance(part, estimate.Estimate)
         record = setting.run(name)
         guess = predictions(record.schedule, setting.workload, part)
         differences = {

@@ -20,12 +20,9 @@ from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
-from shadowtime.study.comparison import Comparison, Setting
+from shadowtime.study import comparison, losers, trust, trust_measures
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.losers import class_rows
 from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
-from shadowtime.study.trust import Trust
-from shadowtime.study.trust_measures import trust_of
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN, Floats
 from shadowtime.workload import Workload
@@ -62,7 +59,7 @@ def compare(
     progress: Progress | None = None,
     engine: Engine = simulate,
     known: Known | None = None,
-) -> Comparison:
+) -> comparison.Comparison:
     """Run every policy on every input and compare the numbers.
 
     Rules
@@ -127,7 +124,7 @@ def compare(
             for place, (policy, name) in enumerate(zip(policies, names, strict=True))
         ]
         settings.append(
-            Setting(
+            comparison.Setting(
                 load=load,
                 workload=loaded,
                 offered_load=_offered(loaded, cluster),
@@ -135,7 +132,7 @@ def compare(
                 counted=scored.mask(loaded.submit) & (where or Where()).mask(loaded),
             )
         )
-    return Comparison(
+    return comparison.Comparison(
         workload=workload,
         cluster=cluster,
         window=scored,
@@ -150,10 +147,10 @@ def _trust(
     cluster: Cluster,
     policy: Any,
     name: str,
-    settings: Sequence[Setting],
+    settings: Sequence[comparison.Setting],
     window: Window,
     engine: Engine,
-) -> Trust | None:
+) -> trust.Trust | None:
     """The verdict on the log's own starts compared with the first policy's; None if it has none."""
     scored = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
     if not bool(scored.any()):
@@ -162,7 +159,9 @@ def _trust(
     if simulated is None:
         simulated = engine(workload, cluster, copy.deepcopy(policy))
     recorded = Schedule.recorded(workload)
-    return trust_of(workload, cluster, recorded, simulated, policy=name, window=window)
+    return trust_measures.trust_of(
+        workload, cluster, recorded, simulated, policy=name, window=window
+    )
 
 
 class _Run:
@@ -196,7 +195,7 @@ def _run(
     only = where.mask(jobs) if where else None
     result = _Run(measure(schedule, jobs, cluster, window=window, only=only))
     if keep:
-        rows = class_rows(jobs, schedule, window=window, only=only)
+        rows = losers.class_rows(jobs, schedule, window=window, only=only)
         result.schedule, result.workload, result.classes = schedule, jobs, rows
         result.unstarted = why_never(schedule, jobs, cluster, window=window, only=only)
     shared.done()

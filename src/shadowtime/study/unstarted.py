@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.amounts import COUNTED
-from shadowtime.cluster.site import Site
+from shadowtime.cluster import Cluster, amounts, site
 from shadowtime.metrics.unstarted import Unstarted, waited_until
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
@@ -25,7 +23,7 @@ SHOWN = 3
 def why_never(
     schedule: Schedule,
     workload: Workload,
-    cluster: Cluster | Site,
+    cluster: Cluster | site.Site,
     *,
     window: Window = ALL,
     only: AnyArray | None = None,
@@ -74,7 +72,7 @@ def why_never(
 
 
 def _whys(
-    schedule: Schedule, workload: Workload, cluster: Cluster | Site, rows: Any
+    schedule: Schedule, workload: Workload, cluster: Cluster | site.Site, rows: Any
 ) -> Sequence[str]:
     from shadowtime.study.obstacles import on_nodes, why_unstarted
 
@@ -98,7 +96,7 @@ def cause(one: Obstacle) -> str:
     """
     words = {
         "limit": f"a limit forbids it ({one.name})",
-        **{kind.name: kind.short.format(one.name) for kind in COUNTED},
+        **{kind.name: kind.short.format(one.name) for kind in amounts.COUNTED},
         "dependency": f"its dependency ({one.name}) was never met",
         "begin": "its begin time was not reached",
         "outage": f"its nodes are out of service ({one.name})",

@@ -24,10 +24,8 @@ from shadowtime.study.cause import Cause, every_wait, wide_jobs
 from shadowtime.study.obstacle import Bounds, Obstacle, Room
 from shadowtime.study.occupied import Occupied
 from shadowtime.types import AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.bounds import bounds_of, with_bounds
+from shadowtime.workload import Workload, bounds, site_requests
 from shadowtime.workload.request import Request
-from shadowtime.workload.site_requests import requests_of
 
 
 def is_slurm(schedule: Schedule) -> bool:
@@ -39,10 +37,10 @@ class Way:
     """The jobs' waits, and one of them: ``of`` a row."""
 
     def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
-        self.series = bounds_of(workload, site.amounts)
-        site = with_bounds(site, workload)
+        self.series = bounds.bounds_of(workload, site.amounts)
+        site = bounds.with_bounds(site, workload)
         self.workload, self.site, self.schedule = workload, site, schedule
-        self.requests = requests_of(workload, site)
+        self.requests = site_requests.requests_of(workload, site)
         self.slurm = is_slurm(schedule)
         case = Case(match(schedule, workload), site, frozenset())  # type: ignore[arg-type]
         self.case = SiteCase(case, site, self.requests)

@@ -11,8 +11,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, tables
 from shadowtime.policy.snapshot import PythonPolicy, WaitingJob, name_of
 from shadowtime.study.lesson import (
     PROCS,
@@ -161,7 +160,7 @@ def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
     """Show page after page; with ``asks``, forward, back or to a page by its number."""
     place = 0
     while place < len(pages):
-        show(pages[place])
+        console.show(pages[place])
         if not asks:
             place += 1
             continue
@@ -207,7 +206,7 @@ def _introduction(
     policy: PythonPolicy, jobs: tuple[Job, ...], procs: int, numbers: Mapping[str, int] | None
 ) -> RenderableType:
     known = ("in the log",) if numbers else ()
-    table = numbers_table(
+    table = tables.numbers_table(
         "job", *known, "arrives at minute", "processors", "asks for, min", "will run, min"
     )
     for job in jobs:
@@ -291,7 +290,7 @@ def _end(policy: str, moments: list[Moment], jobs: tuple[Job, ...]) -> Renderabl
     starts = {
         one.job.id: (moment.now, one) for moment in moments for one in moment.outcomes if one.starts
     }
-    table = numbers_table("job", "arrived", "started", "waited, min", "")
+    table = tables.numbers_table("job", "arrived", "started", "waited, min", "")
     table.columns[-1].justify = "left"
     for job in jobs:
         when, outcome = starts[job.name]

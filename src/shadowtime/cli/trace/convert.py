@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.console import note
-from shadowtime.cli.common.outputs import check_file, print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common import console, outputs, progress
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.errors import UsageError
@@ -74,7 +72,7 @@ def convert(
     how = reading.reader()
     draws = None if demand is None else Demands.parse(demand)
     changed = any((clean, jobs, days, load, with_, drop_flurries, draws))
-    with working(f"reading {log}"):
+    with progress.working(f"reading {log}"):
         if not changed:
             raw = read_raw(log, **how)
             write_swf(raw, out)
@@ -91,9 +89,9 @@ def convert(
             content = {"out": out, "jobs": len(workload), "cleaning": cleaning}
             line = f"{out}: {summary(workload)}"
             if warning := load_warning(workload):
-                note(warning)
+                console.note(warning)
     if json:
-        print_json(content)
+        outputs.print_json(content)
     else:
         click.echo(line)
 
@@ -102,7 +100,7 @@ def check_out(out: str) -> None:
     """Reject a name or a folder before anything is read or generated."""
     if not out.lower().removesuffix(".gz").endswith(".swf"):
         raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
-    check_file("OUT", out)
+    outputs.check_file("OUT", out)
 
 
 def _changed(

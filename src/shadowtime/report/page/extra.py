@@ -15,9 +15,8 @@ from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.resources import Shares, counted, shares_over_time
 from shadowtime.policy.estimate import Actual, Requested
-from shadowtime.report.classes import bounded_slowdown
+from shadowtime.report import classes, levels
 from shadowtime.report.inputs import ReportInput
-from shadowtime.report.levels import Level
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth, energy
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
@@ -226,7 +225,7 @@ def resources(report: ReportInput, numbers: str) -> str:
     drawings = "".join(
         over_time(
             [
-                Line(one, resource_mark(k), Level(found.at, found.share[:, k]).means(edges))
+                Line(one, resource_mark(k), levels.Level(found.at, found.share[:, k]).means(edges))
                 for k, one in enumerate(names)
             ],
             title=f"Resources in use under {name}",
@@ -266,8 +265,8 @@ def _imbalance(shares: Shares, edges: Floats) -> Floats:
     """Its mean in each interval while anything is in use, nan if nothing is."""
     value = shares.imbalance
     used = ~np.isnan(value)
-    total = Level(shares.at, np.where(used, value, 0.0)).means(edges)
-    part = Level(shares.at, used.astype(np.float64)).means(edges)
+    total = levels.Level(shares.at, np.where(used, value, 0.0)).means(edges)
+    part = levels.Level(shares.at, used.astype(np.float64)).means(edges)
     mean: Floats = np.divide(total, part, out=np.full(len(part), np.nan), where=part > 1e-9)
     return mean
 
@@ -282,7 +281,7 @@ def distributions(report: ReportInput) -> str:
         done = report.shown(run)
         wait = run.schedule.wait[done]
         waits.append(np.sort(wait))
-        slowdowns.append(np.sort(bounded_slowdown(wait, run.schedule.worked[done])))
+        slowdowns.append(np.sort(classes.bounded_slowdown(wait, run.schedule.worked[done])))
     if not any(len(values) for values in waits):
         return section(
             "distributions", "Distributions", '<p class="empty">No job has finished.</p>'

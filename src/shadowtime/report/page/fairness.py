@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.metrics.resources import counted
+from shadowtime.metrics import policy_run, resources
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import group_scores
@@ -90,9 +89,9 @@ def _delays(report: ReportInput) -> str:
     return table([text(h) for h in DELAYS], rows, kind="numbers") + whom + shown
 
 
-def _known(report: ReportInput, run: PolicyRun) -> bool:
+def _known(report: ReportInput, run: policy_run.PolicyRun) -> bool:
     """Fair starts are defined on a pool of processors alone, for jobs that keep their size."""
-    alone = len(counted(report.workload, report.cluster)) < 2
+    alone = len(resources.counted(report.workload, report.cluster)) < 2
     pool = report.cluster.shape == "pool" and alone
     keeps = run.schedule.attempts.procs is None
     return pool and keeps and run.schedule.blocked_at is not None and len(run.schedule) > 0

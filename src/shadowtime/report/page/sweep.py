@@ -21,11 +21,8 @@ from shadowtime.metrics.added import Metric
 from shadowtime.report.figures import draw_bars, save_figure
 from shadowtime.report.metadata import describe, ordered
 from shadowtime.report.numbers import amount, number, span
-from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.difference import span_ticks
-from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
+from shadowtime.report.page import chart, difference, html, over_time
 from shadowtime.report.page.markup import mark, text
-from shadowtime.report.page.over_time import quarters
 from shadowtime.report.page.templates import fill
 from shadowtime.study.sweep.curves import Point, curve
 from shadowtime.study.sweep.shards import SETTING
@@ -110,7 +107,7 @@ def sweep_page(
         sections.append(fill("sweep_curves.html", figures=[one for one in curves if one]))
     if maps:
         sections.append(fill("sweep_maps.html", figures=[one for one in maps if one]))
-    return whole_page(title, sections, [], versions=versions or {}, scripts=TABLE_SCRIPTS)
+    return html.whole_page(title, sections, [], versions=versions or {}, scripts=html.TABLE_SCRIPTS)
 
 
 def _ranged(table: Any, template: str) -> list[str]:
@@ -177,10 +174,10 @@ def _label(info: Metric) -> str:
 def _ticks(info: Metric, top: float) -> tuple[list[str], float]:
     """The labels of five ticks from 0, and the value of the last one."""
     if info.unit == "s":
-        ticks = span_ticks(top)
+        ticks = difference.span_ticks(top)
         return [label for _, label in ticks], ticks[-1][0]
     scale = 100.0 if info.unit == "share" else 1.0
-    ticks = quarters(top * scale)
+    ticks = over_time.quarters(top * scale)
     return [label for _, label in ticks], ticks[-1][0] / scale
 
 
@@ -189,7 +186,7 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
     high_end = max((high for _, _, _, high in bars), default=0.0)
     labels, top = _ticks(info, max(high_end, 0.0))
     left, row = 8, 36
-    frame = Frame(low=0.0, high=1.0, height=len(bars) * row + 38, left=left, right=18, top=4)
+    frame = chart.Frame(low=0.0, high=1.0, height=len(bars) * row + 38, left=left, right=18, top=4)
     wide = frame.width - left - frame.right
     bottom = frame.top + len(bars) * row
 
@@ -221,7 +218,7 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
                 f'<path class="whisker" d="M{x(low):.1f} {y}H{x(high):.1f}M{x(low):.1f} {y - 4}v8'
                 f'M{x(high):.1f} {y - 4}v8"/>'
             )
-    return svg(frame, "".join(parts), title=title, name="bars")
+    return chart.svg(frame, "".join(parts), title=title, name="bars")
 
 
 def _axis(values: Sequence[Any]) -> tuple[list[float], list[str]]:
@@ -257,7 +254,7 @@ def _curve(
     )
     share, names = _axis(values)
     labels, top = _ticks(info, max(high for _, points in lines for *_, high in points))
-    frame = Frame(low=0.0, high=1.0, height=250, left=76, right=24, bottom=40)
+    frame = chart.Frame(low=0.0, high=1.0, height=250, left=76, right=24, bottom=40)
     right = frame.width - frame.right
     at = {one: frame.left + x * (right - frame.left) for one, x in zip(values, share, strict=True)}
     parts = [
@@ -290,7 +287,7 @@ def _curve(
         "csv": f"{metric} over {name}",
         "first": name,
         "chart": Markup(
-            svg(frame, "".join(parts), title=f"{info.label} over {name}", name="curve")
+            chart.svg(frame, "".join(parts), title=f"{info.label} over {name}", name="curve")
         ),
         "legend": [(mark(i), str(place)) for i, (place, _) in enumerate(lines)],
         "several": len(lines) > 1,

@@ -8,8 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import amount, number, percent, span, with_unit
+from shadowtime.report import metadata, numbers
 from shadowtime.report.page.markup import mark
 
 
@@ -40,12 +39,12 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     found.globals |= {
-        "amount": amount,
-        "describe": describe,
+        "amount": numbers.amount,
+        "describe": metadata.describe,
         "mark": mark,
-        "number": number,
-        "percent": percent,
-        "span": span,
-        "with_unit": with_unit,
+        "number": numbers.number,
+        "percent": numbers.percent,
+        "span": numbers.span,
+        "with_unit": numbers.with_unit,
     }
     return found

@@ -16,11 +16,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from shadowtime.report.inputs import ReportInput
+from shadowtime.report import inputs, tradeoff
 from shadowtime.report.numbers import DASH, MINUS, THIN, number, span
-from shadowtime.report.page.markup import mark, text
-from shadowtime.report.page.templates import fill
-from shadowtime.report.tradeoff import listed, rough
+from shadowtime.report.page import markup, templates
 
 TITLES = {
     "all": "",
@@ -84,7 +82,7 @@ def _sentence(option: Mapping[str, Any]) -> str:
     if whole["effect"] not in ("shorter", "longer"):
         return f"{label}: no clear effect on the mean wait" + (f", {pays}" if pays else "")
     gap, before = abs(float(whole["difference_s"])), float(whole["baseline_wait_mean_s"])
-    size = f"{rough(gap / before)} {whole['effect']}" if before >= 1 else whole["effect"]
+    size = f"{tradeoff.rough(gap / before)} {whole['effect']}" if before >= 1 else whole["effect"]
     none = "and no group clearly pays" if whole["effect"] == "shorter" else "for all jobs"
     means = f"from {span(before)} to {span(before + float(whole['difference_s']))}"
     return f"{label}: waits become {size} ({means} on average), {pays or none}"
@@ -107,7 +105,7 @@ def _moved(option: Mapping[str, Any], effect: str) -> list[Mapping[str, Any]]:
 def _who(rows: Sequence[Mapping[str, Any]]) -> str:
     words = [name_of(row) for row in rows[:NAMED]]
     more = len(rows) - NAMED
-    return listed([*words, f"{more} more"] if more > 0 else words)
+    return tradeoff.listed([*words, f"{more} more"] if more > 0 else words)
 
 
 def name_of(row: Mapping[str, Any]) -> str:
@@ -138,13 +136,13 @@ def share_of(row: Mapping[str, Any]) -> str:
     return f"{shown}{THIN}% ± {half:,.{digits}f}"
 
 
-def first_screen(report: ReportInput) -> str:
+def first_screen(report: inputs.ReportInput) -> str:
     """Title, sentence, the options side by side, and their effects by group as a chart."""
     options = options_of(report.effects)
     first, detail = headline(report.effects)
     jobs = report.workload
     return str(
-        fill(
+        templates.fill(
             "whatif_result.html",
             first_colour=FIRST_COLOUR,
             title=jobs.name,
@@ -216,7 +214,7 @@ def _kind(row: Mapping[str, Any]) -> str:
     return {"shorter": "good", "longer": "poor"}.get(row["effect"], "unclear")
 
 
-def effects(report: ReportInput) -> str:
+def effects(report: inputs.ReportInput) -> str:
     """Every group under every option; empty elsewhere."""
     if not report.effects:
         return ""
@@ -230,7 +228,7 @@ def effects(report: ReportInput) -> str:
         for by, mine in groupby(keys, key=lambda key: key[0])
     ]
     return str(
-        fill(
+        templates.fill(
             "effects.html",
             first_colour=FIRST_COLOUR,
             inputs=report.effects["inputs"],
@@ -303,7 +301,7 @@ def chart(options: Sequence[Mapping[str, Any]]) -> str:
         label = named if len(named) <= 30 else f"{named[:29]}…"
         parts.append(
             f'<text class="bar-name" x="{left - 8}" y="{y + tall / 2 + 1:.1f}" text-anchor="end">'
-            f"{text(label)}</text>"
+            f"{markup.text(label)}</text>"
         )
         for mine, i, row in rows:
             if mine == key:
@@ -359,9 +357,9 @@ def _dot(
     unclear = "" if row["effect"] in ("shorter", "longer") else " beaten"
     title = f"{name_of(row)}: {share_of(row)}{', may be chance' if unclear else ''}"
     return (
-        f'<g class="point {mark(place + FIRST_COLOUR)}{unclear}"><path class="whisker" '
+        f'<g class="point {markup.mark(place + FIRST_COLOUR)}{unclear}"><path class="whisker" '
         f'd="M{x(ends[1]):.1f} {y:.1f}H{x(ends[2]):.1f}"/>'
-        f'<circle cx="{x(ends[0]):.1f}" cy="{y:.1f}" r="4"/><title>{text(title)}</title></g>'
+        f'<circle cx="{x(ends[0]):.1f}" cy="{y:.1f}" r="4"/><title>{markup.text(title)}</title></g>'
     )
 
 
@@ -370,7 +368,7 @@ def _signed(seconds: float) -> str:
     return f"{'+' if seconds > 0 else MINUS if seconds < 0 else ''}{shown}"
 
 
-def replayed(report: ReportInput) -> str:
+def replayed(report: inputs.ReportInput) -> str:
     """The section of a site's replay; empty elsewhere."""
     replay = report.replayed
     if not replay:
@@ -380,7 +378,7 @@ def replayed(report: ReportInput) -> str:
         for by, rows in groupby(replay["groups"], key=lambda one: one["by"])
     ]
     return str(
-        fill(
+        templates.fill(
             "replayed.html",
             runs=replay["runs"],
             groups=groups,

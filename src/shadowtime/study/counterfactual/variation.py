@@ -11,8 +11,7 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
-from shadowtime.metrics.where import Where
-from shadowtime.metrics.window import seconds_of
+from shadowtime.metrics import where, window
 from shadowtime.types import NO_LIMIT, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.fit import fit
@@ -117,7 +116,7 @@ def _only(workload: Workload, row: int) -> AnyArray:
 
 
 def _fulfil(workload: Workload, text: str) -> AnyArray:
-    return Where.parse(text, option="--without").mask(workload)
+    return where.Where.parse(text, option="--without").mask(workload)
 
 
 def _with_procs(workload: Workload, row: int, text: str) -> Workload:
@@ -151,7 +150,7 @@ def _with_procs(workload: Workload, row: int, text: str) -> Workload:
 
 
 def _with_request(workload: Workload, row: int, text: str) -> Workload:
-    seconds = seconds_of(text, option=f"--if request={text}")
+    seconds = window.seconds_of(text, option=f"--if request={text}")
     request, limit = workload.request.copy(), workload.limit.copy()
     if limit[row] != NO_LIMIT:
         limit[row] = seconds
@@ -161,7 +160,7 @@ def _with_request(workload: Workload, row: int, text: str) -> Workload:
 
 def _with_run(workload: Workload, row: int, text: str) -> Workload:
     run = workload.run.copy()
-    run[row] = seconds_of(text, option=f"--if run={text}")
+    run[row] = window.seconds_of(text, option=f"--if run={text}")
     return workload.replace(run=run)
 
 
@@ -169,7 +168,7 @@ def _with_submit(workload: Workload, row: int, text: str) -> Workload:
     match = _SHIFT.fullmatch(text)
     if match is None:
         raise UsageError(f"--if submit={text}: write how much earlier or later: -2h or +30m")
-    seconds = seconds_of(match[2], option=f"--if submit={text}")
+    seconds = window.seconds_of(match[2], option=f"--if submit={text}")
     submit = workload.submit.copy()
     submit[row] += seconds if match[1] == "+" else -seconds
     if submit[row] < 0:

@@ -14,9 +14,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.study.fan_out import fan_out
 from shadowtime.trace import read
-from shadowtime.workload import Workload
-from shadowtime.workload.clean import fit
-from shadowtime.workload.embedded import PROCS, demo_workload
+from shadowtime.workload import Workload, clean, embedded
 
 if TYPE_CHECKING:
     from shadowtime.study.papers.values import Claim, PaperFigure, PaperTable
@@ -69,7 +67,7 @@ class Subject:
         """The same log with another rule for jobs that ran longer than requested."""
         assert self.path is not None
         memory = "memory" in self.cluster.resources
-        jobs = fit(read(self.path, overrun=overrun, memory=memory), self.cluster)
+        jobs = clean.fit(read(self.path, overrun=overrun, memory=memory), self.cluster)
         return Subject(label=self.label, workload=jobs, cluster=self.cluster, path=self.path)
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,8 +90,8 @@ def find_subjects(logs: Sequence[Log], folder: str | None) -> tuple[list[Subject
     the logs is refused.
     """
     if folder is None:
-        jobs = demo_workload()
-        return [Subject(label=GENERATED, workload=jobs, cluster=Cluster.pool(PROCS))], []
+        jobs = embedded.demo_workload()
+        return [Subject(label=GENERATED, workload=jobs, cluster=Cluster.pool(embedded.PROCS))], []
     place = Path(folder)
     if not place.is_dir():
         raise UsageError(f"there is no folder {folder}: give --traces a folder with the logs")
@@ -103,7 +101,7 @@ def find_subjects(logs: Sequence[Log], folder: str | None) -> tuple[list[Subject
         if path is None:
             missing.append(f"{log.file}.gz")
             continue
-        jobs = fit(read(path, memory=bool(log.memory)), log.cluster)
+        jobs = clean.fit(read(path, memory=bool(log.memory)), log.cluster)
         found.append(Subject(label=log.label, workload=jobs, cluster=log.cluster, path=path))
     if not found:
         raise UsageError(

@@ -17,8 +17,7 @@ import numpy as np
 from shadowtime.cluster.features import choices, counted
 from shadowtime.cluster.known_settings import lacking_parameters
 from shadowtime.cluster.site import Site
-from shadowtime.slurm.from_site import model_notes
-from shadowtime.slurm.parameters import Parameters
+from shadowtime.slurm import from_site, parameters
 from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 from shadowtime.workload.site_requests import requests_of
@@ -132,9 +131,9 @@ def wants_counts(features: str) -> bool:
 
 def _of_model(site: Site) -> list[str]:
     """Settings that are read and that the model of Slurm does not follow."""
-    words = Parameters.without_effect(site.setting("SchedulerParameters"))
+    words = parameters.Parameters.without_effect(site.setting("SchedulerParameters"))
     return [*(f"SchedulerParameters {word}" for word in lacking_parameters(words)),
-            *model_notes(site)]  # fmt: skip
+            *from_site.model_notes(site)]  # fmt: skip
 
 
 SCOPES = ("partition", "QOS", "association", "reservation")

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import limits, site_summary
 from shadowtime.cluster.amounts import amounts_taken, kind_of
-from shadowtime.cluster.limits import job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER, Partition, Site
 from shadowtime.cluster.site_folder import FILES
-from shadowtime.cluster.site_summary import summarise
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurmtext.hostlist import compress
@@ -58,7 +57,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     found["missing"] += _missing_configuration(folder, site)
     found |= {
         "counts": _counts(site, workload),
-        "nodes": summarise(site)["nodes"],
+        "nodes": site_summary.summarise(site)["nodes"],
         "from": _stamp(workload, 0),
         "to": _stamp(workload, int(workload.submit.max(initial=0))),
         "repaired": {rule: count for rule, count in workload.cleaning.items() if count},
@@ -338,7 +337,7 @@ def _why(
             reason = "asks for more than the nodes of its partition have together"
         elif partition.max_time is not None and seconds > partition.max_time:
             reason = "has a time limit beyond that of its partition"
-        elif not job_allowed(site, request, partition, shape, seconds, user):
+        elif not limits.job_allowed(site, request, partition, shape, seconds, user):
             reason = "exceeds a limit of its QOS, account or reservation"
         else:
             return _runs_without(request), True

@@ -22,11 +22,9 @@ from shadowtime.policy import parse_policy
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.values import Estimate, Published
 from shadowtime.types import Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.o2k import O2kCheck, o2k_workload
-from shadowtime.workload.o2k_draw import MONTHS, SHARED_PROCS
+from shadowtime.workload import Workload, o2k, o2k_draw
 
-MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), MONTHS, strict=True))
+MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), o2k_draw.MONTHS, strict=True))
 """The paper's names of the months, and the generator's."""
 
 HEAVY = ("Jan03", "Feb03")
@@ -101,7 +99,7 @@ class DrawnMonth:
     """One draw of a month in its three worlds, and how it compares with the paper's tables."""
 
     worlds: dict[str, World]
-    check: O2kCheck
+    check: o2k.O2kCheck
 
 
 def draw_month(month: str, seed: int) -> DrawnMonth:
@@ -113,12 +111,12 @@ def draw_month(month: str, seed: int) -> DrawnMonth:
     >>> [len(world.cluster.hosts) for world in drawn.worlds.values()]
     [12, 12, 9]
     """
-    drawn = o2k_workload(MONTH_NAMES[month], seed=seed)
+    drawn = o2k.o2k_workload(MONTH_NAMES[month], seed=seed)
     jobs, machine = drawn.workload, example("o2k")
     window = Window(since=drawn.window[0], until=drawn.window[1])
     sharing = machine.replace(options={**machine.options, "dedicated_exclusive": False})
     rest = machine.replace(hosts=machine.hosts[FOR_DEDICATED:])
-    narrow = jobs.take(jobs.procs <= SHARED_PROCS)
+    narrow = jobs.take(jobs.procs <= o2k_draw.SHARED_PROCS)
     return DrawnMonth(
         worlds={
             WHOLE: World(workload=jobs, cluster=machine, window=window),
@@ -190,7 +188,7 @@ class MonthRuns:
     """What one draw of a month gave: outcomes by world and policy, and the month beside Table 4."""
 
     outcomes: Mapping[tuple[str, str], Outcome]
-    check: O2kCheck
+    check: o2k.O2kCheck
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,7 +227,7 @@ class Findings:
         known = Estimate.of(self.values(month, policy, metric, group, **of))
         return known.mean if known else math.nan
 
-    def checks(self, month: str) -> list[O2kCheck]:
+    def checks(self, month: str) -> list[o2k.O2kCheck]:
         """The month's draws beside the paper's tables."""
         return [self.months[month, seed].check for seed in self.seeds]
 

@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shadowtime.study.papers.reproduction import (
-    GENERATED_NOTE,
-    Log,
-    Paper,
-    Runs,
-    Subject,
-    SubjectRun,
-)
+from shadowtime.study.papers import reproduction
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.claims import paper_claims
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Findings
@@ -27,7 +20,7 @@ from shadowtime.workload.demand import SCENARIOS
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
     """Sentences made from the tables: they state nothing that the tables do not show."""
     if found.generated:
-        return (GENERATED_NOTE,)
+        return (reproduction.GENERATED_NOTE,)
     return (
         *(_distance(tables[name]) for name in ("Table 1", "Table 7")),
         _which_high(tables["Table 7"]),
@@ -206,25 +199,25 @@ def _variables(found: Findings, number: int, center: str) -> PaperFigure:
 
 
 LOGS = (
-    Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=432),
-    Log(label="SDSC", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
+    reproduction.Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=432),
+    reproduction.Log(label="SDSC", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
 )
 
 MOST_SEEDS = 5
 """More seeds narrow the errors, but each costs minutes."""
 
 
-def study(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+def study(subjects: tuple[reproduction.Subject, ...], seeds: int, quick: bool) -> reproduction.Runs:
     """All of the study, or one seed of its heaviest workload."""
     if quick:
         return r.runs(subjects, (1,), scenarios=("HIGH",), highs=HIGHS[:1])
     return r.runs(subjects, tuple(range(1, min(seeds, MOST_SEEDS) + 1)))
 
 
-def _subject(found: Findings, subject: Subject) -> Subject:
+def _subject(found: Findings, subject: reproduction.Subject) -> reproduction.Subject:
     """The jobs and nodes of the kept runs, as the report and the result folder know them."""
     key = next(k for k, one in found.outcomes.items() if one.run and k.center == subject.label)
-    return Subject(
+    return reproduction.Subject(
         label=subject.label,
         workload=r.jobs_of(subject, key),
         cluster=r.machine(subject, r.PLAIN),
@@ -232,7 +225,7 @@ def _subject(found: Findings, subject: Subject) -> Subject:
     )
 
 
-def _kept(found: Findings, center: str) -> tuple[SubjectRun, ...]:
+def _kept(found: Findings, center: str) -> tuple[reproduction.SubjectRun, ...]:
     return tuple(one.run for key, one in found.outcomes.items() if one.run and key.center == center)
 
 
@@ -246,7 +239,7 @@ def more(found: Findings) -> dict[str, Any]:
     }
 
 
-PAPER = Paper(
+PAPER = reproduction.Paper(
     name="rua",
     title="The Resource Usage Aware Backfilling",
     reference="F. Guim, I. Rodero, J. Corbalan: The Resource Usage Aware Backfilling. "
