@@ -110,7 +110,8 @@ def check(
         outputs.print_json(_as_object(schedule, report, good))
     else:
         _show(schedule, report, strict=strict, named=policy is not None)
-        if policy is None and not claims and _broken(report):
+        broken = (one.name for one in report.proofs if one.verdict == "violated")
+        if policy is None and not claims and PROMISES_KEPT in broken:
             click.echo("If the policy does not claim to keep its promises, name it with -p.")
     return 0 if good else 1
 
@@ -159,10 +160,6 @@ def _most(asked: str | None, machine: Cluster | Site, policy: Any) -> int | None
     if not asked.isdecimal():
         raise UsageError(f"--follow takes a number of jobs or all, not {asked!r}")
     return int(asked)
-
-
-def _broken(report: Report) -> bool:
-    return any(p.name == PROMISES_KEPT and p.verdict == "violated" for p in report.proofs)
 
 
 def _renamed(text: str) -> tuple[str, str]:

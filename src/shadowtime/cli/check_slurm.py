@@ -101,10 +101,6 @@ def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
     click.echo(f"wrote {page}")
 
 
-def _counts(tallies: Tallies) -> dict[str, Any]:
-    return {name: getattr(tallies, name) for name in COUNTS}
-
-
 def _differences(tallies: Tallies) -> list[dict[str, Any]]:
     return [
         {
@@ -143,7 +139,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
     """The counts of one folder; of several their sums, and each folder's under its name."""
     each: dict[str, dict[str, Any]] = {
         name: {
-            **_counts(tallies),
+            **{count: getattr(tallies, count) for count in COUNTS},
             "version": tallies.version,
             "differences": _differences(tallies),
             "lacking": list(tallies.lacking),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,9 +12,7 @@ from shadowtime.cli.common import compared, console, outputs, running
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
 from shadowtime.cluster import Cluster
-from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
-from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.result.comparison import write_pages
 from shadowtime.study import Load
@@ -58,110 +54,66 @@ def compare(
     **study
         Options of :func:`shadowtime.compare`.
     """
-    asked = Asked(
-        window=inputs.as_window(study["window"]),
-        policies=tuple(parse_policy(policy) for policy in policies),
-        where=inputs.as_where(study["where"]),
-        by=parse_by(by) if by else (),
-        loads=tuple(map(Load.parse, study["loads"])) or (Load(),),
-        copies={name: study[name] for name in ("shake", "resample", "seed")},
-        demand=demand,
-        texts=policies,
-        resume=study["resume"],
-        placing=placing,
-    )
-    placing.check(asked.resume)
-    if placing.elsewhere and (asked.where or not asked.replicas):
+    window = inputs.as_window(study["window"])
+    chosen = [parse_policy(policy) for policy in policies]
+    where, kinds = inputs.as_where(study["where"]), parse_by(by) if by else ()
+    resume: str | None = study["resume"]
+    asked: dict[str, Any] = {name: study[name] for name in ("shake", "resample", "seed")}
+    asked |= {"loads": tuple(map(Load.parse, study["loads"])) or (Load(),), "window": window}
+    # A sweep's rows are about all jobs: with --where copies are run here.
+    copied = (asked["shake"] or asked["resample"]) and not where
+    placing.check(resume)
+    if placing.elsewhere and not copied:
         raise click.UsageError(
             "workers perform the runs on copies of the whole log: add --shake N or --resample N, "
             "without --where"
         )
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
-    outputs.check_outputs(folder=output, report=report, figures=figures, kept=asked.resume)
-    done = [_on(trace, one, cleaning, asked) for one in clusters or (None,)]
+    outputs.check_outputs(folder=output, report=report, figures=figures, kept=resume)
+
+    def on(given: str | None) -> results.Results:
+        workload, machine = running.load(trace, given, cleaning, demand=demand)
+        running.must_score_some(window, workload)
+        running.print_policy_notes(chosen, machine, workload)
+        known = None
+        if resume and copied:
+            known = _known(workload, machine, policies, resume, placing, **asked)
+        found = compared.run_comparison(
+            workload, machine, chosen, where=where, known=known, kept_in=resume, **asked
+        )
+        command = outputs.command_line()
+        return results.results_of(found, chosen, where=where, command=command)
+
+    done = [on(one) for one in clusters or (None,)]
     if len(done) == 1:
-        _finish(done[0], asked.by, output, report, figures, as_json=json)
+        _finish(done[0], kinds, output, report, figures, as_json=json)
         return
     if report or figures:
         raise click.UsageError(
             "--report and --figures show one machine: write folders with -o, then "
             "`shadowtime report DIR` makes a page of all of them"
         )
-
-    compared.finish_machines(clusters, done, asked.by, output, as_json=json)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is compared on each machine."""
-
-    window: Window
-    policies: tuple[Any, ...]
-    where: Where | None
-    by: tuple[str, ...]
-    loads: tuple[Load, ...]
-    copies: Mapping[str, int]
-    demand: str | None
-    texts: tuple[str, ...]
-    """The policies as the user wrote them."""
-    resume: str | None
-    """The folder of the saved runs, if any."""
-    placing: Placing
-
-    @property
-    def replicas(self) -> int:
-        """Copies of the log."""
-        return self.copies["shake"] + self.copies["resample"]
+    compared.finish_machines(clusters, done, kinds, output, as_json=json)
 
 
-def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> results.Results:
-    """Read the log for a machine and compare the policies there."""
-    workload, machine = running.load(trace, cluster, cleaning, demand=asked.demand)
-    running.must_score_some(asked.window, workload)
-    running.print_policy_notes(asked.policies, machine, workload)
-    found = compared.run_comparison(
-        workload,
-        machine,
-        list(asked.policies),
-        loads=list(asked.loads),
-        **asked.copies,
-        window=asked.window,
-        where=asked.where,
-        known=_known(workload, machine, asked) if asked.resume else None,
-        kept_in=asked.resume,
-    )
-    return results.results_of(
-        found, asked.policies, where=asked.where, command=outputs.command_line()
-    )
-
-
-def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
-    """The numbers of the copies, from the folder or run into it.
-
-    None if there are no copies, or if only some jobs count: a sweep's rows are about all jobs.
-    """
-    if asked.where or not asked.replicas:
-        return None
+def _known(
+    workload: Workload,
+    machine: Cluster,
+    policies: tuple[str, ...],
+    folder: str,
+    placing: Placing,
+    **asked: Any,
+) -> Known:
+    """The numbers of the copies, from the folder or run into it; policies are texts."""
     from shadowtime.api.sweep import load_log
     from shadowtime.study.sweep.run import run_copies
 
-    assert asked.resume is not None
-    with counting() as progress, asked.placing.executor(asked.resume) as executor:
+    with counting() as progress, placing.executor(folder) as executor:
         return run_copies(
-            workload,
-            machine,
-            asked.texts,
-            asked.resume,
-            load=load_log,
-            loads=asked.loads,
-            **asked.copies,
-            window=asked.window,
-            workers=asked.placing.count(),
-            executor=executor,
-            progress=progress,
-            announce=console.note,
-        )
+            workload, machine, policies, folder, load=load_log, workers=placing.count(),
+            executor=executor, progress=progress, announce=console.note, **asked,
+        )  # fmt: skip
 
 
 def _finish(

@@ -42,12 +42,11 @@ def by_class(
     *,
     window: Window = ALL,
     only: AnyArray | None = None,
-    edges: Sequence[int] | None = None,
     top: int = TOP,
 ) -> list[ClassRow]:
     """A row for every class that has scored jobs, in the classes' order.
 
-    ``kind``, ``edges`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
+    ``kind`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
     a further mask (the blocked jobs, say). Each row has wait and bounded slowdown with their
     statistics, the mean slowdown and response, bounded slowdown at a minute, MBS, MWBS, the
     class's share of jobs and of processor-seconds, how many of its jobs were blocked and
@@ -63,7 +62,7 @@ def by_class(
     1 1 0.0 1.0
     5-16 1 60.0 2.0
     """
-    classes = classify(workload, kind, edges=edges, top=top)
+    classes = classify(workload, kind, top=top)
     return by_classes(schedule, workload, classes, kind=kind, window=window, only=only)
 
 

@@ -83,21 +83,19 @@ class Jobs:
         bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, tau))
         return bounded
 
-    def bounded_paper(self, tau: int = TAU) -> Floats:
-        """(wait + max(run, tau)) / max(run, tau): PV-EASY's form, different only for run < tau.
+    def bounded_paper(self) -> Floats:
+        """(wait + max(run, TAU)) / max(run, TAU): PV-EASY's form, different only for run < TAU.
 
         References
         ----------
         Yuan et al. 2010, equation 1.
         """
-        counted = self._counted if tau == TAU else np.maximum(self.run, tau)
-        bounded: Floats = (self.wait + counted) / counted
+        bounded: Floats = (self.wait + self._counted) / self._counted
         return bounded
 
-    def bounded_per_processor(self, tau: int = TAU) -> Floats:
-        """max(1, response / (procs max(run, tau))): a wide job may wait longer for the same."""
-        counted = self.procs * (self._counted if tau == TAU else np.maximum(self.run, tau))
-        bounded: Floats = np.maximum(1.0, self.response / counted)
+    def bounded_per_processor(self) -> Floats:
+        """max(1, response / (procs max(run, TAU))): a wide job may wait longer for the same."""
+        bounded: Floats = np.maximum(1.0, self.response / (self.procs * self._counted))
         return bounded
 
 

@@ -9,12 +9,15 @@ from shadowtime.schedule.runs import lost_parts, restarts
 from shadowtime.types import AnyArray, Ints
 
 
-def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
+def preemption_of(
+    schedule: Schedule, which: AnyArray, *, jobs: int, kills: int, scored: int
+) -> dict[str, float]:
     """Preempted jobs among these, their kills, and the run time that was lost.
 
-    MKT = kills / preempted jobs. RTW of a job = (all its run times - its last) / its last; the
-    mean is over preempted jobs. Where stopped jobs keep their work, RTW is what was lost over what
-    was worked, and ``restarting_s`` is there: the seconds that went into starting again.
+    The caller has counted the preempted jobs, their preemptions, and all these jobs. MKT = kills /
+    preempted jobs. RTW of a job = (all its run times - its last) / its last; the mean is over
+    preempted jobs. Where stopped jobs keep their work, RTW is what was lost over what was worked,
+    and ``restarting_s`` is there: the seconds that went into starting again.
 
     References
     ----------
@@ -29,23 +32,9 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     ...     reason=ints(1), kills=ints(2), killed=ints(0), attempts=Attempts(
     ...         job_id=ints(1, 1, 1), start=ints(0, 5, 9), end=ints(3, 7, 19), killed=ints(1, 1, 0)
     ...     ))
-    >>> preemption(s, np.array([True]))
+    >>> preemption_of(s, np.array([True]), jobs=1, kills=2, scored=1)
     {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
     """
-    kills = schedule.kills[which]
-    return preemption_of(
-        schedule,
-        which,
-        jobs=int(np.count_nonzero(kills)),
-        kills=int(kills.sum()),
-        scored=len(kills),
-    )
-
-
-def preemption_of(
-    schedule: Schedule, which: AnyArray, *, jobs: int, kills: int, scored: int
-) -> dict[str, float]:
-    """The same for a caller who has counted: preempted jobs, preemptions, all these jobs."""
     result: dict[str, float] = {"preempted_jobs": jobs}
     if scored:
         result["preempted_share"] = jobs / scored

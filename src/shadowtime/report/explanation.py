@@ -109,12 +109,13 @@ def explain(
     waiting = waits(schedule, every)
     ran = bool(started(schedule)[row])
     until = start if ran else int(waited_until(schedule, workload)[row])
+    ended = every.row[(every.until == start) & (every.row != row)] if ran else every.row[:0]
     facts = {
         "ahead_on_arrival": _ids(schedule, [r for r in _alive(waiting, submit) if r < row]),
         "running_on_arrival": _ids(schedule, [r for r in _alive(every, submit) if r != row]),
         "still_ahead": _ids(schedule, [r for r in _alive(waiting, start) if r < row and ran]),
         "overtaken_by": _ids(schedule, _overtakers(schedule, row, until)),
-        "ended_at_start": _ids(schedule, _ended(every, row, start) if ran else []),
+        "ended_at_start": _ids(schedule, np.unique(ended).tolist()),
     }
     bare = Explanation(
         job=job_id,
@@ -175,10 +176,6 @@ def _overtakers(schedule: Schedule, row: int, until: int) -> list[int]:
     behind = np.arange(row + 1, len(schedule))
     early = (schedule.start[behind] >= 0) & (schedule.start[behind] < until)
     return [int(row) for row in behind[early]]
-
-
-def _ended(spans: Spans, row: int, moment: int) -> list[int]:
-    return [int(r) for r in np.unique(spans.row[(spans.until == moment) & (spans.row != row)])]
 
 
 def _promises(schedule: Schedule, row: int, until: int) -> tuple[Promise, ...]:

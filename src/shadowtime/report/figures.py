@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shadowtime.errors import optional
+from shadowtime.metrics import Jobs
 from shadowtime.report import classes, clock, levels, metadata, verdict
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.page.bandwidth import allocated
@@ -90,10 +91,9 @@ def cdf(figure: Any, report: ReportInput) -> bool:
         return False
     left, right = figure.subplots(1, 2, sharey=True)
     for i, run in enumerate(report.runs):
-        done = report.shown(run)
-        wait = np.sort(run.schedule.wait[done])
-        slow = np.sort(classes.bounded_slowdown(run.schedule.wait[done], run.schedule.worked[done]))
-        for axes, values, unit in ((left, wait, 3600.0), (right, slow, 1.0)):
+        jobs = Jobs.of(run.schedule, report.shown(run))
+        columns = ((left, np.sort(jobs.wait), 3600.0), (right, np.sort(jobs.bounded()), 1.0))
+        for axes, values, unit in columns:
             if len(values):
                 low = 1.0 / unit if unit > 1 else 1.0
                 at = np.geomspace(low, max(values[-1] / unit, 10 * low), POINTS)

@@ -15,7 +15,6 @@ from shadowtime.study.losers import (
     class_rows,
     clear_changes,
     losers,
-    named_rows,
 )
 
 KINDS = {"size": "by size", "runtime": "by run time", "user": "by user"}
@@ -77,7 +76,7 @@ def classes_of(report: ReportInput, run: policy_run.PolicyRun) -> tuple[ClassRow
         known = class_rows(report.workload, run.schedule, only=only)
     if not known or any(row.kind in NAMED for row in known):
         return known
-    return (*known, *named_rows(report.workload, run.schedule, only=only))
+    return (*known, *class_rows(report.workload, run.schedule, only=only, kinds=NAMED))
 
 
 def with_classes(report: ReportInput) -> ReportInput:

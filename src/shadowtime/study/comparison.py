@@ -111,7 +111,11 @@ def winners(
     fewest = min(never.get(name, 0) for name in known)
     known = {name: value for name, value in known.items() if never.get(name, 0) <= fewest}
     best = min(known.values())
-    return tuple(name for name, value in known.items() if _equal(value, best))
+    return tuple(
+        name
+        for name, value in known.items()
+        if abs(value - best) <= SAME * max(abs(value), abs(best))
+    )
 
 
 def rank(
@@ -167,10 +171,6 @@ def _swaps(order: Sequence[str], columns: Mapping[str, Floats]) -> tuple[Swap, .
         if times:
             found.append(Swap(ahead, behind, times))
     return tuple(found)
-
-
-def _equal(a: float, b: float) -> bool:
-    return abs(a - b) <= SAME * max(abs(a), abs(b))
 
 
 RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "goodput")

@@ -80,7 +80,7 @@ class Way:
                 continue
             for shape in shapes.all_of(self.request, one):
                 user = self.case.user(self.row)
-                if not self._ran and not (
+                if not self.case.ran[self.row] and not (
                     one.up
                     and job_allowed(self.site, self.request, one, shape, self.limit, user)
                     and bounded_shape(self.site, self.request, one, shape, user)
@@ -106,10 +106,6 @@ class Way:
             moments = self._moments(since, until)
             for at, end in zip(moments, [*moments[1:], until], strict=True):
                 yield self._at(at, end)
-
-    @property
-    def _ran(self) -> bool:
-        return bool(self.case.ran[self.row])
 
     def _moments(self, since: int, until: int) -> list[int]:
         """The times of relevant changes, from ``since`` on."""

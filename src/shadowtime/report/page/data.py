@@ -20,7 +20,7 @@ from shadowtime.report import clock, inputs, metadata
 from shadowtime.report.classes import runtime_classes, size_classes, user_classes
 from shadowtime.report.page.frontier import axes, has_frontier
 from shadowtime.schedule.runs import started
-from shadowtime.types import MAX_SPAN, AnyArray, Ints, Reason
+from shadowtime.types import MAX_SPAN, AnyArray, Reason
 
 if TYPE_CHECKING:
     from shadowtime.report.rows import Rows
@@ -30,9 +30,7 @@ LEVEL = 4
 """Compression level: beyond 4 the file shrinks by a few per cent and the time doubles."""
 
 
-def pack(
-    columns: Mapping[str, AnyArray], *, deltas: Iterable[str] = (), level: int = LEVEL
-) -> dict[str, Any]:
+def pack(columns: Mapping[str, AnyArray], *, deltas: Iterable[str] = ()) -> dict[str, Any]:
     """Columns of whole numbers as their list (name, length, width, delta) and one text.
 
     ``deltas`` names the columns that are stored as differences from the entry before.
@@ -59,7 +57,7 @@ def pack(
     # the stream is a plain zlib one: browsers call that format "deflate"
     return {
         "columns": listed,
-        "data": base64.b64encode(zlib.compress(b"".join(planes), level)).decode("ascii"),
+        "data": base64.b64encode(zlib.compress(b"".join(planes), LEVEL)).decode("ascii"),
     }
 
 
@@ -244,11 +242,7 @@ def policy_columns(report: inputs.ReportInput, run: PolicyRun, rows: Rows) -> di
     }
     for name, column in (("promised", schedule.promised), ("blocked", schedule.blocked_at)):
         if column is not None:
-            columns[name] = _since_submit(column, schedule.submit)
+            columns[name] = np.where(column >= 0, column - schedule.submit + 1, 0)
     if schedule.penalised is not None:
         columns["penalised"] = schedule.penalised
     return pack(columns)
-
-
-def _since_submit(column: Ints, submit: Ints) -> AnyArray:
-    return np.where(column >= 0, column - submit + 1, 0)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report import inputs, numbers
 from shadowtime.report.page import chart, heat, markup, templates
-from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
+from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter, quarters
 from shadowtime.types import AnyArray, Floats
 
 STRETCHES = 60
@@ -100,6 +100,16 @@ def mean_by_submission(run: PolicyRun, done: AnyArray, edges: Floats) -> Floats:
     means: Floats = np.full(len(edges) - 1, np.nan)
     np.divide(total, jobs, out=means, where=jobs > 0)
     return means
+
+
+def metric_ticks(unit: str, top: float) -> tuple[list[str], float]:
+    """The labels of five ticks from 0 for a metric, and the value of the last one."""
+    if unit == "s":
+        ticks = span_ticks(top)
+        return [label for _, label in ticks], ticks[-1][0]
+    scale = 100.0 if unit == "share" else 1.0
+    ticks = quarters(top * scale)
+    return [label for _, label in ticks], ticks[-1][0] / scale
 
 
 def span_ticks(top: float) -> tuple[tuple[float, str], ...]:

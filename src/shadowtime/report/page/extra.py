@@ -10,16 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from shadowtime.metrics import lost_work
+from shadowtime.metrics import Jobs, lost_work
 from shadowtime.metrics.by_class import ClassRow
-from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.resources import Shares, counted, shares_over_time
 from shadowtime.policy.estimate import Actual, Requested
-from shadowtime.report import classes, levels
+from shadowtime.report import levels
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth, energy
-from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
+from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, spots, svg
 from shadowtime.report.page.fairness import fairness
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import mark, named, section, swatch, table, tabs, text
@@ -84,7 +83,7 @@ def predictions(report: ReportInput) -> str:
             named(i, report.runs[i].name),
             text(known.predictor),
             *_measures(known.overall),
-            _clamped(report.runs[i]),
+            number(report.runs[i].metrics.get("clamped_predictions")),
         ]
         for i, known in found.items()
     ]
@@ -115,10 +114,6 @@ def _measures(metrics: Mapping[str, float]) -> list[str]:
         percent(metrics.get("prediction_over")),
         span(metrics.get("prediction_over_mean_s")),
     ]
-
-
-def _clamped(run: PolicyRun) -> str:
-    return number(run.metrics.get("clamped_predictions"))
 
 
 HOUR = 3600.0
@@ -245,7 +240,7 @@ def resources(report: ReportInput, numbers: str) -> str:
         name="imbalance",
         caption="Imbalance: the fullest resource over the average of all",
         axis=axis,
-        ticks=tuple((1 + (len(names) - 1) * k / 4, _step(len(names), k)) for k in range(5)),
+        ticks=tuple((at, number(at)) for at in (1 + (len(names) - 1) * k / 4 for k in range(5))),
     )
     lead = (
         "Part of each resource in use from the first to the last submission, averaged over "
@@ -255,10 +250,6 @@ def resources(report: ReportInput, numbers: str) -> str:
     )
     body = f'<div class="pair">{drawings}{uneven}</div>{numbers}'
     return section("resources", "Resources", body, lead=lead)
-
-
-def _step(count: int, k: int) -> str:
-    return number(1 + (count - 1) * k / 4)
 
 
 def _imbalance(shares: Shares, edges: Floats) -> Floats:
@@ -278,10 +269,9 @@ def distributions(report: ReportInput) -> str:
     """The CDFs of wait and bounded slowdown side by side."""
     waits, slowdowns = [], []
     for run in report.runs:
-        done = report.shown(run)
-        wait = run.schedule.wait[done]
-        waits.append(np.sort(wait))
-        slowdowns.append(np.sort(classes.bounded_slowdown(wait, run.schedule.worked[done])))
+        jobs = Jobs.of(run.schedule, report.shown(run))
+        waits.append(np.sort(jobs.wait))
+        slowdowns.append(np.sort(jobs.bounded()))
     if not any(len(values) for values in waits):
         return section(
             "distributions", "Distributions", '<p class="empty">No job has finished.</p>'
@@ -325,10 +315,8 @@ def _cdf(
 
 def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int, name: str) -> str:
     shares = np.searchsorted(values, at, side="right") / len(values)
-    points = " ".join(
-        f"{frame.x(x):.1f},{frame.y(s):.1f}"
-        for x, s in zip(at.tolist(), shares.tolist(), strict=True)
-    )
+    pairs = zip(at.tolist(), shares.tolist(), strict=True)
+    points = spots((frame.x(x), frame.y(share)) for x, share in pairs)
     # the shares are included so that the page can read a value under the pointer
     packed = " ".join(f"{share:.4f}" for share in shares.tolist())
     return (

@@ -124,7 +124,7 @@ def _whom(view: FairnessView) -> str:
                 DASH if job.user == UNKNOWN else str(job.user),
                 number(job.procs),
                 span(job.delay_s),
-                _culprits(job.by, job.by_procs),
+                f"{', '.join(map(str, job.by))} ({number(job.by_procs)} processors in all)",
             ]
             for job in view.longest
         ],
@@ -139,10 +139,6 @@ def _whom(view: FairnessView) -> str:
         if taken
     )
     return f'{jobs}<div class="pair">{pairs}</div>'
-
-
-def _culprits(ids: tuple[int, ...], procs: int) -> str:
-    return f"{', '.join(map(str, ids))} ({number(procs)} processors in all)"
 
 
 def _pairs(title: str, taken: tuple[Taken, ...], total: float) -> str:

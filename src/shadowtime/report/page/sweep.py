@@ -21,7 +21,7 @@ from shadowtime.metrics.added import Metric
 from shadowtime.report.figures import draw_bars, save_figure
 from shadowtime.report.metadata import describe, ordered
 from shadowtime.report.numbers import amount, number, span
-from shadowtime.report.page import chart, difference, html, over_time
+from shadowtime.report.page import chart, difference, html
 from shadowtime.report.page.markup import mark, text
 from shadowtime.report.page.templates import fill
 from shadowtime.study.sweep.curves import Point, curve
@@ -171,20 +171,10 @@ def _label(info: Metric) -> str:
     return info.label if info.unit == "s" else info.heading
 
 
-def _ticks(info: Metric, top: float) -> tuple[list[str], float]:
-    """The labels of five ticks from 0, and the value of the last one."""
-    if info.unit == "s":
-        ticks = difference.span_ticks(top)
-        return [label for _, label in ticks], ticks[-1][0]
-    scale = 100.0 if info.unit == "share" else 1.0
-    ticks = over_time.quarters(top * scale)
-    return [label for _, label in ticks], ticks[-1][0] / scale
-
-
 def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *, title: str) -> str:
     """A horizontal bar per policy with a whisker over its interval."""
     high_end = max((high for _, _, _, high in bars), default=0.0)
-    labels, top = _ticks(info, max(high_end, 0.0))
+    labels, top = difference.metric_ticks(info.unit, max(high_end, 0.0))
     left, row = 8, 36
     frame = chart.Frame(low=0.0, high=1.0, height=len(bars) * row + 38, left=left, right=18, top=4)
     wide = frame.width - left - frame.right
@@ -199,10 +189,7 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
         side = {0: "start", 4: "end"}.get(k, "middle")
         parts.append(f'<path class="grid" d="M{at:.1f} {frame.top}V{bottom}"/>')
         if k % 2 == 0:
-            parts.append(
-                f'<text class="time" x="{at:.1f}" y="{bottom + 17}" text-anchor="{side}">'
-                f"{text(label)}</text>"
-            )
+            parts.append(frame.below(at, label, side))
     for i, (name, value, low, high) in enumerate(bars):
         above = frame.top + i * row
         y = above + 26
@@ -226,7 +213,7 @@ def _axis(values: Sequence[Any]) -> tuple[list[float], list[str]]:
 
     Numbers lie by their size, on a logarithmic scale where they span two decades; words evenly.
     """
-    names = [f"{one:g}" if isinstance(one, float) else str(one) for one in values]
+    names = [_shown(one) for one in values]
     evenly = [k / max(1, len(values) - 1) for k in range(len(values))]
     if any(isinstance(one, str) for one in values) or len(values) < 2:
         return evenly, names
@@ -253,33 +240,24 @@ def _curve(
         {at for _, points in lines for at, *_ in points}, key=lambda v: (str(type(v)), v)
     )
     share, names = _axis(values)
-    labels, top = _ticks(info, max(high for _, points in lines for *_, high in points))
+    most = max(high for _, points in lines for *_, high in points)
+    labels, top = difference.metric_ticks(info.unit, most)
     frame = chart.Frame(low=0.0, high=1.0, height=250, left=76, right=24, bottom=40)
-    right = frame.width - frame.right
-    at = {one: frame.left + x * (right - frame.left) for one, x in zip(values, share, strict=True)}
-    parts = [
-        f'<path class="grid" d="M{frame.left} {frame.y(k / 4):.1f}H{right}"/><text class="value" '
-        f'x="{frame.left - 8}" y="{frame.y(k / 4) + 4:.1f}" text-anchor="end">{text(label)}</text>'
-        for k, label in enumerate(labels)
-    ]
+    wide = frame.end - frame.left
+    at = {one: frame.left + x * wide for one, x in zip(values, share, strict=True)}
+    parts = [frame.upwards((k / 4, label) for k, label in enumerate(labels))]
     last = -math.inf
     for one, shown in zip(values, names, strict=True):
         if at[one] - last >= 14 + 7 * len(shown):
             last = at[one]
-            parts.append(
-                f'<text class="time" x="{last:.1f}" y="{frame.height - frame.bottom + 17}" '
-                f'text-anchor="middle">{text(shown)}</text>'
-            )
+            parts.append(frame.below(last, shown))
     for i, (place, points) in enumerate(lines):
         line = [(at[one], frame.y(value / top)) for one, value, _, _ in points]
         band = [(at[one], frame.y(min(1, high / top))) for one, _, _, high in points]
         band += [(at[one], frame.y(max(0, low / top))) for one, _, low, _ in reversed(points)]
         if any(low < high for *_, low, high in points):
-            parts.append(f'<polygon class="band {mark(i)}" points="{_points(band)}"/>')
-        parts.append(
-            f'<polyline class="line {mark(i)}" data-name="{text(place)}" points="{_points(line)}"/>'
-        )
-        parts += [f'<circle class="{mark(i)}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in line]
+            parts.append(f'<polygon class="band {mark(i)}" points="{chart.spots(band)}"/>')
+        parts.append(chart.dotted(mark(i), place, line, 3))
     where = "" if len(lines) == 1 else " of each line"
     return {
         "title": f"{_label(info)} over {name}: {template}",
@@ -297,10 +275,6 @@ def _curve(
             for one, *rest in points
         ],
     }  # fmt: skip
-
-
-def _points(spots: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
 
 
 def _shown(value: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from shadowtime.report import metadata, numbers
@@ -20,15 +20,10 @@ def fill(template: str, /, **values: Any) -> Markup:
     >>> print(fill("name.html", index=13, name="<b>"))
     <i class="swatch p1 again"></i><span class="name" title="&lt;b&gt;">&lt;b&gt;</span>
     """
-    return Markup(_template(template).render(values))  # escaped by the environment
+    return Markup(_environment().get_template(template).render(values))  # escaped there
 
 
 @cache
-def _template(name: str) -> Template:
-    return _environment().get_template(name)
-
-
-@lru_cache(maxsize=1)
 def _environment() -> Environment:
     found = Environment(
         loader=PackageLoader("shadowtime.report", "templates"),

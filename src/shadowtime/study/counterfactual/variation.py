@@ -80,7 +80,10 @@ class Variation:
                     f"--without {text}: {workload.name} has no such job; give a job number, or "
                     "conditions as in --without user=eva"
                 )
-            found |= _only(workload, row) if row is not None else _fulfil(workload, text)
+            if row is not None:
+                found[row] = True
+            else:
+                found |= where.Where.parse(text, option="--without").mask(workload)
         found[workload.job_id == job] = False
         if bool(found.any()) or not self.without:
             return found
@@ -107,16 +110,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not mark or not value.strip():
         raise UsageError(f"--if {text!r}: write FIELD=VALUE, as in procs=32 or submit=-2h")
     return key, value
-
-
-def _only(workload: Workload, row: int) -> AnyArray:
-    found = np.zeros(len(workload), bool)
-    found[row] = True
-    return found
-
-
-def _fulfil(workload: Workload, text: str) -> AnyArray:
-    return where.Where.parse(text, option="--without").mask(workload)
 
 
 def _with_procs(workload: Workload, row: int, text: str) -> Workload:

@@ -269,10 +269,6 @@ def _user(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
     return _association(world, "", name, key, value.strip())
 
 
-def _account(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
-    return _association(world, name, "", key, value.strip())
-
-
 def _node(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
     site = world.site
     names = [node.name for node in site.nodes]
@@ -293,7 +289,7 @@ def _node(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
 _SCOPES: dict[str, Callable[[SiteWorld, str, str, str], SiteWorld]] = {
     "partition": _partition,
     "qos": _qos,
-    "account": _account,
+    "account": lambda world, name, key, value: _association(world, name, "", key, value.strip()),
     "user": _user,
     "node": _node,
 }

@@ -304,7 +304,10 @@ class _Task:
         entries = [
             Entry(
                 policy=space.policy(best[at]).name, settings=dict(best[at]),
-                tuned=dict(zip(objectives, _unsigned(searched[best[at]], signs), strict=True)),
+                tuned={
+                    name: sign * value
+                    for name, sign, value in zip(objectives, signs, searched[best[at]], strict=True)
+                },
                 selected=chosen_on[at],
             )
             for at in sorted(front(second), key=lambda at: second[at])
@@ -443,10 +446,6 @@ def _signed(
         return tuple(math.inf for _ in names)
     pairs = zip(names, signs, strict=True)
     return tuple(sign * found.get(name, math.inf * sign) for name, sign in pairs)
-
-
-def _unsigned(values: Values, signs: Sequence[int]) -> list[float]:
-    return [sign * value for sign, value in zip(signs, values, strict=True)]
 
 
 def _policy(space: Space, candidate: Candidate) -> Any:

@@ -26,7 +26,7 @@ CONDOR_SEED = 16
 MODES = {"FCFS": "fcfs", "Best-fit": "greedy", "IBB": "ibb"}
 
 
-def condor_jobs(seed: int = CONDOR_SEED) -> Workload:
+def condor_jobs() -> Workload:
     """The 54 jobs.
 
     Examples
@@ -35,7 +35,7 @@ def condor_jobs(seed: int = CONDOR_SEED) -> Workload:
     >>> len(jobs), int(jobs.submit[-1]), int(jobs.procs.max()) <= 32
     (54, 53, True)
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(CONDOR_SEED)
     weight = np.array([3, 3, 4, 4, 2, 1])
     procs = 2 ** rng.choice(6, JOBS, p=weight / weight.sum())
     run = np.exp(rng.uniform(np.log(4), np.log(240), JOBS)).astype(np.int64)
