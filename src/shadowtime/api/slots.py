@@ -12,6 +12,7 @@ run = st.simulate(jobs, "pool:256", st.easy(order=aged_area(weight=3)))
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from shadowtime.policy import backfill, parse, preempt
@@ -33,9 +34,10 @@ def _decorated(
     """The part; or, if options were given first, the decorator that creates it."""
     predicted = tuple((name, _predictor(one)) for name, one in (columns or {}).items())
 
-    def make(written: Callable[..., Any]) -> SomePart:
-        return kind(function=written, memory=memory, by=by, columns=predicted)
+    return _made(function, partial(kind, memory=memory, by=by, columns=predicted))
 
+
+def _made(function: Any, make: Callable[[Any], Any]) -> Any:
     return make if function is None else make(function)
 
 
@@ -231,11 +233,9 @@ def victim(
     'youngest(mode=suspend, overhead=60)'
     """
 
-    def make(written: Callable[..., Any]) -> preempt.Victims:
-        made = preempt.Victims(function=written, memory=memory, by=by)
-        return made.with_values(prune=prune, mode=mode, every=every, overhead=overhead)
-
-    return make if function is None else make(function)
+    values = {"prune": prune, "mode": mode, "every": every, "overhead": overhead}
+    make = partial(preempt.Victims, memory=memory, by=by)
+    return _made(function, lambda written: make(written).with_values(**values))
 
 
 def place(
@@ -294,10 +294,8 @@ def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str,
     'widest_first'
     """
 
-    def make(written: Callable[..., Any]) -> backfill.Selected:
-        return backfill.Selected(function=written, compiled=compiled, claims=tuple(claims))
-
-    return make if function is None else make(function)
+    made = partial(backfill.Selected, compiled=compiled, claims=tuple(claims))
+    return _made(function, made)
 
 
 def resize(
@@ -335,10 +333,7 @@ def resize(
     'halves'
     """
 
-    def make(written: Callable[..., Any]) -> Resized:
-        return Resized(function=written, compiled=compiled, speeds=speeds_of(speeds))
-
-    return make if function is None else make(function)
+    return _made(function, partial(Resized, compiled=compiled, speeds=speeds_of(speeds)))
 
 
 def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
@@ -358,10 +353,7 @@ def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
     'slow_at_night'
     """
 
-    def make(written: Callable[..., Any]) -> Paced:
-        return Paced(function=written, speeds=speeds_of(speeds))
-
-    return make if function is None else make(function)
+    return _made(function, partial(Paced, speeds=speeds_of(speeds)))
 
 
 def easy(**parts: Any) -> Any:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli.common import console, outputs, running
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.site import Site
+from shadowtime.cluster import Cluster, site
 from shadowtime.engine.claims import claims_of, site_claims
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.simulate import simulate
@@ -127,14 +126,14 @@ class _Known:
 
 
 def _known(
-    named: str | None, workload: Workload, machine: Cluster | Site, *, again: bool
+    named: str | None, workload: Workload, machine: Cluster | site.Site, *, again: bool
 ) -> _Known:
     if named is None:
         return _Known()
 
     policy = parse_policy(named)
     made = simulate(workload, machine, policy) if again else None
-    if isinstance(machine, Site):
+    if isinstance(machine, site.Site):
         whole = hasattr(policy, "simulate")
         claims = () if whole else site_claims(policy, workload, machine)
         return _Known(policy, claims, rules_of(policy, workload, machine), made)
@@ -144,10 +143,10 @@ def _known(
     return _Known(policy, claims, rules_of(policy, workload, machine), made)
 
 
-def _most(asked: str | None, machine: Cluster | Site, policy: Any) -> int | None:
+def _most(asked: str | None, machine: Cluster | site.Site, policy: Any) -> int | None:
     """How many jobs are followed; None: all."""
     if asked is None:
-        if isinstance(machine, Site):
+        if isinstance(machine, site.Site):
             return ON_SITE
         plans = isinstance(policy, Policy) and (
             policy.reserve.kept

@@ -18,9 +18,8 @@ from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.report import Explanation, PolicyRun, ReportInput
+from shadowtime.report import Explanation, PolicyRun, ReportInput, numbers
 from shadowtime.report import explain as why
-from shadowtime.report.numbers import DASH, span
 from shadowtime.report.obstacle_words import MEANING, share_line, share_rows
 from shadowtime.result.read import Folder, is_result_folder, read_folder
 from shadowtime.result.rerun import otherwise_in, policy_again
@@ -29,8 +28,7 @@ from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, FileOrFolder, Reason
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import array_ids, job_number
+from shadowtime.workload import Workload, site_requests
 
 ONE_OF_SEVERAL = (
     "This is one of several equally likely runs: no log records when Slurm's passes ran, and at "
@@ -128,7 +126,7 @@ def explain(
     if job is None:
         _explain_group(found, group, json)
     else:
-        wanted = job_number(job, found.result.workload, folder)
+        wanted = site_requests.job_number(job, found.result.workload, folder)
         other = _otherwise(found, wanted, variation, run_code) if variation else None
         _explain_job(found, wanted, other, json)
 
@@ -152,7 +150,7 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     if as_json:
         outputs.print_json({"policy": run.name, "where": group, **found.as_dict()})
         return
-    names = array_ids(result.workload)
+    names = site_requests.array_ids(result.workload)
     table = tables.numbers_table("cause", "share", "time", "jobs")
     table.add_column("longest")
     rows = share_rows(found, lambda one: names.get(one, str(one)))
@@ -191,7 +189,7 @@ def _simulated(
     workload, machine = running.load(log, cluster, cleaning)
     chosen = given or policy_of(machine)
     if job is not None:
-        job_number(job, workload, log)
+        site_requests.job_number(job, workload, log)
     running.print_policy_notes([chosen], machine, workload)
     [run] = running.run_policies(workload, machine, [chosen], Window.all())
     return run.as_report()
@@ -212,7 +210,7 @@ def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str,
     facts["in_the_way"] = [vars(one) for one in found.in_the_way]
     facts["otherwise"] = None if found.otherwise is None else found.otherwise.as_dict()
     facts["standings"] = [vars(one) for one in found.standings]
-    return {"policy": policy, "array_id": array_ids(workload).get(found.job), **facts}
+    return {"policy": policy, "array_id": site_requests.array_ids(workload).get(found.job), **facts}
 
 
 def _show(result: ReportInput, policy: str, found: Explanation) -> None:
@@ -234,7 +232,7 @@ def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableTyp
         ran = start != UNKNOWN
         cells = (
             run.name,
-            span(int(run.schedule.wait[row])) if ran else DASH,
+            numbers.span(int(run.schedule.wait[row])) if ran else numbers.DASH,
             Reason(int(run.schedule.reason[row])).label
             if ran or run.schedule.unstarted[row]
             else "no start",

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from shadowtime.cli.common import console, outputs, tables
 from shadowtime.errors import UsageError
-from shadowtime.policy import Policy, catalogue, parse_policy
-from shadowtime.policy.parse import added_policies, whole_schedulers
+from shadowtime.policy import Policy, catalogue, parse, parse_policy
 from shadowtime.policy.part import Part
 from shadowtime.policy.part import show as text_of
 from shadowtime.policy.values import added_parts, parts
@@ -51,11 +50,11 @@ def policies(name: str | None = None, *, parts: bool = False, json: bool = False
         else:
             _show_parts()
     elif name is None:
-        added = added_policies()
+        added = parse.added_policies()
         made = [*catalogue(), *(found for found in added.values() if hasattr(found, "parts"))]
         listed = [_as_object(policy) for policy in made]
         listed += [_own_object(n, one) for n, one in added.items() if not hasattr(one, "parts")]
-        listed += [_scheduler_object(policy) for policy in whole_schedulers()]
+        listed += [_scheduler_object(policy) for policy in parse.whole_schedulers()]
         if json:
             outputs.print_json({"policies": listed})
         else:

@@ -11,7 +11,6 @@ from rich.text import Text
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli import replay_site as sites
 from shadowtime.cli.common import console, findings, outputs, progress, running, tables
-from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
@@ -19,6 +18,7 @@ from shadowtime.metrics import Window, classes, groups
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.report import PolicyRun, ReportInput, obstacle_words, terminal
+from shadowtime.report.classes import by_kind
 from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.result.write import as_object, versions, write_folder, write_results
 from shadowtime.study import trust, unstarted
@@ -27,14 +27,8 @@ from shadowtime.study.replay import replay as replay_log
 from shadowtime.study.site.replay import SiteReplay
 from shadowtime.types import File, FileOrFolder, Folder
 
-HEADINGS = {
-    "size": "by processors",
-    "runtime": "by run time",
-    "partition": "by partition",
-    "queue": "by queue",
-    "group": "by group",
-}
-"""Users are too many for a terminal: they are in the JSON object."""
+KINDS = ("size", "runtime", "partition", "queue", "group")
+"""In this order; users are too many for a terminal: they are in the JSON object."""
 
 
 def replay(
@@ -182,7 +176,7 @@ def _show(found: Replay | SiteReplay, machine: Cluster, causes: Any, where: str)
 
 
 def _classes(found: Replay) -> Table:
-    table = numbers_table(
+    table = tables.numbers_table(
         "waits",
         "jobs",
         "recorded mean",
@@ -193,14 +187,13 @@ def _classes(found: Replay) -> Table:
     )
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
-    for kind in dict.fromkeys([*HEADINGS, *(row.kind for row in found.rows)]):
+    for kind in dict.fromkeys([*KINDS, *(row.kind for row in found.rows)]):
         if kind in ("hour", "user") and kind not in found.by:
             continue
-        heading = HEADINGS.get(kind, f"by {kind}")
         rows = [row for row in found.rows if row.kind == kind]
         word = classes.called(found.workload, kind)
         if rows:
-            table.add_row(Text(heading if word == kind else f"by {word}", "dim"))
+            table.add_row(Text(by_kind(kind) if word == kind else f"by {word}", "dim"))
         for row in rows:
             table.add_row(*_cells(row, f"  {row.label}"))
     return table

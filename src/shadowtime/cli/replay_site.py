@@ -11,9 +11,9 @@ from rich.text import Text
 from shadowtime.api.site import repeats_of
 from shadowtime.cli.common import console, findings, progress, running, tables
 from shadowtime.cluster.site import Site
-from shadowtime.metrics import Window
-from shadowtime.metrics.groups import BY, parse_by
+from shadowtime.metrics import Window, groups
 from shadowtime.metrics.where import Where
+from shadowtime.report import classes
 from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.study.expected_error import within
 from shadowtime.study.site.replay import SiteReplay, replay_site
@@ -23,9 +23,6 @@ from shadowtime.workload import Workload
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
-"""The noun for each kind of group."""
-WORDS = {"partition": "partition", "account": "account", "qos": "QOS", "user": "user"}
 SHOWN = 12
 """Groups of a kind in the table; all are in the JSON object."""
 
@@ -60,7 +57,7 @@ def run_site(
     with progress.while_simulating(steps=repeats.count) as advance:
         return replay_site(
             workload, site, policy, repeats=repeats, window=window,
-            by=parse_by(by) if by else BY, where=where,
+            by=groups.parse_by(by) if by else groups.BY, where=where,
             engine=advance.watched(engine), advance=lambda: advance("simulating"),
         )  # fmt: skip
 
@@ -119,7 +116,7 @@ def by_kind(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     heading, listed = "", 0
     for row in rows:
         if row.by not in (heading, "all"):
-            table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
+            table.add_row(Text(classes.by_kind(row.by), "dim"))
             listed = 0
         heading, listed = row.by, listed + 1
         if listed <= SHOWN:
@@ -136,9 +133,10 @@ def group_label(by: str, name: str) -> str:
     """
     if by == "all":
         return "all jobs"
-    if by not in WORDS:
+    if by not in groups.COLUMN:
         return f"  {name}"
-    return f"  {WORDS[by]} {name}" if name else f"  no {WORDS[by]}"
+    noun = classes.NOUNS.get(by, by)
+    return f"  {noun} {name}" if name else f"  no {noun}"
 
 
 def _scheduling(found: SiteReplay) -> list[RenderableType]:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from shadowtime.cli.common import console, running, tables
-from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs, print_json
-from shadowtime.cli.common.progress import while_reading, while_simulating, working
+from shadowtime.cli.common import console, outputs, progress, running, tables
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.report import (
@@ -89,15 +87,15 @@ def report(
         Run the policies again without this job, and show on its card who would start when;
         repeatable.
     """
-    check_outputs(report=output, figures=figures)
+    outputs.check_outputs(report=output, figures=figures)
     others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
     for name, path in others.items():
         if path is not None:
-            check_file(f"--{name.replace('_', '-')}", path)
-    with while_reading(", ".join(folders)):
+            outputs.check_file(f"--{name.replace('_', '-')}", path)
+    with progress.while_reading(", ".join(folders)):
         known = combine.read_folders(folders, policies=policies)
     if not any((output, figures, *others.values())):
-        output = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+        output = outputs.TOGETHER if len(folders) > 1 else os.path.join(folders[0], outputs.PAGE)
     if without and len(known.found) > 1:
         raise UsageError("--without runs the policies of one folder again: name one folder")
     if not known.same_jobs:
@@ -107,7 +105,7 @@ def report(
     result = found.result
     if without:
         result = result.replace(absences=_absences(found, without))
-    done = write.write_results(result, report=output, figures=figures, step=working)
+    done = write.write_results(result, report=output, figures=figures, step=progress.working)
     written = [f"wrote {path}" for path in done[: output is not None]]
     if figures:
         written.append(f"wrote {len(done) - len(written)} figures in {figures}")
@@ -127,7 +125,7 @@ def _absences(folder: read.Folder, without: Sequence[str]) -> dict[str, tuple[Ab
             continue
         policy = policy_again(folder, run)
         engine = running.prepare([policy], run.cluster or result.cluster, jobs=len(result.workload))
-        with while_simulating(f"simulating {run.name}"):
+        with progress.while_simulating(f"simulating {run.name}"):
             found[run.name] = absences_in(folder, run, policy, jobs, engine=engine)
     return found
 
@@ -163,7 +161,7 @@ def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
             if path is None:
                 continue
             target = beside(path, name) if place else Path(path)
-            with working(f"writing {target}"):
+            with progress.working(f"writing {target}"):
                 done = writers[kind](result.workload, run.schedule, result.cluster, target)
             paths.append(done.paths[0])
             if done.left_out or done.note:
@@ -184,7 +182,7 @@ def _grid(
     assert page is not None
     title = " and ".join(folders)
     pairs = list(zip(known.names, known.found, strict=True))
-    written = write.write_grid_pages(pairs, page, title=title, step=working)
+    written = write.write_grid_pages(pairs, page, title=title, step=progress.working)
     console.show(*(f"wrote {path}" for path in written))
 
 
@@ -233,11 +231,11 @@ def rerun(
     run_code
         Run the code in DIR/code with your permissions; read it first.
     """
-    check_outputs(folder=output)
-    with working("running it again"):
+    outputs.check_outputs(folder=output)
+    with progress.working("running it again"):
         found = run_again(source, run_code=run_code, output=output)
     if json:
-        print_json({"folders": [one.as_dict() for one in found]})
+        outputs.print_json({"folders": [one.as_dict() for one in found]})
     else:
         console.show(*(part for one in found for part in _parts(one)))
     return 0 if all(one.equal for one in found) else 1

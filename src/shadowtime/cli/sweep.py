@@ -25,8 +25,7 @@ from shadowtime.cli.common.progress import working
 from shadowtime.private import write_result
 from shadowtime.report.leaderboard import leaderboard_page
 from shadowtime.report.numbers import count, number, span
-from shadowtime.study.sweep import Outcome, run_plan
-from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep import Outcome, curves, run_plan
 from shadowtime.study.sweep.leaderboard import leaderboard as ranked
 from shadowtime.study.sweep.leaderboard import ranked_metrics
 from shadowtime.study.sweep.plan_file import (
@@ -201,7 +200,7 @@ def collect(
             show(_rows(answer))
     elif not output or over:
         names = [over] if over else ["log", "policy"]
-        points = curve(numbered(table), metric, over or names)
+        points = curves.curve(numbered(table), metric, over or names)
         if json:
             print_json({"metric": metric, "points": [_point(one) for one in points]})
         else:

@@ -15,9 +15,8 @@ from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import Window, intervals, measure
 from shadowtime.metrics.groups import parse_by
-from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
@@ -313,7 +312,7 @@ def _effect(row: GroupEffect) -> Text:
     return Text(row.effect, STYLE[row.effect])
 
 
-def _between(difference: Interval) -> str:
+def _between(difference: intervals.Interval) -> str:
     """A difference with half of its interval, which is symmetric."""
     sign = "\N{MINUS SIGN}" if difference.mean < 0 else "+"
     return f"{sign}{span(abs(difference.mean))} ± {span(difference.half)}"

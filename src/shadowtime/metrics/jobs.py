@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 
@@ -143,7 +142,7 @@ def pyss_filter(schedule: Schedule, workload: Workload) -> AnyArray:
     >>> pyss_filter(Schedule.recorded(w), w).tolist()
     [True, False]
     """
-    rows = np.flatnonzero(started(schedule))
+    rows = np.flatnonzero(runs.started(schedule))
     order = rows[np.lexsort((workload.job_id[rows], workload.submit[rows], schedule.end[rows]))]
     tiny = (workload.procs[order] == 1) & (workload.request[order] == 1)
     size = len(order) - np.cumsum(tiny)

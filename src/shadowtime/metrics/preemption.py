@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import lost_parts, restarts
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import AnyArray, Ints
 
 
@@ -47,7 +46,7 @@ def preemption_of(
         run = schedule.worked[hit]
         vain = lost_seconds(schedule)[hit]
         result["rtw_mean"] = float((vain / np.maximum(run, 1)).mean())
-    again = restarts(schedule)
+    again = runs.restarts(schedule)
     if schedule.attempts.overhead is not None:
         result["restarting_s"] = int((again.until - again.since)[which[again.row]].sum())
     return result
@@ -55,7 +54,7 @@ def preemption_of(
 
 def lost_seconds(schedule: Schedule) -> Ints:
     """Seconds of lost runs of each job."""
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     vain = np.zeros(len(schedule), np.int64)
     np.add.at(vain, lost.row, lost.until - lost.since)
     return vain
@@ -72,7 +71,7 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
     >>> [column.tolist() for column in lost_work(Schedule.recorded(w))]
     [[], []]
     """
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     order = np.argsort(lost.until, kind="stable")
     area = (lost.taken(schedule.procs) * (lost.until - lost.since))[order]
     moments = lost.until[order]

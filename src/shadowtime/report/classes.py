@@ -10,6 +10,20 @@ from shadowtime.metrics.classes import SIZE_EDGES, TIME_EDGES
 from shadowtime.report.numbers import DASH, number
 from shadowtime.types import AnyArray, Ints
 
+NOUNS = {"size": "processors", "runtime": "run time", "qos": "QOS", "gpus": "GPUs"}
+
+
+def by_kind(kind: str) -> str:
+    """The heading above the groups of a kind.
+
+    Examples
+    --------
+    >>> by_kind("size"), by_kind("account")
+    ('by processors', 'by account')
+    """
+    return f"by {NOUNS.get(kind, kind)}"
+
+
 RUNTIME_LABELS = (
     "< 1 min",
     f"1{DASH}10 min",

@@ -12,13 +12,11 @@ from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.match import take
+from shadowtime.schedule import Schedule, match
 from shadowtime.schedule.runs import Spans, runs, started, waits
 from shadowtime.study.obstacle import Obstacle
 from shadowtime.types import UNKNOWN, Ints, Reason
-from shadowtime.workload import Workload
-from shadowtime.workload.follows import moved
+from shadowtime.workload import Workload, follows
 
 if TYPE_CHECKING:
     from shadowtime.slurm.standing import Standing
@@ -100,8 +98,8 @@ def explain(
         raise UsageError(f"there is no job {job_id} in {workload.name}: {known}")
     row = int(found[0])
     if len(workload.follows):
-        workload, rows = moved(workload, schedule.submit)
-        schedule, row = take(schedule, rows), int(np.flatnonzero(rows == row)[0])
+        workload, rows = follows.moved(workload, schedule.submit)
+        schedule, row = match.take(schedule, rows), int(np.flatnonzero(rows == row)[0])
     on_site = cluster is not None and cluster.shape == "site"
     site = cast("Site", cluster) if on_site else None
     submit, start = int(schedule.submit[row]), int(schedule.start[row])

@@ -19,9 +19,8 @@ from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs
 from shadowtime.types import FULL_SPEED, UNKNOWN, Reason
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.request import Request
-from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
     from shadowtime.report.explanation import Explanation, Promise
@@ -306,7 +305,7 @@ class Words:
 
     @cached_property
     def _array_ids(self) -> dict[int, str]:
-        return array_ids(self.workload)
+        return site_requests.array_ids(self.workload)
 
     def _called(self, job: int) -> str:
         """A job as squeue shows it: a task of an array by its array."""

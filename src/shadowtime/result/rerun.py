@@ -18,10 +18,9 @@ from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.report import PolicyRun
 from shadowtime.result import comparison, read, recipe, write
-from shadowtime.study import compare
+from shadowtime.study import compare, replicas
 from shadowtime.study.compare import Engine
 from shadowtime.study.counterfactual.otherwise import Absence, Otherwise, absence, otherwise
-from shadowtime.study.replicas import AS_RECORDED
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -99,8 +98,8 @@ def _rerun(root: Path, run_code: bool, output: Path | None) -> Rerun:
     jobs, machine = read.read_inputs(str(root))
     copies = content.get("replicas", {"kind": "none", "count": 0, "seed": 1})
     # Users are drawn before the load is set, and the folder has the log after that.
-    drawn = copies["kind"] == "resampled" and content.get("load", str(AS_RECORDED)) != str(
-        AS_RECORDED
+    drawn = copies["kind"] == "resampled" and content.get("load", str(replicas.AS_RECORDED)) != str(
+        replicas.AS_RECORDED
     )
     count = 0 if drawn else int(copies["count"])
     where = str(content.get("where", ""))

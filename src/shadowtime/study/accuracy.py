@@ -21,8 +21,7 @@ from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.measure import matched
 from shadowtime.policy import Policy, estimate, grammar, values
 from shadowtime.policy import estimate as parts
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.compare import compare
 from shadowtime.study.comparison import Comparison
 from shadowtime.types import UNKNOWN, AnyArray, Ints
@@ -92,7 +91,7 @@ class _History:
     def build(schedule: Schedule, workload: Workload) -> _History:
         user = np.unique(workload.user, return_inverse=True)[1].astype(np.int64)
         known = workload.user > UNKNOWN
-        done = np.flatnonzero(started(schedule))
+        done = np.flatnonzero(runs.started(schedule))
         of = done[np.lexsort((workload.job_id[done], schedule.end[done], user[done]))]
         latest = max(int(schedule.end.max(initial=0)), int(workload.submit.max(initial=0)))
         width = max(latest, int(schedule.start.max(initial=0))) + 2
@@ -166,7 +165,7 @@ def accuracy_report(schedule: Schedule, workload: Workload, part: parts.Estimate
     1.5
     """
     guess = predictions(schedule, workload, part)
-    ran = started(matched(schedule, workload))
+    ran = runs.started(matched(schedule, workload))
     return Accuracy(
         predictor=str(part),
         policy=schedule.policy,

@@ -15,9 +15,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import UsageError
-from shadowtime.metrics import ClassRow, Window, measure
-from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.metrics.unstarted import Unstarted
+from shadowtime.metrics import ClassRow, Window, measure, policy_run, unstarted
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study import comparison, losers, trust, trust_measures
@@ -25,8 +23,7 @@ from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN, Floats
-from shadowtime.workload import Workload
-from shadowtime.workload.scale import offered_load
+from shadowtime.workload import Workload, scale
 
 Progress = Callable[[str], None]
 """Called after each run, from any thread."""
@@ -173,7 +170,7 @@ class _Run:
         self.metrics = metrics
         self.schedule: Schedule | None = None
         self.classes: tuple[ClassRow, ...] = ()
-        self.unstarted: tuple[Unstarted, ...] = ()
+        self.unstarted: tuple[unstarted.Unstarted, ...] = ()
         self.workload: Workload | None = None
 
 
@@ -221,7 +218,7 @@ def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) 
         simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)
 
 
-def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
+def _record(policy: Any, name: str, runs: Sequence[_Run]) -> policy_run.PolicyRun:
     itself, copies = runs[0], runs[1:]
     assert itself.schedule is not None
     common = [key for key in itself.metrics if all(key in run.metrics for run in copies)]
@@ -229,7 +226,7 @@ def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
         key: np.array([run.metrics[key] for run in copies], np.float64)
         for key in (common if copies else ())
     }
-    return PolicyRun(
+    return policy_run.PolicyRun(
         name=name,
         parameters=dict(getattr(policy, "parameters", {})),
         schedule=itself.schedule,
@@ -244,4 +241,4 @@ def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
 def _offered(workload: Workload, cluster: Cluster) -> float:
     if workload.submit[0] == workload.submit[-1]:
         return float("nan")
-    return offered_load(workload, cluster)["procs"]
+    return scale.offered_load(workload, cluster)["procs"]

@@ -16,8 +16,7 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError, UsageError
-from shadowtime.policy import parse_policy
-from shadowtime.policy.parse import added_policies
+from shadowtime.policy import parse, parse_policy
 from shadowtime.policy.snapshot import (
     Promise,
     PythonPolicy,
@@ -131,7 +130,7 @@ def find_policy(policy: str | PythonPolicy) -> PythonPolicy:
         return policy
     if policy in EXPLAINED:
         return EXPLAINED[policy]()
-    if ":" in policy or policy in added_policies():  # file.py:name, or of another package
+    if ":" in policy or policy in parse.added_policies():  # file.py:name, or of another package
         found: Any = parse_policy(policy)
         if hasattr(found, "decide"):
             return found  # type: ignore[no-any-return]

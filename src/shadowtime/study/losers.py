@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.metrics import ClassRow, by_class
+from shadowtime.metrics import ClassRow, by_class, intervals
 from shadowtime.metrics.classes import classify
-from shadowtime.metrics.intervals import interval
 from shadowtime.metrics.window import ALL, Window
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 
@@ -160,7 +158,7 @@ def clear_changes(
     >>> clear_changes(w, new, old)["size", "1"]
     True
     """
-    both = started(schedule) & started(before)
+    both = runs.started(schedule) & runs.started(before)
     if only is not None:
         both &= only
     differences = (schedule.wait - before.wait).astype(np.float64)
@@ -171,7 +169,7 @@ def clear_changes(
             members = differences[both & (classes.of == number)]
             if len(members) >= LEAST:
                 parts = [float(part.mean()) for part in np.array_split(members, BATCHES)]
-                means = interval(parts)
+                means = intervals.interval(parts)
                 found[kind, label] = means is not None and means.excludes_zero
     return found
 

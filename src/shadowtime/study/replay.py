@@ -14,8 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics import Classes, Window, classify, measure
 from shadowtime.metrics.groups import groups_of
 from shadowtime.metrics.where import Where
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import off_by
 from shadowtime.study.trust import Trust
@@ -174,7 +173,7 @@ def replay(
         )
     scored = window or Window.all()
     recorded, simulated = Schedule.recorded(jobs), engine(jobs, cluster, policy)
-    ran = started(simulated)
+    ran = runs.started(simulated)
     which = known & ran & scored.mask(jobs.submit) & chosen
     if not bool(which.any()):
         raise UsageError(

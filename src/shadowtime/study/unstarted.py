@@ -13,8 +13,7 @@ from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import KINDS, Obstacle
 from shadowtime.types import AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import cancelled_at
+from shadowtime.workload import Workload, site_requests
 
 SHOWN = 3
 """Jobs that are named for a cause."""
@@ -79,7 +78,7 @@ def _whys(
     known = on_nodes(workload, cluster, schedule)
     if known is not None and known[2].place is not None:
         return [cause(one) for one in why_unstarted(*known, rows.tolist())]
-    cancelled = cancelled_at(workload)[rows] >= 0
+    cancelled = site_requests.cancelled_at(workload)[rows] >= 0
     return [KINDS["cancelled"] if gone else FITTED for gone in cancelled.tolist()]
 
 

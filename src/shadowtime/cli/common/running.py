@@ -22,8 +22,7 @@ from shadowtime.cli.common import interrupt, progress, tables
 from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.outputs import print_json, typed_words
 from shadowtime.cluster import Cluster
-from shadowtime.engine import simulate, warm
-from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.kernel.sources import source_digest
@@ -126,7 +125,7 @@ def compiled_engine(
     """What to simulate with, compiled where that is worth it."""
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:
-        return partial(run_once, partial(simulate_uncompiled, report=note))
+        return partial(run_once, partial(uncompiled.simulate_uncompiled, report=note))
     if len(missing) > 1:
         from shadowtime.study.fan_out import cores
 

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from shadowtime.api.results import results_of
 from shadowtime.cli.common import compared, console, findings, outputs, progress, tables
-from shadowtime.cli.common.compared import setting_parts
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.engine import warm
 from shadowtime.policy import parse_policy
@@ -75,7 +74,7 @@ def _show(found: Comparison, result: ReportInput, *, doubt: str) -> None:
         (f"{len(result.workload):,} generated jobs", "bold"),
         f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
     )
-    parts = setting_parts(found, setting, result)
+    parts = compared.setting_parts(found, setting, result)
     console.show(
         head,
         *parts,

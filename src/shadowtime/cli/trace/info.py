@@ -18,9 +18,8 @@ from shadowtime.cluster.site import Site
 from shadowtime.report.machine import amount
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.terminal import sparkline
-from shadowtime.trace import read
+from shadowtime.trace import read, site_folder
 from shadowtime.trace.info import describe
-from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import FileOrFolder
 from shadowtime.workload.clean import explain
 
@@ -45,7 +44,7 @@ def info(
         known = (
             cluster is not None or workload.machine.get("procs") or workload.machine.get("nodes")
         )
-        if cluster is None and is_site_folder(log):
+        if cluster is None and site_folder.is_site_folder(log):
             cluster, known = log, True
         machine = spec.parse_machine(cluster, machine=workload.machine) if known else None
         site = machine if isinstance(machine, Site) else None

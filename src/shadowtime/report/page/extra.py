@@ -14,8 +14,7 @@ from shadowtime.metrics import Jobs, lost_work
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.resources import Shares, counted, shares_over_time
 from shadowtime.policy.estimate import Actual, Requested
-from shadowtime.report import levels
-from shadowtime.report.inputs import ReportInput
+from shadowtime.report import inputs, levels
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth, energy
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, spots, svg
@@ -31,13 +30,12 @@ from shadowtime.report.page.over_time import (
     resource_mark,
     stretches,
 )
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import lost_parts, started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.accuracy import Accuracy, accuracy_report, estimate_of
 from shadowtime.types import AnyArray, Floats
 
 
-def extra_sections(report: ReportInput) -> str:
+def extra_sections(report: inputs.ReportInput) -> str:
     """Resources, fairness, predictions, preemption, bandwidth, energy: those that have data."""
     several = resources(report, group_scores(report, "resources"))
     return (
@@ -68,7 +66,7 @@ LEAD = (
 )
 
 
-def predictions(report: ReportInput) -> str:
+def predictions(report: inputs.ReportInput) -> str:
     """The errors of every policy's estimates, if at least one policy predicts."""
     parts = {i: estimate_of(run.parameters) for i, run in enumerate(report.runs)}
     if all(part is None or isinstance(part, Requested | Actual) for part in parts.values()):
@@ -128,7 +126,7 @@ COUNTED = (
 )
 
 
-def preemption(report: ReportInput) -> str:
+def preemption(report: inputs.ReportInput) -> str:
     """A row per policy that preempts, and the work each has lost over time; else nothing."""
     rows = [
         [named(i, run.name), *_preempted(run.schedule)]
@@ -145,10 +143,10 @@ def preemption(report: ReportInput) -> str:
 
 
 def _preempted(schedule: Schedule) -> list[str]:
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     wasted = float(((lost.until - lost.since) * lost.taken(schedule.procs)).sum())
     hit = schedule.kills[schedule.kills > 0]
-    done = started(schedule)
+    done = runs.started(schedule)
     useful = float((schedule.worked * schedule.procs)[done].sum())
     return [
         number(len(hit)),
@@ -160,7 +158,7 @@ def _preempted(schedule: Schedule) -> list[str]:
     ]
 
 
-def _lost(report: ReportInput) -> str:
+def _lost(report: inputs.ReportInput) -> str:
     """Lost work over time: in each interval, and cumulative."""
     begin = int(report.workload.submit[0])
     end = max(int(run.schedule.end.max()) for run in report.runs)
@@ -168,7 +166,7 @@ def _lost(report: ReportInput) -> str:
     upto = [
         Line(run.name, mark(i), _lost_by(run.schedule, edges))
         for i, run in enumerate(report.runs)
-        if len(lost_parts(run.schedule))
+        if len(runs.lost_parts(run.schedule))
     ]
     if not upto:
         return ""
@@ -203,7 +201,7 @@ def _lost_by(schedule: Schedule, edges: Floats) -> Floats:
 PER_CENT = tuple((k / 4, f"{25 * k} %") for k in range(5))
 
 
-def resources(report: ReportInput, numbers: str) -> str:
+def resources(report: inputs.ReportInput, numbers: str) -> str:
     """A drawing per policy, their imbalance in one, and the ``numbers`` of the group.
 
     Nothing where one resource counts.
@@ -265,7 +263,7 @@ def _imbalance(shares: Shares, edges: Floats) -> Floats:
 POINTS = 240
 
 
-def distributions(report: ReportInput) -> str:
+def distributions(report: inputs.ReportInput) -> str:
     """The CDFs of wait and bounded slowdown side by side."""
     waits, slowdowns = [], []
     for run in report.runs:

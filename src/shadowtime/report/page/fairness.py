@@ -7,8 +7,7 @@ from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import named, section, table, tabs, text
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.fairness import FairnessView, Taken, fairness_view
 from shadowtime.types import UNKNOWN
 
@@ -58,7 +57,7 @@ def _promises(report: ReportInput) -> str:
 def _kept(schedule: Schedule) -> list[str]:
     assert schedule.promised is not None
     blocked = 0 if schedule.blocked_at is None else int((schedule.blocked_at != UNKNOWN).sum())
-    given = (schedule.promised != UNKNOWN) & started(schedule)
+    given = (schedule.promised != UNKNOWN) & runs.started(schedule)
     slip = (schedule.start - schedule.promised)[given]
     late = slip[slip > 0]
     early = -slip[slip <= 0]

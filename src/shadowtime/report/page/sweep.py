@@ -18,11 +18,9 @@ from typing import Any
 from markupsafe import Markup
 
 from shadowtime.metrics.added import Metric
-from shadowtime.report.figures import draw_bars, save_figure
-from shadowtime.report.metadata import describe, ordered
+from shadowtime.report import figures, metadata
 from shadowtime.report.numbers import amount, number, span
-from shadowtime.report.page import chart, difference, html
-from shadowtime.report.page.markup import mark, text
+from shadowtime.report.page import chart, difference, html, markup
 from shadowtime.report.page.templates import fill
 from shadowtime.study.sweep.curves import Point, curve
 from shadowtime.study.sweep.shards import SETTING
@@ -64,8 +62,8 @@ def sweep_page(
     versions: Mapping[str, str] | None = None,
 ) -> str:
     """The page of a collected table whose parameters are numbers (``shards.numbered``)."""
-    known = [name for name in table.column_names if describe(name).better != "neither"]
-    shown = list(metrics) or ordered(known)[:METRICS]
+    known = [name for name in table.column_names if metadata.describe(name).better != "neither"]
+    shown = list(metrics) or metadata.ordered(known)[:METRICS]
     rows = table.select(["log", "machine", "load", "error", "kind"]).to_pylist()
     places = sorted({(r["log"], r["machine"] or "", r["load"]) for r in rows})
     settings = sorted((Place(*one) for one in places), key=lambda one: one.load != "as recorded")
@@ -138,12 +136,12 @@ def bars_of(
         known = best_guess(point)
         if known is not None:
             found.append((str(point.at[0]), *known))
-    back = describe(metric).better == "higher"
+    back = metadata.describe(metric).better == "higher"
     return sorted(found, key=lambda one: (-one[1] if back else one[1], one[0]))
 
 
 def _bars(table: Any, place: Place, metric: str) -> dict[str, Any]:
-    info = describe(metric)
+    info = metadata.describe(metric)
     bars = bars_of(table, place.where, metric)
     return {
         "title": f"{_label(info)}: {place}",
@@ -195,8 +193,8 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
         y = above + 26
         cut = name if len(name) <= LONGEST else f"{name[:20]}…{name[21 - LONGEST :]}"
         parts.append(
-            f'<text class="bar-name" x="{left}" y="{above + 15}">{text(cut)}'
-            f"<title>{text(name)}</title></text>"
+            f'<text class="bar-name" x="{left}" y="{above + 15}">{markup.text(cut)}'
+            f"<title>{markup.text(name)}</title></text>"
             f'<rect class="value-bar" x="{left}" y="{y - 6}" width="{x(value) - left:.1f}" '
             f'height="12" rx="2"/>'
         )
@@ -227,7 +225,7 @@ def _curve(
     table: Any, settings: list[Place], template: str, name: str, metric: str, *, others: bool
 ) -> dict[str, Any] | None:
     """A metric over one parameter: a line for each setting, its interval as a band."""
-    info = describe(metric)
+    info = metadata.describe(metric)
     lines = []
     for place in settings:
         found = curve(table, metric, name, where={**place.where, "template": template})
@@ -256,8 +254,8 @@ def _curve(
         band = [(at[one], frame.y(min(1, high / top))) for one, _, _, high in points]
         band += [(at[one], frame.y(max(0, low / top))) for one, _, low, _ in reversed(points)]
         if any(low < high for *_, low, high in points):
-            parts.append(f'<polygon class="band {mark(i)}" points="{chart.spots(band)}"/>')
-        parts.append(chart.dotted(mark(i), place, line, 3))
+            parts.append(f'<polygon class="band {markup.mark(i)}" points="{chart.spots(band)}"/>')
+        parts.append(chart.dotted(markup.mark(i), place, line, 3))
     where = "" if len(lines) == 1 else " of each line"
     return {
         "title": f"{_label(info)} over {name}: {template}",
@@ -267,7 +265,7 @@ def _curve(
         "chart": Markup(
             chart.svg(frame, "".join(parts), title=f"{info.label} over {name}", name="curve")
         ),
-        "legend": [(mark(i), str(place)) for i, (place, _) in enumerate(lines)],
+        "legend": [(markup.mark(i), str(place)) for i, (place, _) in enumerate(lines)],
         "several": len(lines) > 1,
         "rows": [
             {**_cells(info, _shown(one), *rest), "place": str(place)}
@@ -285,7 +283,7 @@ def _map(
     table: Any, place: Place, template: str, pair: tuple[str, str], metric: str, *, others: bool
 ) -> dict[str, Any] | None:
     """A metric over two parameters: a cell for each pair of values, darker for larger values."""
-    info = describe(metric)
+    info = metadata.describe(metric)
     found = curve(table, metric, list(pair), where={**place.where, "template": template})
     known = {one.at: guess for one in found if (guess := best_guess(one))}
     if not known:
@@ -329,8 +327,8 @@ def write_sweep_figures(
     table: Any, folder: str | Path, *, metrics: Sequence[str] = ()
 ) -> list[Path]:
     """A figure ``bars`` for each log on each machine at each load; returns the files."""
-    known = [name for name in table.column_names if describe(name).better != "neither"]
-    shown = list(metrics) or ordered(known)[:METRICS]
+    known = [name for name in table.column_names if metadata.describe(name).better != "neither"]
+    shown = list(metrics) or metadata.ordered(known)[:METRICS]
     rows = table.select(["log", "machine", "load"]).to_pylist()
     settings = list({tuple(sorted(row.items())): row for row in rows}.values())
     settings.sort(key=lambda row: (row["log"], row["machine"] or "", row["load"]))
@@ -344,6 +342,6 @@ def write_sweep_figures(
         name = "bars" if len(settings) == 1 else f"bars-{i + 1}"
         title = f"{where['log']} {where['machine'] or ''}".strip()
         load = "" if where["load"] == "as recorded" else f", load {where['load']}"
-        drawing = partial(draw_bars, panels=panels, title=title + load)
-        written += save_figure(drawing, Path(folder), name)
+        drawing = partial(figures.draw_bars, panels=panels, title=title + load)
+        written += figures.save_figure(drawing, Path(folder), name)
     return written

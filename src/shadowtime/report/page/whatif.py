@@ -16,20 +16,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from shadowtime.metrics.groups import COLUMN
 from shadowtime.report import inputs, tradeoff
+from shadowtime.report.classes import NOUNS, by_kind
 from shadowtime.report.numbers import DASH, MINUS, THIN, number, span
 from shadowtime.report.page import markup, templates
 
-TITLES = {
-    "all": "",
-    "partition": "By partition",
-    "account": "By account",
-    "qos": "By QOS",
-    "size": "By processors",
-    "user": "By user",
-    "gpus": "By GPUs",
-}
-WORDS = {"partition": "partition ", "account": "account ", "qos": "QOS ", "user": "user "}
 FIRST_COLOUR = 2
 """The first two colours of policies, blue and orange, mean shorter and longer on this page."""
 NAMED = 3
@@ -119,7 +111,13 @@ def name_of(row: Mapping[str, Any]) -> str:
     if row["by"] == "all":
         return "all jobs"
     name = row["name"] or "none"
-    return f"{name} processors" if row["by"] == "size" else f"{WORDS.get(row['by'], '')}{name}"
+    if row["by"] in COLUMN:
+        return f"{NOUNS.get(row['by'], row['by'])} {name}"
+    return f"{name} processors" if row["by"] == "size" else name
+
+
+def _title(by: str) -> str:
+    return "" if by == "all" else f"B{by_kind(by)[1:]}"
 
 
 def share_of(row: Mapping[str, Any]) -> str:
@@ -224,7 +222,7 @@ def effects(report: inputs.ReportInput) -> str:
     order = list(dict.fromkeys(by for by, _ in keys))
     keys.sort(key=lambda key: order.index(key[0]))
     groups = [
-        {"title": TITLES.get(by, f"By {by}"), "rows": [_group(key, by_key) for key in mine]}
+        {"title": _title(by), "rows": [_group(key, by_key) for key in mine]}
         for by, mine in groupby(keys, key=lambda key: key[0])
     ]
     return str(
@@ -374,7 +372,7 @@ def replayed(report: inputs.ReportInput) -> str:
     if not replay:
         return ""
     groups = [
-        {"title": TITLES.get(by, f"By {by}"), "rows": [_beside_recorded(one) for one in rows]}
+        {"title": _title(by), "rows": [_beside_recorded(one) for one in rows]}
         for by, rows in groupby(replay["groups"], key=lambda one: one["by"])
     ]
     return str(

@@ -13,9 +13,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import where, window
 from shadowtime.types import NO_LIMIT, AnyArray
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.fit import fit
-from shadowtime.workload.site_requests import row_of_job
 
 FIELDS = ("procs", "request", "run", "submit")
 """What may be changed of the explained job."""
@@ -74,7 +73,7 @@ class Variation:
         """Mask of the jobs that are taken away."""
         found = np.zeros(len(workload), bool)
         for text in self.without:
-            row = row_of_job(workload, text)
+            row = site_requests.row_of_job(workload, text)
             if row is None and not is_condition(text):
                 raise UsageError(
                     f"--without {text}: {workload.name} has no such job; give a job number, or "

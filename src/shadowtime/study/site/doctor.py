@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.cluster import limits, site_summary
+from shadowtime.cluster import limits, site_folder, site_summary
 from shadowtime.cluster.amounts import amounts_taken, kind_of
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER, Partition, Site
-from shadowtime.cluster.site_folder import FILES
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurmtext.hostlist import compress
@@ -122,7 +121,7 @@ def _missing(folder: Path, today: date) -> Iterator[dict[str, str]]:
     days = sorted(path.stem for path in (folder / DAYS).glob("*.psv"))
     since = date.fromisoformat(days[0]) if days and _is_day(days[0]) else today
     alone = (folder / "slurm.conf").is_file()
-    others = {names[0]: names[1:] for names in FILES.values()}
+    others = {names[0]: names[1:] for names in site_folder.FILES.values()}
     for command in site_commands(since):
         names = (command.file, *others.get(command.file, ()))
         in_conf = alone and command.file in ("nodes.txt", "partitions.txt", "config.txt")

@@ -13,9 +13,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import Window, intervals, measure
 from shadowtime.metrics.groups import BY, groups_of
-from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
@@ -26,8 +25,7 @@ from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run
 from shadowtime.study.trust import Trust, unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN, AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import counted_jobs
+from shadowtime.workload import Workload, site_requests
 
 BY_LOG = ("Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
 """Reasons that the simulation takes from the log: jobs are considered once they were eligible."""
@@ -42,7 +40,7 @@ class GroupWait:
     jobs: int
     run_mean_s: float
     recorded_s: float
-    simulated: Interval
+    simulated: intervals.Interval
     error: float | None = None
     """The expected error of the mean wait, as a share of it; None where jobs are too few."""
 
@@ -232,7 +230,7 @@ def replay_site(
     repeats = repeats or Repeats()
     if repeats.shake or repeats.resample:
         raise UsageError("a replay uses the unmodified log: omit --shake and --resample")
-    which = (workload.recorded_start != UNKNOWN) & counted_jobs(workload)
+    which = (workload.recorded_start != UNKNOWN) & site_requests.counted_jobs(workload)
     which &= scored.mask(workload.submit)
     if where:
         which &= where.mask(workload)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from shadowtime.metrics import Window
 from shadowtime.study.compare import Known
 from shadowtime.study.fan_out import cores
 from shadowtime.study.replicas import Load
-from shadowtime.study.sweep.hand_out import Deaths, Lost, Progress, hand_out, on_executor
+from shadowtime.study.sweep.hand_out import Lost, Progress, abandon, hand_out, on_executor
 from shadowtime.study.sweep.plan import Case, Log, Plan
 from shadowtime.study.sweep.shards import ERROR, FIXED, SETTING, Shards, failed_row
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
@@ -149,7 +150,7 @@ class _Count:
 
 def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[Unit]]:
     """What to send instead of units that were lost: halves, until the failing run is found."""
-    deaths = Deaths()
+    deaths: Counter[Hashable] = Counter()
 
     def again(lost: list[Lost[Unit]]) -> list[Unit]:
         done = shards.done()
@@ -157,7 +158,7 @@ def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[U
         for one in lost:
             left = tuple(case for case in one.item.cases if case.key not in done)
             count.add(Done(ran=len(one.item.cases) - len(left), failed=0))
-            if len(left) == 1 and deaths.abandon(left[0].key, one):
+            if len(left) == 1 and abandon(deaths, left[0].key, one):
                 shards.write([failed_row(left[0], one.why)])
                 count.add(Done(ran=1, failed=1))
             else:

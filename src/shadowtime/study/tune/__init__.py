@@ -16,8 +16,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError, UsageError, near
-from shadowtime.metrics import REGISTRY, measure
-from shadowtime.metrics.intervals import Interval, paired
+from shadowtime.metrics import REGISTRY, intervals, measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.comparison import NEVER
 from shadowtime.study.fan_out import cores, fan_out
@@ -101,7 +100,7 @@ class Report:
     metric: str
     value: float
     baseline: float
-    difference: Interval | None
+    difference: intervals.Interval | None
     """Chosen - baseline over shaken copies of the last part, pair by pair."""
     gain: tuple[float, float, float]
     """Share by which the baseline is improved on the first, second and last part."""
@@ -422,7 +421,7 @@ def _report(
         rows.append(
             Report(
                 metric=name, value=mine[0].get(name, math.nan),
-                baseline=theirs[0].get(name, math.nan), difference=paired(*columns),
+                baseline=theirs[0].get(name, math.nan), difference=intervals.paired(*columns),
                 gain=(gains[0], gains[1], gains[2]),
             )
         )  # fmt: skip

@@ -13,11 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.examples import example
+from shadowtime.cluster import Cluster, examples
 from shadowtime.engine import simulate
-from shadowtime.metrics import Classes, Window, by_classes, classify, times_up_to
-from shadowtime.metrics.intervals import paired
+from shadowtime.metrics import Classes, Window, by_classes, classify, intervals, times_up_to
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.values import Estimate, Published
@@ -112,7 +110,7 @@ def draw_month(month: str, seed: int) -> DrawnMonth:
     [12, 12, 9]
     """
     drawn = o2k.o2k_workload(MONTH_NAMES[month], seed=seed)
-    jobs, machine = drawn.workload, example("o2k")
+    jobs, machine = drawn.workload, examples.example("o2k")
     window = Window(since=drawn.window[0], until=drawn.window[1])
     sharing = machine.replace(options={**machine.options, "dedicated_exclusive": False})
     rest = machine.replace(hosts=machine.hosts[FOR_DEDICATED:])
@@ -332,11 +330,15 @@ class Judge:
         scale, unit = (1 / 3600, " h") if metric.endswith("_s") else (1.0, "")
         means = [scale * sum(column) / len(column) for column in (ours, theirs)]
         text = f"{month} {means[0]:.2f} against {means[1]:.2f}{unit}"
-        between = paired(ours, theirs)
+        between = intervals.paired(ours, theirs)
         if between is None:
             return text
         low, high = scale * between.low, scale * between.high
         return f"{text} (difference {low:+.2f} to {high:+.2f})"
+
+    def all_months(self, *asked: str, by: str = "; ") -> str:
+        """The same for every month."""
+        return by.join(self.described(month, *asked) for month in MONTH_NAMES)
 
     def each(self, values: Callable[[str], float], form: str, months: Iterable[str] = ()) -> str:
         """A value for every month."""

@@ -17,8 +17,7 @@ from shadowtime.schedule.runs import started
 from shadowtime.study.papers.ibb.case import Case
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.types import AnyArray, Reason
-from shadowtime.workload import Workload, leave_out, offered_load
-from shadowtime.workload.clean import fit
+from shadowtime.workload import Workload, clean, leave_out, offered_load
 
 JOBS, NODES, CORES, NODE_MEMORY = 54, 4, 8, 16 << 20
 """Jobs and nodes are the paper's, eight processors and 16 GB of memory a node are ours."""
@@ -280,7 +279,7 @@ def _simulated(jobs: Workload, cluster: Cluster, name: str, text: str) -> Schedu
     policy = parse_policy(text)
     if name == ONE_RESOURCE:
         processors = type(cluster).pool(cluster.procs)
-        return simulate(fit(jobs, processors, uncounted="ignore"), processors, policy)
+        return simulate(clean.fit(jobs, processors, uncounted="ignore"), processors, policy)
     return simulate(jobs, cluster, policy)
 
 

@@ -109,6 +109,9 @@ def choices(found: Findings) -> tuple[str, ...]:
 BALANCE = "A good balance is achieved in the CTC center using the threshold of 1.15."
 CLOSE = "RUA is slightly worse than SJBF with first fit, by less than 5 %; killed jobs fall."
 
+BY_POLICY = {"across": r.COLUMNS, "series": tuple(SCENARIOS), "by_policy": True}
+BY_WORKLOAD = {"across": tuple(SCENARIOS), "series": ("FF", "LC", RUA), "by_policy": False}
+
 
 def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
     """The figures of every center that is there; a generated workload has those of CTC."""
@@ -116,16 +119,15 @@ def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
     figures = []
     for center in found.centers:
         trade, killed, variables = numbers.get(center, numbers["CTC"])
+        title = "Bounded slowdown versus"
+        penalised = f"{title} percentage of penalised run time"
+        beside = "RUA beside SJBF with first fit and LessConsume"
         figures += [
-            _trade_off(found, trade, center, 5, "percentage of penalised run time"),
-            _trade_off(found, killed, center, 7, "killed jobs"),
-            _variables(found, variables, center),
+            _figure(found, trade, penalised, center, (1, 5), **BY_POLICY),
+            _figure(found, killed, f"{title} killed jobs", center, (1, 7), **BY_POLICY),
+            _figure(found, variables, beside, center, (1, 3, 5, 7), **BY_WORKLOAD),
         ]
     return tuple(sorted(figures, key=lambda figure: figure.name))
-
-
-def _highs(found: Findings) -> list[int]:
-    return [high for high in HIGHS if any(key.high == high for key in found.outcomes)]
 
 
 def _panel(
@@ -157,45 +159,17 @@ def _panel(
     )
 
 
-def _trade_off(found: Findings, number: int, center: str, other: int, what: str) -> PaperFigure:
+def _figure(
+    found: Findings, number: int, title: str, center: str, tables: tuple[int, ...], **of: Any
+) -> PaperFigure:
+    """A panel for each value of high demand and each table."""
     panels = [
-        _panel(
-            found,
-            center,
-            high,
-            MEASURES[table],
-            across=r.COLUMNS,
-            series=tuple(SCENARIOS),
-            by_policy=True,
-        )
-        for high in _highs(found)
-        for table in (1, other)
+        _panel(found, center, high, MEASURES[table], **of)
+        for high in found.highs
+        for table in tables
     ]
-    return PaperFigure.of(
-        f"Figure {number}", f"Bounded slowdown versus {what}: {center}", panels, says=BALANCE
-    )
-
-
-def _variables(found: Findings, number: int, center: str) -> PaperFigure:
-    panels = [
-        _panel(
-            found,
-            center,
-            high,
-            MEASURES[table],
-            across=tuple(SCENARIOS),
-            series=("FF", "LC", RUA),
-            by_policy=False,
-        )
-        for high in _highs(found)
-        for table in (1, 3, 5, 7)
-    ]
-    return PaperFigure.of(
-        f"Figure {number}",
-        f"RUA beside SJBF with first fit and LessConsume: {center}",
-        panels,
-        says=CLOSE,
-    )
+    says = BALANCE if of["by_policy"] else CLOSE
+    return PaperFigure.of(f"Figure {number}", f"{title}: {center}", panels, says=says)
 
 
 LOGS = (
