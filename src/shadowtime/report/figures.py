@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -335,10 +336,14 @@ def _matplotlib() -> Any:
 
 def draw(name: str, report: ReportInput) -> Any:
     """One figure by its name in DRAWINGS; None if it has nothing to show."""
+    return _drawn(partial(DRAWINGS[name], report=report))
+
+
+def _drawn(drawing: Callable[[Any], bool]) -> Any:
     matplotlib = _matplotlib()
     with matplotlib.rc_context(STYLE):
         figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
-        return figure if DRAWINGS[name](figure, report) else None
+        return figure if drawing(figure) else None
 
 
 def write_figures(
@@ -351,31 +356,23 @@ def write_figures(
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
     bandwidth: what running jobs request, and what the nodes have.
     """
-    matplotlib = _matplotlib()
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    with matplotlib.rc_context(STYLE):
-        for name in DRAWINGS:
-            figure = draw(name, report)
-            if figure is not None:
-                written += _saved(figure, folder, name, formats)
-    return written
+    return [
+        path
+        for name, drawing in DRAWINGS.items()
+        for path in save_figure(
+            partial(drawing, report=report), Path(folder), name, formats=formats
+        )
+    ]
 
 
 def save_figure(
     drawing: Callable[[Any], bool], folder: Path, name: str, *, formats: tuple[str, ...] = FORMATS
 ) -> list[Path]:
-    """Any other drawing in the same style; returns the files, none if there is nothing to show."""
-    matplotlib = _matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
-        figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
-        return _saved(figure, folder, name, formats) if drawing(figure) else []
-
-
-def _saved(figure: Any, folder: Path, name: str, formats: tuple[str, ...]) -> list[Path]:
-    paths = [folder / f"{name}.{kind}" for kind in formats]
-    for path, kind in zip(paths, formats, strict=True):
-        figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
+    """Any drawing in the same style; returns the files, none if there is nothing to show."""
+    with _matplotlib().rc_context(STYLE):
+        folder.mkdir(parents=True, exist_ok=True)
+        figure = _drawn(drawing)
+        paths = [] if figure is None else [folder / f"{name}.{kind}" for kind in formats]
+        for path, kind in zip(paths, formats, strict=False):
+            figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
     return paths

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import UsageError
-from shadowtime.metrics import ClassRow, Window, measure, policy_run, unstarted
+from shadowtime.metrics import Window, measure, policy_run
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study import comparison, losers, trust, trust_measures
@@ -96,16 +97,19 @@ def compare(
     run = partial(
         _run, cluster=cluster, window=scored, where=where, progress=progress, engine=engine
     )
-    tasks: list[Callable[[], _Run]] = []
+    tasks: list[Callable[[], policy_run.PolicyRun]] = []
+    first: list[Shared] = []
     for number in range(replicas.count + 1):
         for load in loads:
             if number and known is not None:
                 tasks += [
-                    partial(_Run, known(place, load, number)) for place in range(len(policies))
+                    partial(_numbers, name, known(place, load, number))
+                    for place, name in enumerate(names)
                 ]
                 continue
             shared = Shared(replicas, workload, cluster, load, number)
-            shared.users = len(policies)
+            shared.users = len(policies) + (number == 0)  # the unmodified log is shown, too
+            first += [shared] * (number == 0)
             tasks += [
                 partial(run, shared, policy, name, keep=number == 0)
                 for policy, name in zip(policies, names, strict=True)
@@ -114,11 +118,10 @@ def compare(
     table = [[[next(found) for _ in policies] for _ in loads] for _ in range(replicas.count + 1)]
     settings = []
     for at, load in enumerate(loads):
-        loaded = table[0][at][0].workload
-        assert loaded is not None
+        loaded = first[at].get()
         made = [
-            _record(policy, name, [table[k][at][place] for k in range(replicas.count + 1)])
-            for place, (policy, name) in enumerate(zip(policies, names, strict=True))
+            _record(policy, [table[k][at][place] for k in range(replicas.count + 1)])
+            for place, policy in enumerate(policies)
         ]
         settings.append(
             comparison.Setting(
@@ -161,17 +164,11 @@ def _trust(
     )
 
 
-class _Run:
-    """One run's numbers; for the unmodified log also the schedule, the classes and the input."""
-
-    __slots__ = ("classes", "metrics", "schedule", "unstarted", "workload")
-
-    def __init__(self, metrics: Mapping[str, float]) -> None:
-        self.metrics = metrics
-        self.schedule: Schedule | None = None
-        self.classes: tuple[ClassRow, ...] = ()
-        self.unstarted: tuple[unstarted.Unstarted, ...] = ()
-        self.workload: Workload | None = None
+def _numbers(
+    name: str, metrics: Mapping[str, float], schedule: Any = None, **more: Any
+) -> policy_run.PolicyRun:
+    """One run; only for the unmodified log also its schedule, classes and unstarted jobs."""
+    return policy_run.PolicyRun(name=name, metrics=metrics, schedule=schedule, **more)
 
 
 def _run(
@@ -185,16 +182,19 @@ def _run(
     where: Where | None,
     progress: Progress | None,
     engine: Engine,
-) -> _Run:
+) -> policy_run.PolicyRun:
     jobs = shared.get()
     fresh = copy.deepcopy(policy) if hasattr(policy, "decide") else policy
     schedule = engine(jobs, cluster, fresh)
     only = where.mask(jobs) if where else None
-    result = _Run(measure(schedule, jobs, cluster, window=window, only=only))
+    result = _numbers(name, measure(schedule, jobs, cluster, window=window, only=only))
     if keep:
-        rows = losers.class_rows(jobs, schedule, window=window, only=only)
-        result.schedule, result.workload, result.classes = schedule, jobs, rows
-        result.unstarted = why_never(schedule, jobs, cluster, window=window, only=only)
+        result = replace(
+            result,
+            schedule=schedule,
+            classes=losers.class_rows(jobs, schedule, window=window, only=only),
+            unstarted=why_never(schedule, jobs, cluster, window=window, only=only),
+        )
     shared.done()
     if progress is not None:
         progress(name)
@@ -218,24 +218,15 @@ def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) 
         simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)
 
 
-def _record(policy: Any, name: str, runs: Sequence[_Run]) -> policy_run.PolicyRun:
-    itself, copies = runs[0], runs[1:]
-    assert itself.schedule is not None
+def _record(policy: Any, runs: Sequence[policy_run.PolicyRun]) -> policy_run.PolicyRun:
+    itself, *copies = runs
     common = [key for key in itself.metrics if all(key in run.metrics for run in copies)]
     columns: dict[str, Floats] = {
         key: np.array([run.metrics[key] for run in copies], np.float64)
         for key in (common if copies else ())
     }
-    return policy_run.PolicyRun(
-        name=name,
-        parameters=dict(getattr(policy, "parameters", {})),
-        schedule=itself.schedule,
-        metrics=itself.metrics,
-        classes=itself.classes,
-        unstarted=itself.unstarted,
-        copies=columns,
-        policy=policy,
-    )
+    parameters = dict(getattr(policy, "parameters", {}))
+    return replace(itself, parameters=parameters, copies=columns, policy=policy)
 
 
 def _offered(workload: Workload, cluster: Cluster) -> float:

@@ -30,7 +30,7 @@ from shadowtime.policy.snapshot import (
     ask_policy,
     name_of,
 )
-from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural
+from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural, started
 from shadowtime.workload import Workload
 
 Kind = Literal["head", "reserved", "backfilled", "waits"]
@@ -272,14 +272,6 @@ class _Lesson:
         order = [job.name for job in sorted(self.jobs, key=lambda job: job.submit)]
         late = order.index(one.job.id) > order.index(first.id)
         return replace(one, kind="backfilled") if late else one
-
-
-def started(job: WaitingJob, now: int) -> RunningJob:
-    """A job from its start on, as a policy sees it."""
-    end = now + job.estimate
-    return RunningJob(
-        job.id, job.submit, job.need, job.request, job.estimate, start=now, expected_end=end
-    )
 
 
 def moved(before: tuple[Promise, ...], after: dict[str, Promise], now: int) -> list[str]:
