@@ -98,26 +98,33 @@ Release = Literal["submit", "eligible"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Replay:
+class Beside:
     """A log's own starts, a policy's, and how far a what-if can be trusted."""
 
     workload: Workload
-    cluster: Cluster
     window: Window
     policy: str
     parameters: Mapping[str, Any]
-    release: Release
     recorded: Schedule
-    simulated: Schedule
     recorded_metrics: Mapping[str, float]
     simulated_metrics: Mapping[str, float]
     whole: WaitRow
     rows: tuple[WaitRow, ...]
+    """The waits by every kind of group; of several runs their means."""
     trust: Trust
+    never_started: int = 0
+    """Scored jobs with a recorded start that the simulation (no run of it) ever starts."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replay(Beside):
+    """The replay of a log on a machine that is no site."""
+
+    cluster: Cluster
+    release: Release
+    simulated: Schedule
     by: tuple[str, ...] = ()
     """The requested grouping; empty: the default groups."""
-    never_started: int = 0
-    """Scored jobs with a recorded start that the simulation never starts."""
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` adds to the common object."""

@@ -70,10 +70,7 @@ class Trials:
 
     def as_dict(self) -> dict[str, int]:
         """For ``--json``."""
-        return {
-            "asked": self.asked, "different": self.different, "pruned": self.pruned,
-            "failed": self.failed,
-        }  # fmt: skip
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
