@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report.numbers import count
 from shadowtime.types import File, FileOrFolder, Folder
-
-if TYPE_CHECKING:
-    from shadowtime.metrics.where import Where
 
 
 def simulate(
@@ -65,7 +62,11 @@ def simulate(
     """
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    counted = _jobs_that_count(where, by)
+    if by:  # a wrong word is reported before the log is read
+        from shadowtime.metrics.groups import parse_by
+
+        parse_by(by)
+    counted = as_where(where)
     if phases:
         from shadowtime.cli.common.running import check_phases, show_phases
 
@@ -105,15 +106,6 @@ def simulate(
         outputs.print_json(content)
     else:
         _show(run, rows)
-
-
-def _jobs_that_count(where: str | None, by: str) -> Where | None:
-    """What ``--where`` selects; ``--by`` is read too, so that a wrong word is reported early."""
-    if by:
-        from shadowtime.metrics.groups import parse_by
-
-        parse_by(by)
-    return as_where(where)
 
 
 def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:

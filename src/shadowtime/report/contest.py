@@ -80,7 +80,8 @@ def contest(runs: Sequence[policy_run.PolicyRun], name: str) -> Contest:
     (1, -0.25)
     """
     info = describe(name)
-    values = tuple(_finite(run.point(name)) for run in runs)
+    points = (run.point(name) for run in runs)
+    values = tuple(one if one is not None and math.isfinite(one) else None for one in points)
     full = complete(runs)
     there = [value for i, value in enumerate(values) if value is not None and i in full]
     if info.better == "neither" or sum(value is not None for value in values) < 2 or not there:
@@ -124,10 +125,6 @@ def _clear(runs: Sequence[policy_run.PolicyRun], name: str, winner: int) -> bool
     """The winner differs from every other run by more than chance, copy by copy."""
     others = [clearly(runs, name, winner, i) for i in range(len(runs)) if i != winner]
     return None if None in others else all(others)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def runner_up(result: Contest, winner: int) -> int:

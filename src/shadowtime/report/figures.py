@@ -318,7 +318,7 @@ DATELESS: dict[str, dict[str, Any]] = {
 """The same input gives the same bytes: no file contains a date."""
 
 
-DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
+DRAWINGS: dict[str, Callable[..., bool]] = {
     "metrics": metric_bars,
     "over-time": over_time,
     "distributions": cdf,

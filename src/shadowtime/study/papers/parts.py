@@ -46,9 +46,13 @@ def kept(
     tasks = {}
     for at, (name, task) in enumerate(plan.tasks.items()):
         key = digest(common, str(at), task.name)
-        work = partial(store.once, key, lambda watch, task=task: task.work())
+        work = partial(_once, store, key, task)
         tasks[name] = Task(name=task.name, work=work, path=store.path(key))
     return replace(plan, tasks=tasks)
+
+
+def _once(store: Store, key: str, task: Task) -> Any:
+    return store.once(key, lambda watch: task.work())
 
 
 @cache

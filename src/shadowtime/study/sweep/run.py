@@ -8,7 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -126,13 +126,16 @@ def prepare(
     return jobs
 
 
+@dataclass
 class _Count:
     """Runs so far."""
 
-    def __init__(self, *, planned: int, skipped: int, progress: Callable[[Progress], None]) -> None:
-        self.planned, self.skipped, self.progress = planned, skipped, progress
-        self.ran = self.failed = 0
-        self.stopped = False
+    planned: int
+    skipped: int
+    progress: Callable[[Progress], None]
+    ran: int = 0
+    failed: int = 0
+    stopped: bool = False
 
     def add(self, done: Done) -> None:
         self.ran += done.ran
@@ -142,10 +145,8 @@ class _Count:
         self.progress(Progress(done=self.ran, failed=self.failed, total=total))
 
     def outcome(self) -> Outcome:
-        return Outcome(
-            planned=self.planned, skipped=self.skipped, ran=self.ran, failed=self.failed,
-            stopped=self.stopped,
-        )  # fmt: skip
+        names = (one.name for one in fields(Outcome))
+        return Outcome(**{name: getattr(self, name) for name in names})
 
 
 def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[Unit]]:
