@@ -235,7 +235,7 @@ def victim(
 
     values = {"prune": prune, "mode": mode, "every": every, "overhead": overhead}
     make = partial(preempt.Victims, memory=memory, by=by)
-    return _made(function, lambda written: make(written).with_values(**values))
+    return _made(function, lambda written: make(function=written).with_values(**values))
 
 
 def place(
