@@ -50,4 +50,4 @@ def test_the_view_of_the_demo():
     delays = [job.delay_s for job in easy.longest]
     assert delays == sorted(delays, reverse=True) and len(delays) == 10
     assert easy.by_user[0].hours >= easy.by_user[-1].hours > 0
-    assert easy.as_dict()["longest"][0]["delay_s"] == delays[0]
+    assert easy.longest[0].delay_s == delays[0]

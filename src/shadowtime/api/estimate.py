@@ -8,9 +8,8 @@ from typing import Any
 
 from shadowtime.api.inputs import inputs_of, read_site
 from shadowtime.errors import UsageError
-from shadowtime.eta.asking import Answer, ask_start, parse_request
+from shadowtime.eta import asking, ranges
 from shadowtime.eta.present import LogAt, Present
-from shadowtime.eta.ranges import Estimate, estimates_of
 from shadowtime.eta.starts import DRAWS, How, draw_starts
 from shadowtime.policy import make_policy
 
@@ -27,7 +26,7 @@ def estimate_start(
     draws: int = DRAWS,
     submissions: bool = True,
     seed: int = 1,
-) -> Estimate | Answer:
+) -> ranges.Estimate | asking.Answer:
     """The median and a range of 80 % of the wait from now, as ``shadowtime eta`` prints them.
 
     Rules
@@ -55,9 +54,9 @@ def estimate_start(
     present, usual = _live(user) if where == LIVE else (_in_log(where, job, at), "")
     if request is not None:
         machine: Any = present.machine
-        asked = parse_request(request, machine, user=user, now=present.now, account=usual)
-        return ask_start(present, asked, how)
-    found = {one.job: one for one in estimates_of(draw_starts(present, how))}
+        asked = asking.parse_request(request, machine, user=user, now=present.now, account=usual)
+        return asking.ask_start(present, asked, how)
+    found = {one.job: one for one in ranges.estimates_of(draw_starts(present, how))}
     if str(job) not in found:
         raise UsageError(f"job {job} does not wait at that moment: no start is estimated")
     return found[str(job)]

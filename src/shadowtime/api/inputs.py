@@ -7,13 +7,11 @@ import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.api.load import load
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.spec import parse_cluster, parse_machine
+from shadowtime.cluster import Cluster, spec
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.trace import read as read_log
-from shadowtime.workload import Workload
-from shadowtime.workload.clean import fit
+from shadowtime.workload import Workload, clean
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -93,11 +91,11 @@ def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
             "site, jobs = st.read_site(folder)"
         )
     if machine is None:
-        machine = parse_cluster(None, machine=jobs.machine)
+        machine = spec.parse_cluster(None, machine=jobs.machine)
     elif isinstance(machine, str):
-        machine = parse_machine(machine)
+        machine = spec.parse_machine(machine)
     if isinstance(machine, Cluster):
-        return fit(jobs, machine), machine
+        return clean.fit(jobs, machine), machine
     from shadowtime.cluster.site import Site
 
     if not isinstance(machine, Site):

@@ -7,16 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.spec import parse_cluster, parse_machine
+from shadowtime.cluster import Cluster, spec
 from shadowtime.errors import UsageError
-from shadowtime.trace import read
-from shadowtime.trace.header import extra_names
+from shadowtime.trace import header, read
 from shadowtime.types import Bytes, Seconds
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, scale
 from shadowtime.workload.clean import PER_PROCESS, fit
 from shadowtime.workload.fit import too_wide_jobs
-from shadowtime.workload.scale import INSTANTS
 from shadowtime.workload.speedup import PER_JOB
 
 if TYPE_CHECKING:
@@ -134,7 +131,7 @@ def _load(
 
         if is_result_folder(trace):
             return read_inputs(trace)
-    given = parse_machine(cluster, tz=cleaning.tz) if isinstance(cluster, str) else cluster
+    given = spec.parse_machine(cluster, tz=cleaning.tz) if isinstance(cluster, str) else cluster
     of_site = folder and _is_site(trace)
     if not isinstance(given, Cluster | None) or (given is None and of_site):
         if draws is not None:
@@ -153,7 +150,7 @@ def _load(
     counted["others"] = [name for name in named if name not in counted]
     workload = read(trace, **cleaning.switches(), **counted)
     if machine is None:
-        machine = parse_cluster(None, machine=workload.machine)
+        machine = spec.parse_cluster(None, machine=workload.machine)
     bounded = tuple(one.partition("=")[0] for one in cleaning.series)
     workload = _count_unused(workload, machine, (*shared, *bounded), report)
     fitting = fit(workload, machine, too_wide=cleaning.too_wide)
@@ -234,9 +231,9 @@ def _count_unused(
     ``used``: what nodes share, and what a series bounds.
     """
     counts: dict[str, int] = {}
-    for name in extra_names(workload.header):
+    for name in header.extra_names(workload.header):
         values = workload.extra.get(name)
-        if values is None or values.dtype.kind == "f" or name in INSTANTS or name in PER_JOB:
+        if values is None or values.dtype.kind == "f" or name in scale.INSTANTS or name in PER_JOB:
             continue  # no amount that a machine could have: functions read it
         asking = int((values > 0).sum())
         if not asking or name in machine.resources or name in used:

@@ -8,8 +8,7 @@ from concurrent.futures import Executor
 
 from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError, near
-from shadowtime.study.papers.parts import PaperStudy, names
-from shadowtime.study.papers.reproduction import Reproduction, carry_out
+from shadowtime.study.papers import parts, reproduction
 from shadowtime.study.sweep.hand_out import run_parts
 
 
@@ -23,7 +22,7 @@ def paper(
     resume: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-) -> Reproduction:
+) -> reproduction.Reproduction:
     """Reproduce the study of a paper.
 
     Rules
@@ -51,10 +50,10 @@ def paper(
     ...
     shadowtime.errors.UsageError: there is no paper 'pv-eazy': did you mean pv-easy?
     """
-    if name not in names():
-        raise UsageError(f"there is no paper {name!r}{near(name, names())}")
+    if name not in parts.names():
+        raise UsageError(f"there is no paper {name!r}{near(name, parts.names())}")
     require_folder(resume, workers, executor)
-    study = PaperStudy(
+    study = parts.PaperStudy(
         name=name,
         traces=os.fspath(traces) if traces is not None else None,
         seeds=seeds,
@@ -67,4 +66,4 @@ def paper(
     plan = study.plan(subjects)
     if workers is not None or executor is not None:
         run_parts(study.absolute(), plan.missing(), workers=workers, executor=executor)
-    return carry_out(plan, threads=threads)
+    return reproduction.carry_out(plan, threads=threads)

@@ -21,9 +21,8 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
-from shadowtime.report import ReportInput
+from shadowtime.report import ReportInput, metadata
 from shadowtime.report.contest import contest
-from shadowtime.report.metadata import describe
 from shadowtime.report.policy_rows import HOLLOW, legend, value
 from shadowtime.report.verdict import Verdict, verdict_of
 from shadowtime.result.comparison import as_report, copies_in_words, write_comparison
@@ -135,7 +134,7 @@ class Results:
         from shadowtime.report.terminal import comparison_table
 
         names = [each.info.name for each in self.verdict.contests]
-        words = legend((describe(name).short for name in names), self._copies)
+        words = legend((metadata.describe(name).short for name in names), self._copies)
         out = io.StringIO()
         console = Console(width=WIDTH, no_color=True, highlight=False, file=out)
         console.print(comparison_table(self.result.runs, width=WIDTH))

@@ -17,9 +17,8 @@ from shadowtime.errors import UnknownName, UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.unstarted import Unstarted
 from shadowtime.policy import make_policy
-from shadowtime.schedule import Schedule, write
+from shadowtime.schedule import Schedule, files, write
 from shadowtime.schedule.check import Report
-from shadowtime.schedule.files import SUFFIXES
 from shadowtime.workload import Workload
 
 if TYPE_CHECKING:
@@ -360,7 +359,7 @@ def write_schedule(
 ) -> None:
     """Write a schedule as CSV or Parquet, by the suffix; Parquet has columns of the log too."""
     target = Path(path)
-    if target.suffix.lower() not in SUFFIXES and (target.is_file() or not target.exists()):
+    if target.suffix.lower() not in files.SUFFIXES and (target.is_file() or not target.exists()):
         raise UsageError(
             f"{target}: a schedule is written as CSV or Parquet: name it {target.stem}.csv or "
             f"{target.stem}.parquet"

@@ -18,12 +18,11 @@ from shadowtime.metrics.groups import BY, parse_by
 from shadowtime.metrics.where import Where
 from shadowtime.policy import make_policy
 from shadowtime.study.compare import Engine
+from shadowtime.study.site import trial_runs, trials
 from shadowtime.study.site.changes import Change
 from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.options import Option, check_prices, parse_prices
 from shadowtime.study.site.replay import SiteReplay, replay_site
-from shadowtime.study.site.trial_runs import WhatIfStudy
-from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.study.site.whatif import WhatIf, what_if
 from shadowtime.study.site.world import SiteWorld
 from shadowtime.study.sweep.hand_out import run_parts
@@ -98,9 +97,9 @@ def replay(
     )  # fmt: skip
 
 
-def repeats_of(policy: Any, phases: int | None) -> Repeats:
+def repeats_of(policy: Any, phases: int | None) -> trials.Repeats:
     """How often a site is replayed: two runs of a policy without phases would be equal."""
-    return Repeats(phases=phases or (PHASES if hasattr(policy, "phase") else 1))
+    return trials.Repeats(phases=phases or (trials.PHASES if hasattr(policy, "phase") else 1))
 
 
 def whatif(
@@ -189,7 +188,7 @@ def whatif(
 
     world = world_of(experiment, report=_warn)
     if workers is not None or executor is not None:
-        study = WhatIfStudy.of(experiment, resume, read_world)
+        study = trial_runs.WhatIfStudy.of(experiment, resume, read_world)
         run_parts(study, study.missing(world), workers=workers, executor=executor)
     return run_experiment(experiment, world=world, engine=kept(simulate, resume), report=_warn)
 

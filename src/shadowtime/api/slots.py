@@ -12,15 +12,14 @@ run = st.simulate(jobs, "pool:256", st.easy(order=aged_area(weight=3)))
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
-from shadowtime.policy.backfill import ByKey, ByTest, Selected
+from shadowtime.policy import backfill, parse, preempt
 from shadowtime.policy.changing import Paced, Resized, speeds_of
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Begins, Custom
-from shadowtime.policy.parse import make_policy
 from shadowtime.policy.place import Scored
-from shadowtime.policy.preempt import Victims
 from shadowtime.policy.reserve import Chosen, Planned
 from shadowtime.policy.written import Written
 
@@ -35,9 +34,10 @@ def _decorated(
     """The part; or, if options were given first, the decorator that creates it."""
     predicted = tuple((name, _predictor(one)) for name, one in (columns or {}).items())
 
-    def make(written: Callable[..., Any]) -> SomePart:
-        return kind(function=written, memory=memory, by=by, columns=predicted)
+    return _made(function, partial(kind, memory=memory, by=by, columns=predicted))
 
+
+def _made(function: Any, make: Callable[[Any], Any]) -> Any:
     return make if function is None else make(function)
 
 
@@ -121,7 +121,7 @@ def backfill_key(
     >>> st.easy(backfill=least_area).parameters["backfill"]
     'least_area'
     """
-    return _decorated(ByKey, function, memory, by, columns)
+    return _decorated(backfill.ByKey, function, memory, by, columns)
 
 
 def begin(
@@ -163,7 +163,7 @@ def backfill_test(
     >>> print(short(hours=4))
     short(hours=4)
     """
-    return _decorated(ByTest, function, memory, by, columns)
+    return _decorated(backfill.ByTest, function, memory, by, columns)
 
 
 def reserve(
@@ -233,11 +233,9 @@ def victim(
     'youngest(mode=suspend, overhead=60)'
     """
 
-    def make(written: Callable[..., Any]) -> Victims:
-        made = Victims(function=written, memory=memory, by=by)
-        return made.with_values(prune=prune, mode=mode, every=every, overhead=overhead)
-
-    return make if function is None else make(function)
+    values = {"prune": prune, "mode": mode, "every": every, "overhead": overhead}
+    make = partial(preempt.Victims, memory=memory, by=by)
+    return _made(function, lambda written: make(function=written).with_values(**values))
 
 
 def place(
@@ -296,10 +294,8 @@ def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str,
     'widest_first'
     """
 
-    def make(written: Callable[..., Any]) -> Selected:
-        return Selected(function=written, compiled=compiled, claims=tuple(claims))
-
-    return make if function is None else make(function)
+    made = partial(backfill.Selected, compiled=compiled, claims=tuple(claims))
+    return _made(function, made)
 
 
 def resize(
@@ -337,10 +333,7 @@ def resize(
     'halves'
     """
 
-    def make(written: Callable[..., Any]) -> Resized:
-        return Resized(function=written, compiled=compiled, speeds=speeds_of(speeds))
-
-    return make if function is None else make(function)
+    return _made(function, partial(Resized, compiled=compiled, speeds=speeds_of(speeds)))
 
 
 def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
@@ -360,12 +353,9 @@ def speed(function: Any = None, /, *, speeds: Mapping[float, float]) -> Any:
     'slow_at_night'
     """
 
-    def make(written: Callable[..., Any]) -> Paced:
-        return Paced(function=written, speeds=speeds_of(speeds))
-
-    return make if function is None else make(function)
+    return _made(function, partial(Paced, speeds=speeds_of(speeds)))
 
 
 def easy(**parts: Any) -> Any:
     """EASY with other parts: ``st.easy(order=f1, reserve=4)`` is ``st.policy("easy", ...)``."""
-    return make_policy("easy", **parts)
+    return parse.make_policy("easy", **parts)

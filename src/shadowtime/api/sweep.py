@@ -14,12 +14,10 @@ from shadowtime.api.inputs import inputs_of
 from shadowtime.api.load import Cleaning, load
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
-from shadowtime.study.sweep import Log, Outcome, Plan, run_plan
+from shadowtime.study.sweep import Log, Outcome, Plan, plan_file, run_plan
 from shadowtime.study.sweep.curves import curve
-from shadowtime.study.sweep.plan_file import read_plan
 from shadowtime.study.sweep.shards import Shards, numbered, pyarrow
-from shadowtime.workload import Workload
-from shadowtime.workload.slicing import first_jobs
+from shadowtime.workload import Workload, slicing
 
 
 def load_log(log: Log) -> tuple[Workload, Cluster]:
@@ -30,7 +28,7 @@ def load_log(log: Log) -> tuple[Workload, Cluster]:
         notes: list[str] = []
         rules = Cleaning(**dict(log.cleaning))
         jobs, machine = load(log.path, log.cluster, rules, demand=log.demand, report=notes.append)
-    return (jobs if log.first is None else first_jobs(jobs, log.first)), machine
+    return (jobs if log.first is None else slicing.first_jobs(jobs, log.first)), machine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,7 +107,7 @@ def sweep(
     if isinstance(jobs, str | os.PathLike) and os.fspath(jobs).endswith(".toml"):
         if cluster is not None or policies:
             raise UsageError("a plan file names its machines and policies itself: give it alone")
-        plan = read_plan(jobs)
+        plan = plan_file.read_plan(jobs)
     else:
         logs = list(jobs) if isinstance(jobs, list | tuple) else [jobs]
         machines = list(cluster) if isinstance(cluster, list | tuple) else [cluster]

@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 import click
 
 import shadowtime
-from shadowtime.cli.common.hints import about_missing_options
-from shadowtime.cli.common.interrupt import answer_interrupts, forget, interrupted
+from shadowtime.cli.common import hints, interrupt
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
@@ -96,7 +95,7 @@ def main() -> NoReturn:
     # is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.showwarning = _warn
-    answer_interrupts(sys.argv[1:])
+    interrupt.answer_interrupts(sys.argv[1:])
     code = run(sys.argv[1:])
     if code == 141:  # the output has no reader any more: discard the last flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -126,12 +125,12 @@ def run(arguments: Sequence[str]) -> int:
             debug = debug or bool(context.params["debug"])
             code = app.invoke(context)
         sys.stdout.flush()
-        forget(arguments)
+        interrupt.forget(arguments)
         return int(code or 0)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _print(interrupted(arguments), 130)
+        return _print(interrupt.interrupted(arguments), 130)
     except BrokenPipeError:
         return 141
     except click.exceptions.NoArgsIsHelpError as asked:
@@ -143,7 +142,7 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         text = _sentence(wrong)
-        return _print(text, 2, hint=about_missing_options(app, arguments, text))
+        return _print(text, 2, hint=hints.about_missing_options(app, arguments, text))
     except MemoryError:
         if debug:
             raise

@@ -8,11 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.compared import run_comparison
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.running import load
-from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.common import compared, console, outputs, running, tables
 from shadowtime.errors import UsageError
 from shadowtime.policy import Policy, parse_policy
 from shadowtime.study.accuracy import USUAL, Row, compare_predictors
@@ -58,7 +54,7 @@ def accuracy(
             f"{policy} is implemented by its own code and has no slot for an "
             "estimate: choose another with -p"
         )
-    workload, machine = load(trace, cluster, cleaning)
+    workload, machine = running.load(trace, cluster, cleaning)
     rows = compare_predictors(
         workload,
         machine,
@@ -66,10 +62,10 @@ def accuracy(
         predictors or USUAL,
         shake=shake,
         seed=seed,
-        run=run_comparison,
+        run=compared.run_comparison,
     )
     if json:
-        print_json(
+        outputs.print_json(
             {
                 "trace": {"name": workload.name, "jobs": len(workload)},
                 "policy": chosen.name,
@@ -83,7 +79,7 @@ def accuracy(
 def show_rows(rows: Sequence[Row], title: str, shake: int) -> None:
     """A line for each predictor."""
     heads = ["predictor", "mean error", "accuracy", "too short", "mean wait", "mean bsld"]
-    table = plain_table(*heads, *(["wait against the first"] if shake else []))
+    table = tables.plain_table(*heads, *(["wait against the first"] if shake else []))
     for row in rows:
         error, effect = row.errors, row.effects
         cells: list[Any] = [
@@ -109,4 +105,4 @@ def show_rows(rows: Sequence[Row], title: str, shake: int) -> None:
     )
     if shake:
         legend += f"; differences over {shake} copies, 95 % interval, ? the sign is not certain"
-    show(Text(title, "bold"), table, Text(legend, "dim"))
+    console.show(Text(title, "bold"), table, Text(legend, "dim"))

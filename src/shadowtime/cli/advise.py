@@ -9,9 +9,7 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.api.run import Run
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.running import load, must_score_some, run_policies
+from shadowtime.cli.common import console, outputs, running
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.metrics import Classes, Window, by_classes
 from shadowtime.policy import Policy, parse_policy
@@ -57,20 +55,20 @@ def partitions(
         How many of the choices within the guidelines to simulate.
     """
     scored = Window.parse(window or "all")
-    workload, machine = load(trace, cluster, cleaning)
-    must_score_some(scored, workload)
+    workload, machine = running.load(trace, cluster, cleaning)
+    running.must_score_some(scored, workload)
     advice = advise(workload, machine, above=above)
     best = advice.best(top)
-    runs = run_policies(workload, machine, policies_for(advice, best), scored)
+    runs = running.run_policies(workload, machine, policies_for(advice, best), scored)
     waits = [_waits(run, workload, advice.above, scored) for run in runs]
     if json:
         result = runs[0].as_report(*runs[1:])
         content = as_object(result, scored, advice=_as_dict(advice, best))
         for entry, classes in zip(content["policies"], waits, strict=True):
             entry["classes"] = classes
-        print_json(content)
+        outputs.print_json(content)
     else:
-        show(*_parts(advice, best, runs, waits))
+        console.show(*_parts(advice, best, runs, waits))
 
 
 def policies_for(advice: Advice, best: Sequence[Choice]) -> list[Policy]:

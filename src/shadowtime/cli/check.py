@@ -10,11 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.running import load
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.site import Site
+from shadowtime.cli.common import console, outputs, running
+from shadowtime.cluster import Cluster, site
 from shadowtime.engine.claims import claims_of, site_claims
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.simulate import simulate
@@ -87,7 +84,7 @@ def check(
     """
     names = dict(_renamed(column) for column in columns)
     plan = read(schedule, names=names or None)
-    workload, machine = load(trace, cluster, cleaning)
+    workload, machine = running.load(trace, cluster, cleaning)
     if recompute and policy is None:
         raise UsageError("--recompute runs a policy again: name it with -p")
     known = _known(policy, workload, machine, again=recompute)
@@ -109,10 +106,11 @@ def check(
         report = Report((*report.proofs, proof))
     good = report.ok and not (strict and report.open)
     if json:
-        print_json(_as_object(schedule, report, good))
+        outputs.print_json(_as_object(schedule, report, good))
     else:
         _show(schedule, report, strict=strict, named=policy is not None)
-        if policy is None and not claims and _broken(report):
+        broken = (one.name for one in report.proofs if one.verdict == "violated")
+        if policy is None and not claims and PROMISES_KEPT in broken:
             click.echo("If the policy does not claim to keep its promises, name it with -p.")
     return 0 if good else 1
 
@@ -128,14 +126,14 @@ class _Known:
 
 
 def _known(
-    named: str | None, workload: Workload, machine: Cluster | Site, *, again: bool
+    named: str | None, workload: Workload, machine: Cluster | site.Site, *, again: bool
 ) -> _Known:
     if named is None:
         return _Known()
 
     policy = parse_policy(named)
     made = simulate(workload, machine, policy) if again else None
-    if isinstance(machine, Site):
+    if isinstance(machine, site.Site):
         whole = hasattr(policy, "simulate")
         claims = () if whole else site_claims(policy, workload, machine)
         return _Known(policy, claims, rules_of(policy, workload, machine), made)
@@ -145,10 +143,10 @@ def _known(
     return _Known(policy, claims, rules_of(policy, workload, machine), made)
 
 
-def _most(asked: str | None, machine: Cluster | Site, policy: Any) -> int | None:
+def _most(asked: str | None, machine: Cluster | site.Site, policy: Any) -> int | None:
     """How many jobs are followed; None: all."""
     if asked is None:
-        if isinstance(machine, Site):
+        if isinstance(machine, site.Site):
             return ON_SITE
         plans = isinstance(policy, Policy) and (
             policy.reserve.kept
@@ -161,10 +159,6 @@ def _most(asked: str | None, machine: Cluster | Site, policy: Any) -> int | None
     if not asked.isdecimal():
         raise UsageError(f"--follow takes a number of jobs or all, not {asked!r}")
     return int(asked)
-
-
-def _broken(report: Report) -> bool:
-    return any(p.name == PROMISES_KEPT and p.verdict == "violated" for p in report.proofs)
 
 
 def _renamed(text: str) -> tuple[str, str]:
@@ -194,7 +188,7 @@ def _show(schedule: str, report: Report, *, strict: bool, named: bool) -> None:
             some = Text(f"; {len(report.open)} could not be proved: {names}")
             some.stylize("bold red" if strict else "yellow")
             verdict.append_text(some)
-    show(_table(report), *_not_checked(report, named=named), verdict)
+    console.show(_table(report), *_not_checked(report, named=named), verdict)
 
 
 def _not_checked(report: Report, *, named: bool) -> list[Text]:

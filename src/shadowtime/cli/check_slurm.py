@@ -9,9 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common import console, outputs, progress
 from shadowtime.errors import UsageError
 from shadowtime.slurm.recording.check import Tallies, check_recording
 from shadowtime.slurm.wait_page import wait_page
@@ -83,7 +81,7 @@ def slurm(
     if phases:
         whole = {str(folder): compare_waits(folder, phases=phases) for folder in folders}
     if json:
-        print_json(_as_object(found, whole))
+        outputs.print_json(_as_object(found, whole))
     else:
         _show(found, whole)
     return 1 if strict and any(one.differences for one in found.values()) else 0
@@ -94,17 +92,13 @@ def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
     if not phases:
         raise UsageError("--waits compares means over several offsets: add --phases 6")
     found = []
-    with working("simulating", steps=len(folders)) as advance:
+    with progress.working("simulating", steps=len(folders)) as advance:
         for folder in folders:
             found.append(compare_groups(folder, phases=phases))
             advance(f"{folder.name} done")
     command = f"shadowtime check slurm DIR... --phases {phases} --waits {page.name}"
     page.write_text(wait_page(found, command=command))
     click.echo(f"wrote {page}")
-
-
-def _counts(tallies: Tallies) -> dict[str, Any]:
-    return {name: getattr(tallies, name) for name in COUNTS}
 
 
 def _differences(tallies: Tallies) -> list[dict[str, Any]]:
@@ -145,7 +139,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
     """The counts of one folder; of several their sums, and each folder's under its name."""
     each: dict[str, dict[str, Any]] = {
         name: {
-            **_counts(tallies),
+            **{count: getattr(tallies, count) for count in COUNTS},
             "version": tallies.version,
             "differences": _differences(tallies),
             "lacking": list(tallies.lacking),
@@ -191,7 +185,7 @@ def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
         f"{max(one.phases):.1f} s)"
         for name, one in whole.items()
     ]
-    show(_table(found), *lines)
+    console.show(_table(found), *lines)
 
 
 def _table(found: dict[str, Tallies]) -> Table:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from shadowtime.api.inputs import as_where, as_window
+from shadowtime.api import inputs, results
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.api.results import Results, results_of
-from shadowtime.cli.common.compared import finish_machines, run_comparison, show_results
-from shadowtime.cli.common.console import note
-from shadowtime.cli.common.outputs import PAGES, check_outputs, command_line, print_json, wrote
+from shadowtime.cli.common import compared, console, outputs, running
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import load, must_score_some, print_policy_notes
 from shadowtime.cluster import Cluster
-from shadowtime.metrics import Window
 from shadowtime.metrics.groups import parse_by
-from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.result.comparison import write_pages
 from shadowtime.study import Load
@@ -62,112 +54,70 @@ def compare(
     **study
         Options of :func:`shadowtime.compare`.
     """
-    asked = Asked(
-        window=as_window(study["window"]),
-        policies=tuple(parse_policy(policy) for policy in policies),
-        where=as_where(study["where"]),
-        by=parse_by(by) if by else (),
-        loads=tuple(map(Load.parse, study["loads"])) or (Load(),),
-        copies={name: study[name] for name in ("shake", "resample", "seed")},
-        demand=demand,
-        texts=policies,
-        resume=study["resume"],
-        placing=placing,
-    )
-    placing.check(asked.resume)
-    if placing.elsewhere and (asked.where or not asked.replicas):
+    window = inputs.as_window(study["window"])
+    chosen = [parse_policy(policy) for policy in policies]
+    where, kinds = inputs.as_where(study["where"]), parse_by(by) if by else ()
+    resume: str | None = study["resume"]
+    asked: dict[str, Any] = {name: study[name] for name in ("shake", "resample", "seed")}
+    asked |= {"loads": tuple(map(Load.parse, study["loads"])) or (Load(),), "window": window}
+    # A sweep's rows are about all jobs: with --where copies are run here.
+    copied = (asked["shake"] or asked["resample"]) and not where
+    placing.check(resume)
+    if placing.elsewhere and not copied:
         raise click.UsageError(
             "workers perform the runs on copies of the whole log: add --shake N or --resample N, "
             "without --where"
         )
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
-    check_outputs(folder=output, report=report, figures=figures, kept=asked.resume)
-    done = [_on(trace, one, cleaning, asked) for one in clusters or (None,)]
+    outputs.check_outputs(folder=output, report=report, figures=figures, kept=resume)
+
+    def on(given: str | None) -> results.Results:
+        workload, machine = running.load(trace, given, cleaning, demand=demand)
+        running.must_score_some(window, workload)
+        running.print_policy_notes(chosen, machine, workload)
+        known = None
+        if resume and copied:
+            known = _known(workload, machine, policies, resume, placing, **asked)
+        found = compared.run_comparison(
+            workload, machine, chosen, where=where, known=known, kept_in=resume, **asked
+        )
+        command = outputs.command_line()
+        return results.results_of(found, chosen, where=where, command=command)
+
+    done = [on(one) for one in clusters or (None,)]
     if len(done) == 1:
-        _finish(done[0], asked.by, output, report, figures, as_json=json)
+        _finish(done[0], kinds, output, report, figures, as_json=json)
         return
     if report or figures:
         raise click.UsageError(
             "--report and --figures show one machine: write folders with -o, then "
             "`shadowtime report DIR` makes a page of all of them"
         )
-
-    finish_machines(clusters, done, asked.by, output, as_json=json)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is compared on each machine."""
-
-    window: Window
-    policies: tuple[Any, ...]
-    where: Where | None
-    by: tuple[str, ...]
-    loads: tuple[Load, ...]
-    copies: Mapping[str, int]
-    demand: str | None
-    texts: tuple[str, ...]
-    """The policies as the user wrote them."""
-    resume: str | None
-    """The folder of the saved runs, if any."""
-    placing: Placing
-
-    @property
-    def replicas(self) -> int:
-        """Copies of the log."""
-        return self.copies["shake"] + self.copies["resample"]
+    compared.finish_machines(clusters, done, kinds, output, as_json=json)
 
 
-def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Results:
-    """Read the log for a machine and compare the policies there."""
-    workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
-    must_score_some(asked.window, workload)
-    print_policy_notes(asked.policies, machine, workload)
-    found = run_comparison(
-        workload,
-        machine,
-        list(asked.policies),
-        loads=list(asked.loads),
-        **asked.copies,
-        window=asked.window,
-        where=asked.where,
-        known=_known(workload, machine, asked) if asked.resume else None,
-        kept_in=asked.resume,
-    )
-    return results_of(found, asked.policies, where=asked.where, command=command_line())
-
-
-def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
-    """The numbers of the copies, from the folder or run into it.
-
-    None if there are no copies, or if only some jobs count: a sweep's rows are about all jobs.
-    """
-    if asked.where or not asked.replicas:
-        return None
+def _known(
+    workload: Workload,
+    machine: Cluster,
+    policies: tuple[str, ...],
+    folder: str,
+    placing: Placing,
+    **asked: Any,
+) -> Known:
+    """The numbers of the copies, from the folder or run into it; policies are texts."""
     from shadowtime.api.sweep import load_log
     from shadowtime.study.sweep.run import run_copies
 
-    assert asked.resume is not None
-    with counting() as progress, asked.placing.executor(asked.resume) as executor:
+    with counting() as progress, placing.executor(folder) as executor:
         return run_copies(
-            workload,
-            machine,
-            asked.texts,
-            asked.resume,
-            load=load_log,
-            loads=asked.loads,
-            **asked.copies,
-            window=asked.window,
-            workers=asked.placing.count(),
-            executor=executor,
-            progress=progress,
-            announce=note,
-        )
+            workload, machine, policies, folder, load=load_log, workers=placing.count(),
+            executor=executor, progress=progress, announce=console.note, **asked,
+        )  # fmt: skip
 
 
 def _finish(
-    found: Results,
+    found: results.Results,
     by: tuple[str, ...],
     folder: str | None,
     report: str | None,
@@ -182,9 +132,9 @@ def _finish(
     if folder:
         found.save(folder, groups=groups)
     pages = write_pages(comparison, found.reports, report=report, figures=figures, step=working)
-    html = [page for page in pages if page.suffix.lower() in PAGES]
-    wrote(folder, *html, figures=figures, count=len(pages) - len(html))
+    html = [page for page in pages if page.suffix.lower() in outputs.PAGES]
+    outputs.wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        print_json(found.as_dict(groups=groups))
+        outputs.print_json(found.as_dict(groups=groups))
     else:
-        show_results(found, groups)
+        compared.show_results(found, groups)

@@ -12,9 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import while_reading
+from shadowtime.cli.common import console, outputs, progress
 from shadowtime.printable import printable
 from shadowtime.report.numbers import number, percent
 from shadowtime.study.site.doctor import EXIT, examine
@@ -39,12 +37,12 @@ def doctor(site: FileOrFolder, *, reading: Reading = READ, json: bool = False) -
     shadowtime doctor site/
     shadowtime doctor site/ --json | jq .missing
     """
-    with while_reading(site):
+    with progress.while_reading(site):
         found = examine(Path(site), today=datetime.now().date(), **reading.reader())
     if json:
-        print_json(found)
+        outputs.print_json(found)
     else:
-        show(*_parts(found))
+        console.show(*_parts(found))
         _show_missing(found["missing"])
     return EXIT[found["verdict"]]
 

@@ -11,20 +11,15 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import while_reading, while_simulating, working
-from shadowtime.cli.common.running import load, prepare, print_policy_notes, run_policies
-from shadowtime.cli.common.tables import numbers_table, plain_table
+from shadowtime.cli.common import console, outputs, progress, running, tables
 from shadowtime.cli.replay import policy_of
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
 from shadowtime.metrics import Window
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.report import Explanation, PolicyRun, ReportInput
+from shadowtime.report import Explanation, PolicyRun, ReportInput, numbers
 from shadowtime.report import explain as why
-from shadowtime.report.numbers import DASH, span
 from shadowtime.report.obstacle_words import MEANING, share_line, share_rows
 from shadowtime.result.read import Folder, is_result_folder, read_folder
 from shadowtime.result.rerun import otherwise_in, policy_again
@@ -33,8 +28,7 @@ from shadowtime.study.counterfactual.variation import Variation
 from shadowtime.study.wait_shares import wait_shares
 from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import UNKNOWN, FileOrFolder, Reason
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import array_ids, job_number
+from shadowtime.workload import Workload, site_requests
 
 ONE_OF_SEVERAL = (
     "This is one of several equally likely runs: no log records when Slurm's passes ran, and at "
@@ -122,7 +116,7 @@ def explain(
     if group and variation:
         raise UsageError("--without and --if are about one job: give a JOB instead of a group")
     if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
-        with while_reading(folder):
+        with progress.while_reading(folder):
             found_in = read_folder(folder)
         run = _chosen(found_in.result, policy, folder)
         found = Found(source=folder, result=found_in.result, run=run, folder=found_in)
@@ -132,17 +126,17 @@ def explain(
     if job is None:
         _explain_group(found, group, json)
     else:
-        wanted = job_number(job, found.result.workload, folder)
+        wanted = site_requests.job_number(job, found.result.workload, folder)
         other = _otherwise(found, wanted, variation, run_code) if variation else None
         _explain_job(found, wanted, other, json)
 
 
 def _explain_job(given: Found, job: int, other: Otherwise | None, as_json: bool) -> None:
     result, run = given.result, given.run
-    with working("finding what blocked it"):
+    with progress.working("finding what blocked it"):
         found = why(result.workload, run.schedule, job, cluster=given.cluster, otherwise=other)
     if as_json:
-        print_json(_as_object(run.name, found, result.workload))
+        outputs.print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
 
@@ -151,13 +145,13 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     """What the waits of the counted jobs of a group are due to."""
     result, run = given.result, given.run
     only = result.window.mask(result.workload.submit) & Where.parse(group).mask(result.workload)
-    with working("finding what blocked them"):
+    with progress.working("finding what blocked them"):
         found = wait_shares(result.workload, given.cluster, run.schedule, only=only)
     if as_json:
-        print_json({"policy": run.name, "where": group, **found.as_dict()})
+        outputs.print_json({"policy": run.name, "where": group, **found.as_dict()})
         return
-    names = array_ids(result.workload)
-    table = numbers_table("cause", "share", "time", "jobs")
+    names = site_requests.array_ids(result.workload)
+    table = tables.numbers_table("cause", "share", "time", "jobs")
     table.add_column("longest")
     rows = share_rows(found, lambda one: names.get(one, str(one)))
     for cause, *cells, longest in rows:
@@ -166,7 +160,7 @@ def _explain_group(given: Found, group: str, as_json: bool) -> None:
     if found.shares:
         lines += [Text(), table, Text()]
         lines += [Text(f"{one.cause}: {MEANING[one.cause]}", "dim") for one in found.shares]
-    show(Text.assemble((run.name, "bold cyan"), f" on {result.workload.name}"), *lines)
+    console.show(Text.assemble((run.name, "bold cyan"), f" on {result.workload.name}"), *lines)
 
 
 def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> Otherwise:
@@ -175,8 +169,8 @@ def _otherwise(given: Found, job: int, variation: Variation, run_code: bool) -> 
     policy = run.policy
     if given.folder is not None:
         policy = policy_again(given.folder, run, run_code=run_code)
-    engine = prepare([policy], machine, jobs=len(jobs))
-    with while_simulating():
+    engine = running.prepare([policy], machine, jobs=len(jobs))
+    with progress.while_simulating():
         if given.folder is not None:
             return otherwise_in(given.folder, run, policy, job, variation, engine=engine)
         return otherwise(jobs, machine, policy, run.schedule, job, variation, engine=engine)
@@ -192,12 +186,12 @@ def _simulated(
 ) -> ReportInput:
     """One run over a log; a job that does not exist is reported before the simulation."""
     given = parse_policy(policy) if policy else None
-    workload, machine = load(log, cluster, cleaning)
+    workload, machine = running.load(log, cluster, cleaning)
     chosen = given or policy_of(machine)
     if job is not None:
-        job_number(job, workload, log)
-    print_policy_notes([chosen], machine, workload)
-    [run] = run_policies(workload, machine, [chosen], Window.all())
+        site_requests.job_number(job, workload, log)
+    running.print_policy_notes([chosen], machine, workload)
+    [run] = running.run_policies(workload, machine, [chosen], Window.all())
     return run.as_report()
 
 
@@ -216,7 +210,7 @@ def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str,
     facts["in_the_way"] = [vars(one) for one in found.in_the_way]
     facts["otherwise"] = None if found.otherwise is None else found.otherwise.as_dict()
     facts["standings"] = [vars(one) for one in found.standings]
-    return {"policy": policy, "array_id": array_ids(workload).get(found.job), **facts}
+    return {"policy": policy, "array_id": site_requests.array_ids(workload).get(found.job), **facts}
 
 
 def _show(result: ReportInput, policy: str, found: Explanation) -> None:
@@ -224,7 +218,7 @@ def _show(result: ReportInput, policy: str, found: Explanation) -> None:
     lines = [Text(line) for line in found.lines]
     if policy.partition("(")[0] == "slurm":
         lines.append(Text(ONE_OF_SEVERAL, "dim"))
-    show(head, *lines, *_elsewhere(result, policy, found.job))
+    console.show(head, *lines, *_elsewhere(result, policy, found.job))
 
 
 def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableType]:
@@ -232,13 +226,13 @@ def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableTyp
     if len(result.runs) < 2:
         return []
     row = int(np.flatnonzero(result.workload.job_id == job)[0])
-    table = plain_table("policy", "waited", "why")
+    table = tables.plain_table("policy", "waited", "why")
     for run in result.runs:
         start = int(run.schedule.start[row])
         ran = start != UNKNOWN
         cells = (
             run.name,
-            span(int(run.schedule.wait[row])) if ran else DASH,
+            numbers.span(int(run.schedule.wait[row])) if ran else numbers.DASH,
             Reason(int(run.schedule.reason[row])).label
             if ran or run.schedule.unstarted[row]
             else "no start",

@@ -7,12 +7,9 @@ from typing import Any
 
 from rich.text import Text
 
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.common import console, outputs, tables
 from shadowtime.errors import UsageError
-from shadowtime.policy import Policy, catalogue, parse_policy
-from shadowtime.policy.parse import added_policies, whole_schedulers
+from shadowtime.policy import Policy, catalogue, parse, parse_policy
 from shadowtime.policy.part import Part
 from shadowtime.policy.part import show as text_of
 from shadowtime.policy.values import added_parts, parts
@@ -49,17 +46,17 @@ def policies(name: str | None = None, *, parts: bool = False, json: bool = False
     """
     if parts:
         if json:
-            print_json(_parts_object())
+            outputs.print_json(_parts_object())
         else:
             _show_parts()
     elif name is None:
-        added = added_policies()
+        added = parse.added_policies()
         made = [*catalogue(), *(found for found in added.values() if hasattr(found, "parts"))]
         listed = [_as_object(policy) for policy in made]
         listed += [_own_object(n, one) for n, one in added.items() if not hasattr(one, "parts")]
-        listed += [_scheduler_object(policy) for policy in whole_schedulers()]
+        listed += [_scheduler_object(policy) for policy in parse.whole_schedulers()]
         if json:
-            print_json({"policies": listed})
+            outputs.print_json({"policies": listed})
         else:
             _show_list(listed)
     else:
@@ -70,7 +67,7 @@ def policies(name: str | None = None, *, parts: bool = False, json: bool = False
         if not hasattr(policy, "parts"):
             raise UsageError(f"{name} is implemented by its own code and has no slots to show")
         if json:
-            print_json(_as_object(policy))
+            outputs.print_json(_as_object(policy))
         else:
             _show_one(policy)
 
@@ -87,9 +84,9 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     """A whole scheduler: its parameters, with the values that a bare site gives them."""
     about = _scheduler_object(policy)
     if as_json:
-        print_json(about)
+        outputs.print_json(about)
         return
-    table = plain_table("parameter", "value")
+    table = tables.plain_table("parameter", "value")
     for key, value in about["parameters"].items():
         table.add_row(key, str(value))
     name = (policy.name, "bold cyan")
@@ -98,7 +95,7 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
         "\nA site's own version and SchedulerParameters override these defaults. "
         "Times are in seconds."
     )
-    show(head, table, Text(note, "dim"))
+    console.show(head, table, Text(note, "dim"))
 
 
 def _as_object(policy: Policy) -> dict[str, Any]:
@@ -136,7 +133,7 @@ def _own_object(name: str, policy: Any) -> dict[str, Any]:
 
 
 def _show_list(policies: list[dict[str, Any]]) -> None:
-    table = plain_table("policy", "what it does", "paper")
+    table = tables.plain_table("policy", "what it does", "paper")
     table.columns[0].no_wrap = table.columns[2].no_wrap = True
     table.columns[2].overflow, table.columns[2].max_width = "ellipsis", 34
     for policy in policies:
@@ -145,11 +142,11 @@ def _show_list(policies: list[dict[str, Any]]) -> None:
     more = Text(
         "\nshadowtime policies NAME shows one; --parts shows what can fill each slot", "dim"
     )
-    show(table, more)
+    console.show(table, more)
 
 
 def _show_one(policy: Policy) -> None:
-    slots = plain_table("slot", "asks", "part", "which means")
+    slots = tables.plain_table("slot", "asks", "part", "which means")
     for slot, part in policy.parts.items():
         slots.add_row(slot, Text(QUESTIONS[slot], "dim"), Text(str(part), "cyan"), part.summary)
     head = Text.assemble((policy.name, "bold cyan"), f": {policy.summary}")
@@ -157,12 +154,12 @@ def _show_one(policy: Policy) -> None:
     settings = [row for part in policy.parts.values() for row in _settings(part)]
     body: list[Any] = [head, *paper, Text(), slots]
     if settings:
-        table = plain_table("parameter", "value", "allowed", "meaning")
+        table = tables.plain_table("parameter", "value", "allowed", "meaning")
         for row in settings:
             table.add_row(Text(row[0], "cyan"), *row[1:])
         body += [Text(), table]
     body += [Text("\nparts can be replaced, as in --policy 'easy(reserve=4, order=lxfw)'", "dim")]
-    show(*body)
+    console.show(*body)
 
 
 def _settings(part: Part) -> list[tuple[str, str, str, str]]:
@@ -182,8 +179,8 @@ def _settings(part: Part) -> list[tuple[str, str, str, str]]:
 
 
 def _show_parts() -> None:
-    table = plain_table("slot", "part", "what it does")
+    table = tables.plain_table("slot", "part", "what it does")
     for slot, named in _parts_object().items():
         for number, (name, summary) in enumerate(named.items()):
             table.add_row("" if number else slot, Text(name, "cyan"), summary)
-    show(table)
+    console.show(table)

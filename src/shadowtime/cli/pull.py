@@ -14,9 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.pull import Pulled, PullError, ask_folder, ask_slurm, pull
 from shadowtime.printable import printable
-from shadowtime.slurmtext.conf import installed_version
-from shadowtime.slurmtext.sacct_export import columns_for, drawn_delimiter
-from shadowtime.slurmtext.sacct_rows import RECOMMENDED
+from shadowtime.slurmtext import conf, sacct_export, sacct_rows
 from shadowtime.trace.anonymise import Names, key_path, load_key
 from shadowtime.trace.site_commands import (
     CONFIGURATION,
@@ -98,7 +96,7 @@ def slurm(
         for one in (*site_commands(first), *map(conf_command, CONFIGURATION)):
             click.echo(f"{one.line} || rm {one.file}" if one.optional else one.line)
         for day in days_between(first, last):
-            click.echo(day_command(day, today=today, delimiter=drawn_delimiter()).line)
+            click.echo(day_command(day, today=today, delimiter=sacct_export.drawn_delimiter()).line)
         note(
             "run these commands in an empty folder there, then here: "
             f"shadowtime pull slurm --from THAT -o {output}"
@@ -123,13 +121,13 @@ def _pull(
         raise UsageError("--from and --output are the same folder: give another one to write to")
     env = {**os.environ, **ENVIRONMENT}
     if source:
-        ask, columns = ask_folder(Path(source)), RECOMMENDED
+        ask, columns = ask_folder(Path(source)), sacct_rows.RECOMMENDED
     else:
         ask = ask_slurm(Commands(timeout=PATIENCE, env=env), datetime.now)
-        columns = columns_for(installed_version("sacct"))
+        columns = sacct_export.columns_for(conf.installed_version("sacct"))
     done = pull(
         folder, since=since, until=until, today=today, ask=ask, names=names, tell=note,
-        columns=columns, delimiter=drawn_delimiter(),
+        columns=columns, delimiter=sacct_export.drawn_delimiter(),
     )  # fmt: skip
     if done.left_out:
         note(f"{done.left_out} lines were omitted because the position of their names is unknown")

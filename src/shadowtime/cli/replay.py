@@ -10,41 +10,25 @@ from rich.text import Text
 
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.cli import replay_site as sites
-from shadowtime.cli.common import tables
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import SHADE, trust_sentences, trust_table
-from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
-from shadowtime.cli.common.progress import while_simulating, working
-from shadowtime.cli.common.running import load, must_score_some, prepare
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, findings, outputs, progress, running, tables
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window
-from shadowtime.metrics.classes import called
-from shadowtime.metrics.groups import parse_by
+from shadowtime.metrics import Window, classes, groups
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
-from shadowtime.report import PolicyRun, ReportInput
+from shadowtime.report import PolicyRun, ReportInput, obstacle_words, terminal
+from shadowtime.report.classes import by_kind
 from shadowtime.report.numbers import count, number, percent, span
-from shadowtime.report.obstacle_words import unstarted_lines
-from shadowtime.report.terminal import sparkline
 from shadowtime.result.write import as_object, versions, write_folder, write_results
+from shadowtime.study import trust, unstarted
 from shadowtime.study.replay import Replay, WaitRow
 from shadowtime.study.replay import replay as replay_log
 from shadowtime.study.site.replay import SiteReplay
-from shadowtime.study.trust import shade
-from shadowtime.study.unstarted import why_never
 from shadowtime.types import File, FileOrFolder, Folder
 
-HEADINGS = {
-    "size": "by processors",
-    "runtime": "by run time",
-    "partition": "by partition",
-    "queue": "by queue",
-    "group": "by group",
-}
-"""Users are too many for a terminal: they are in the JSON object."""
+KINDS = ("size", "runtime", "partition", "queue", "group")
+"""In this order; users are too many for a terminal: they are in the JSON object."""
 
 
 def replay(
@@ -93,9 +77,9 @@ def replay(
     scored = Window.parse(window or "all")
     given = parse_policy(policy) if policy else None
     jobs_where = Where.parse(where)
-    check_outputs(folder=output, report=report, figures=figures, kept=resume)
-    workload, machine = load(log, cluster, cleaning)
-    must_score_some(scored, workload)
+    outputs.check_outputs(folder=output, report=report, figures=figures, kept=resume)
+    workload, machine = running.load(log, cluster, cleaning)
+    running.must_score_some(scored, workload)
     chosen = given or policy_of(machine)
     site = machine.shape == "site"
     if phases is not None and not site:
@@ -111,18 +95,18 @@ def replay(
     else:
         found = _run(
             workload, machine, chosen, resume, window=scored, release=release,
-            where=jobs_where, by=parse_by(by) if by else (),
+            where=jobs_where, by=groups.parse_by(by) if by else (),
         )  # fmt: skip
         shown = {"where": str(jobs_where)} if jobs_where else {}
-    causes = why_never(found.simulated, found.workload, machine, window=found.window)
+    causes = unstarted.why_never(found.simulated, found.workload, machine, window=found.window)
     result = _as_report(found, machine, causes)
     content = as_object(result, scored, replay=found.as_dict(), **shown)
     if output:
         write_folder(content, result, output)
-    pages = write_results(result, report=report, figures=figures, step=working)
-    wrote(output, report, figures=figures, count=len(pages) - bool(report))
+    pages = write_results(result, report=report, figures=figures, step=progress.working)
+    outputs.wrote(output, report, figures=figures, count=len(pages) - bool(report))
     if json:
-        print_json(content)
+        outputs.print_json(content)
     else:
         _show(found, machine, causes, str(jobs_where))
 
@@ -135,8 +119,8 @@ def policy_of(machine: Any) -> Any:
 
 
 def _run(workload: Any, machine: Any, policy: Any, resume: str | None, **how: Any) -> Replay:
-    engine = prepare([policy], machine, jobs=len(workload), resume=resume)
-    with while_simulating() as advance:
+    engine = running.prepare([policy], machine, jobs=len(workload), resume=resume)
+    with progress.while_simulating() as advance:
         return replay_log(workload, machine, policy, engine=advance.watched(engine), **how)
 
 
@@ -158,7 +142,7 @@ def _as_report(found: Replay | SiteReplay, machine: Cluster, causes: Any) -> Rep
         ),
         window=found.window,
         versions=versions(),
-        command=command_line(),
+        command=outputs.command_line(),
         trust=found.trust,
         replay=True,
         replayed=sites.replayed(found) if isinstance(found, SiteReplay) else {},
@@ -175,24 +159,24 @@ def _show(found: Replay | SiteReplay, machine: Cluster, causes: Any, where: str)
     if found.never_started:
         never = count(found.never_started, "job")
         head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
-        head.append("".join(f"\n  {line}" for line in unstarted_lines(causes)))
+        head.append("".join(f"\n  {line}" for line in obstacle_words.unstarted_lines(causes)))
     if isinstance(found, SiteReplay):
         sites.show_site(found, head)
         return
-    show(
+    console.show(
         head,
         Text(),
         _classes(found),
         Text(),
         *_hours(found),
         Text(),
-        trust_sentences(found.trust).append("\n"),
-        trust_table(found.trust),
+        findings.trust_sentences(found.trust).append("\n"),
+        findings.trust_table(found.trust),
     )
 
 
 def _classes(found: Replay) -> Table:
-    table = numbers_table(
+    table = tables.numbers_table(
         "waits",
         "jobs",
         "recorded mean",
@@ -203,14 +187,13 @@ def _classes(found: Replay) -> Table:
     )
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
-    for kind in dict.fromkeys([*HEADINGS, *(row.kind for row in found.rows)]):
+    for kind in dict.fromkeys([*KINDS, *(row.kind for row in found.rows)]):
         if kind in ("hour", "user") and kind not in found.by:
             continue
-        heading = HEADINGS.get(kind, f"by {kind}")
         rows = [row for row in found.rows if row.kind == kind]
-        word = called(found.workload, kind)
+        word = classes.called(found.workload, kind)
         if rows:
-            table.add_row(Text(heading if word == kind else f"by {word}", "dim"))
+            table.add_row(Text(by_kind(kind) if word == kind else f"by {word}", "dim"))
         for row in rows:
             table.add_row(*_cells(row, f"  {row.label}"))
     return table
@@ -225,7 +208,7 @@ def _cells(row: WaitRow, label: str) -> list[str | Text]:
         span(row.simulated_mean_s),
         span(row.recorded_median_s),
         span(row.simulated_median_s),
-        Text(off, SHADE[shade(abs(row.difference))]),
+        Text(off, findings.SHADE[trust.shade(abs(row.difference))]),
     ]
 
 
@@ -246,5 +229,5 @@ def _hours(found: Replay) -> list[RenderableType]:
     for name, column in columns.items():
         known = [value for value in column if value >= 0]
         ends = f"{span(min(known))} to {span(max(known))}" if known else ""
-        lines.append(Text(f"  {name:<10} {sparkline(column, top=top)}  {ends}"))
+        lines.append(Text(f"  {name:<10} {terminal.sparkline(column, top=top)}  {ends}"))
     return lines

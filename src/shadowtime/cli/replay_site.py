@@ -9,15 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.site import repeats_of
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.findings import SHADE, left_out, trust_sentences, trust_table
-from shadowtime.cli.common.progress import while_simulating
-from shadowtime.cli.common.running import prepare, print_policy_notes
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, findings, progress, running, tables
 from shadowtime.cluster.site import Site
-from shadowtime.metrics import Window
-from shadowtime.metrics.groups import BY, parse_by
+from shadowtime.metrics import Window, groups
 from shadowtime.metrics.where import Where
+from shadowtime.report import classes
 from shadowtime.report.numbers import count, number, percent, span
 from shadowtime.study.expected_error import within
 from shadowtime.study.site.replay import SiteReplay, replay_site
@@ -27,9 +23,6 @@ from shadowtime.workload import Workload
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
-"""The noun for each kind of group."""
-WORDS = {"partition": "partition", "account": "account", "qos": "QOS", "user": "user"}
 SHOWN = 12
 """Groups of a kind in the table; all are in the JSON object."""
 
@@ -59,12 +52,12 @@ def run_site(
     """Replay the site several times, with progress."""
     repeats = repeats_of(policy, phases)
     machine: Any = site
-    print_policy_notes([policy], machine, workload)
-    engine = prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
-    with while_simulating(steps=repeats.count) as advance:
+    running.print_policy_notes([policy], machine, workload)
+    engine = running.prepare([policy], machine, jobs=len(workload) * repeats.count, resume=resume)
+    with progress.while_simulating(steps=repeats.count) as advance:
         return replay_site(
             workload, site, policy, repeats=repeats, window=window,
-            by=parse_by(by) if by else BY, where=where,
+            by=groups.parse_by(by) if by else groups.BY, where=where,
             engine=advance.watched(engine), advance=lambda: advance("simulating"),
         )  # fmt: skip
 
@@ -80,7 +73,7 @@ def replayed(found: SiteReplay) -> dict[str, Any]:
 
 def show_site(found: SiteReplay, head: Text) -> None:
     """The verdict, mean waits by group, and what scheduled them."""
-    head.append(left_out(found.not_modelled))
+    head.append(findings.left_out(found.not_modelled))
     gone = found.cancelled
     if gone is not None and gone.started:
         head.append(
@@ -88,19 +81,19 @@ def show_site(found: SiteReplay, head: Text) -> None:
             f"{gone.started:.0f} of them start before, for drawn times ({gone.core_share:.1%} of "
             f"the core-hours); to their limits, waits would change by {gone.sensitivity:+.0%}"
         )
-    show(
-        trust_sentences(found.trust).append("\n"),
+    console.show(
+        findings.trust_sentences(found.trust).append("\n"),
         head,
         Text(),
         _groups(found),
         Text(),
         *_scheduling(found),
-        trust_table(found.trust),
+        findings.trust_table(found.trust),
     )
 
 
 def _groups(found: SiteReplay) -> Table:
-    table = numbers_table(
+    table = tables.numbers_table(
         "mean waits", "jobs", "recorded", "simulated", "range of one run", "off by", "within"
     )
     for row in by_kind(table, found.groups):
@@ -112,7 +105,7 @@ def _groups(found: SiteReplay) -> Table:
             span(row.simulated.mean),
             Text(f"{low} to {high}", "" if row.within else "yellow"),
             percent(row.difference, signed=True),
-            "" if row.error is None else Text(within(row.error), SHADE[shade(row.error)]),
+            "" if row.error is None else Text(within(row.error), findings.SHADE[shade(row.error)]),
         )
     return table
 
@@ -123,7 +116,7 @@ def by_kind(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     heading, listed = "", 0
     for row in rows:
         if row.by not in (heading, "all"):
-            table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
+            table.add_row(Text(classes.by_kind(row.by), "dim"))
             listed = 0
         heading, listed = row.by, listed + 1
         if listed <= SHOWN:
@@ -140,9 +133,10 @@ def group_label(by: str, name: str) -> str:
     """
     if by == "all":
         return "all jobs"
-    if by not in WORDS:
+    if by not in groups.COLUMN:
         return f"  {name}"
-    return f"  {WORDS[by]} {name}" if name else f"  no {WORDS[by]}"
+    noun = classes.NOUNS.get(by, by)
+    return f"  {noun} {name}" if name else f"  no {noun}"
 
 
 def _scheduling(found: SiteReplay) -> list[RenderableType]:
@@ -157,7 +151,9 @@ def _scheduling(found: SiteReplay) -> list[RenderableType]:
             )
         )
     if found.reasons:
-        table = numbers_table("waited for", "jobs recorded", "simulated", "range of the runs")
+        table = tables.numbers_table(
+            "waited for", "jobs recorded", "simulated", "range of the runs"
+        )
         for row in found.reasons:
             mean = row.simulated
             span = "" if mean is None else f"{row.low} to {row.high}"

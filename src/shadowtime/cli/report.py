@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from shadowtime.cli.common import tables
-from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.console import output as terminal
-from shadowtime.cli.common.outputs import PAGE, TOGETHER, check_file, check_outputs, print_json
-from shadowtime.cli.common.progress import while_reading, while_simulating, working
-from shadowtime.cli.common.running import prepare
+from shadowtime.cli.common import console, outputs, progress, running, tables
 from shadowtime.cli.common.tables import plain_table
 from shadowtime.errors import UsageError
 from shadowtime.report import (
@@ -29,11 +24,9 @@ from shadowtime.report.inputs import Written
 from shadowtime.report.numbers import count
 from shadowtime.report.terminal import queue_lines
 from shadowtime.report.verdict import verdict_of
-from shadowtime.result.combine import Folders, read_folders
-from shadowtime.result.read import Folder as ResultFolder
+from shadowtime.result import combine, read, write
 from shadowtime.result.rerun import Rerun
 from shadowtime.result.rerun import rerun as run_again
-from shadowtime.result.write import file_names, write_grid_pages, write_results
 from shadowtime.study.counterfactual.otherwise import Absence
 from shadowtime.types import File, FileOrFolder, Folder
 from shadowtime.workload.site_requests import job_number
@@ -94,15 +87,15 @@ def report(
         Run the policies again without this job, and show on its card who would start when;
         repeatable.
     """
-    check_outputs(report=output, figures=figures)
+    outputs.check_outputs(report=output, figures=figures)
     others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
     for name, path in others.items():
         if path is not None:
-            check_file(f"--{name.replace('_', '-')}", path)
-    with while_reading(", ".join(folders)):
-        known = read_folders(folders, policies=policies)
+            outputs.check_file(f"--{name.replace('_', '-')}", path)
+    with progress.while_reading(", ".join(folders)):
+        known = combine.read_folders(folders, policies=policies)
     if not any((output, figures, *others.values())):
-        output = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+        output = outputs.TOGETHER if len(folders) > 1 else os.path.join(folders[0], outputs.PAGE)
     if without and len(known.found) > 1:
         raise UsageError("--without runs the policies of one folder again: name one folder")
     if not known.same_jobs:
@@ -112,7 +105,7 @@ def report(
     result = found.result
     if without:
         result = result.replace(absences=_absences(found, without))
-    done = write_results(result, report=output, figures=figures, step=working)
+    done = write.write_results(result, report=output, figures=figures, step=progress.working)
     written = [f"wrote {path}" for path in done[: output is not None]]
     if figures:
         written.append(f"wrote {len(done) - len(written)} figures in {figures}")
@@ -120,7 +113,7 @@ def report(
     _show(found.result, [*written, *(f"wrote {path}" for path in more)])
 
 
-def _absences(folder: ResultFolder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
+def _absences(folder: read.Folder, without: Sequence[str]) -> dict[str, tuple[Absence, ...]]:
     """What would have been without each of these jobs, under every policy that can be run again."""
     from shadowtime.result.rerun import absences_in, is_recorded, policy_again
 
@@ -131,8 +124,8 @@ def _absences(folder: ResultFolder, without: Sequence[str]) -> dict[str, tuple[A
         if is_recorded(run):
             continue
         policy = policy_again(folder, run)
-        engine = prepare([policy], run.cluster or result.cluster, jobs=len(result.workload))
-        with while_simulating(f"simulating {run.name}"):
+        engine = running.prepare([policy], run.cluster or result.cluster, jobs=len(result.workload))
+        with progress.while_simulating(f"simulating {run.name}"):
             found[run.name] = absences_in(folder, run, policy, jobs, engine=engine)
     return found
 
@@ -161,24 +154,24 @@ def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
         "job_lines": write_job_lines,
         "batsim": write_batsim,
     }
-    names = file_names([run.name for run in result.runs])
+    names = write.file_names([run.name for run in result.runs])
     paths: list[Path] = []
     for kind, path in asked.items():
         for place, (run, name) in enumerate(zip(result.runs, names, strict=True)):
             if path is None:
                 continue
             target = beside(path, name) if place else Path(path)
-            with working(f"writing {target}"):
+            with progress.working(f"writing {target}"):
                 done = writers[kind](result.workload, run.schedule, result.cluster, target)
             paths.append(done.paths[0])
             if done.left_out or done.note:
                 left = f"{done.left_out:,} jobs omitted" if done.left_out else ""
-                note(f"{target}: {'; '.join(part for part in (left, done.note) if part)}")
+                console.note(f"{target}: {'; '.join(part for part in (left, done.note) if part)}")
     return paths
 
 
 def _grid(
-    known: Folders, folders: Sequence[str], page: str | None, others: Sequence[str | None]
+    known: combine.Folders, folders: Sequence[str], page: str | None, others: Sequence[str | None]
 ) -> None:
     """The page of all of them, and beside it a page for each."""
     if any(others):
@@ -189,15 +182,15 @@ def _grid(
     assert page is not None
     title = " and ".join(folders)
     pairs = list(zip(known.names, known.found, strict=True))
-    written = write_grid_pages(pairs, page, title=title, step=working)
-    show(*(f"wrote {path}" for path in written))
+    written = write.write_grid_pages(pairs, page, title=title, step=progress.working)
+    console.show(*(f"wrote {path}" for path in written))
 
 
 def _show(result: ReportInput, written: Sequence[str]) -> None:
     """The verdict, the queue over time, and the files."""
     verdict = verdict_of(result)
     parts: list[RenderableType] = [
-        tables.side_by_side(result.runs, terminal(), stars=not result.replay),
+        tables.side_by_side(result.runs, console.output(), stars=not result.replay),
         Text(),
     ]
     queue = _queue(result)
@@ -206,7 +199,7 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
     judged = [result.info.label for result in verdict.contests if result.winners]
     if judged:  # the table above may have no room for all of them
         parts.append(Text(f"Compared by {len(judged)} metrics: {'; '.join(judged)}.", "dim"))
-    show(*parts, *(Text(line, "dim", overflow="fold") for line in written))
+    console.show(*parts, *(Text(line, "dim", overflow="fold") for line in written))
 
 
 def _queue(result: ReportInput) -> Table | None:
@@ -238,13 +231,13 @@ def rerun(
     run_code
         Run the code in DIR/code with your permissions; read it first.
     """
-    check_outputs(folder=output)
-    with working("running it again"):
+    outputs.check_outputs(folder=output)
+    with progress.working("running it again"):
         found = run_again(source, run_code=run_code, output=output)
     if json:
-        print_json({"folders": [one.as_dict() for one in found]})
+        outputs.print_json({"folders": [one.as_dict() for one in found]})
     else:
-        show(*(part for one in found for part in _parts(one)))
+        console.show(*(part for one in found for part in _parts(one)))
     return 0 if all(one.equal for one in found) else 1
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shadowtime.api.inputs import as_where
 from shadowtime.api.load import CLEAN, Cleaning
 from shadowtime.api.run import Run
-from shadowtime.cli.common import tables
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
+from shadowtime.cli.common import console, outputs, progress, tables
 from shadowtime.cli.common.plain import Words
-from shadowtime.cli.common.progress import working
 from shadowtime.cli.common.running import load, must_score_some, print_policy_notes, run_policies
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
 from shadowtime.report.numbers import count
 from shadowtime.types import File, FileOrFolder, Folder
-
-if TYPE_CHECKING:
-    from shadowtime.metrics.where import Where
 
 
 def simulate(
@@ -68,7 +62,11 @@ def simulate(
     """
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    counted = _jobs_that_count(where, by)
+    if by:  # a wrong word is reported before the log is read
+        from shadowtime.metrics.groups import parse_by
+
+        parse_by(by)
+    counted = as_where(where)
     if phases:
         from shadowtime.cli.common.running import check_phases, show_phases
 
@@ -78,7 +76,9 @@ def simulate(
             "--by and --phases do not go together: use shadowtime replay for "
             "groups over several runs"
         )
-    check_outputs(schedule=schedule, folder=output, report=report, figures=figures, kept=resume)
+    outputs.check_outputs(
+        schedule=schedule, folder=output, report=report, figures=figures, kept=resume
+    )
     workload, machine = load(trace, cluster, cleaning, demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine, workload)
@@ -96,25 +96,16 @@ def simulate(
     if output or report or figures or json:  # a table alone needs no writer
         from shadowtime.result.write import as_object, write_folder, write_results
 
-        result = run.as_report(command=command_line())
+        result = run.as_report(command=outputs.command_line())
         content = as_object(result, scored, **({"groups": rows} if by else {}))
         if output:
             write_folder(content, result, output)
-        pages = len(write_results(result, report=report, figures=figures, step=working))
-    wrote(schedule, output, report, figures=figures, count=pages - bool(report))
+        pages = len(write_results(result, report=report, figures=figures, step=progress.working))
+    outputs.wrote(schedule, output, report, figures=figures, count=pages - bool(report))
     if json:
-        print_json(content)
+        outputs.print_json(content)
     else:
         _show(run, rows)
-
-
-def _jobs_that_count(where: str | None, by: str) -> Where | None:
-    """What ``--where`` selects; ``--by`` is read too, so that a wrong word is reported early."""
-    if by:
-        from shadowtime.metrics.groups import parse_by
-
-        parse_by(by)
-    return as_where(where)
 
 
 def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
@@ -136,7 +127,7 @@ def _show(run: Run, rows: Sequence[dict[str, Any]]) -> None:
         from shadowtime.cli.common.tables import group_table
 
         extra = [Words(""), group_table(rows), *extra]
-    show(
+    console.show(
         head,
         tables.distributions(run.metrics),
         Words(""),

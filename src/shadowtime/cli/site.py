@@ -15,12 +15,9 @@ from shadowtime.api.site import UNCHANGED, Changes, world_of
 from shadowtime.cli.common import console
 from shadowtime.cli.common.console import note
 from shadowtime.cli.common.outputs import print_json
+from shadowtime.cluster import site_folder, site_summary, site_toml_write, spec
 from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Site
-from shadowtime.cluster.site_folder import read_text
-from shadowtime.cluster.site_summary import summarise
-from shadowtime.cluster.site_toml_write import format_site_toml
-from shadowtime.cluster.spec import parse_machine, site_of
 from shadowtime.errors import UsageError
 from shadowtime.report.machine import amounts, memory
 from shadowtime.report.numbers import number, span
@@ -53,17 +50,17 @@ def show(
     toml
         Print the site as TOML, for editing.
     """
-    found = parse_machine(site, tz=tz)
+    found = spec.parse_machine(site, tz=tz)
     if not isinstance(found, Site):
-        found = site_of(found)
+        found = spec.site_of(found)
     if toml and json:
         raise UsageError("give --toml or --json, not both")
     if toml:
-        click.echo(format_site_toml(found), nl=False)
+        click.echo(site_toml_write.format_site_toml(found), nl=False)
     elif json:
-        print_json(summarise(found))
+        print_json(site_summary.summarise(found))
     else:
-        console.show(*parts(summarise(found)))
+        console.show(*parts(site_summary.summarise(found)))
 
 
 def parts(found: Mapping[str, Any]) -> list[RenderableType]:
@@ -198,4 +195,4 @@ def deploy(
 def _files(site: str) -> dict[str, str]:
     """The site's configuration files by name, slurm.conf first; empty if the folder has none."""
     paths = sorted(Path(site).glob("*.conf"), key=lambda path: (path.name != "slurm.conf", path))
-    return {path.name: read_text(path) for path in paths if path.is_file()}
+    return {path.name: site_folder.read_text(path) for path in paths if path.is_file()}

@@ -17,17 +17,15 @@ import click
 from rich.text import Text
 
 from shadowtime.api.sweep import load_log
+from shadowtime.cli.common import hints, tables
 from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.hints import options_in
 from shadowtime.cli.common.outputs import check_file, check_folder, check_outputs, print_json, wrote
 from shadowtime.cli.common.placing import HERE, Placing, counting
 from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.tables import plain_table
 from shadowtime.private import write_result
 from shadowtime.report.leaderboard import leaderboard_page
 from shadowtime.report.numbers import count, number, span
-from shadowtime.study.sweep import Outcome, run_plan
-from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep import Outcome, curves, run_plan
 from shadowtime.study.sweep.leaderboard import leaderboard as ranked
 from shadowtime.study.sweep.leaderboard import ranked_metrics
 from shadowtime.study.sweep.plan_file import (
@@ -146,11 +144,11 @@ def _progress(found: Status) -> list[RenderableType]:
         text += f"; about {span(found.seconds_left)} left at the rate so far"
     parts: list[Any] = [Text(text)]
     if found.errors:
-        table = plain_table("runs", "error")
+        table = tables.plain_table("runs", "error")
         for error, runs in found.errors:
             table.add_row(f"{runs:,}", error)
         parts += [Text(), table, Text("repeat them with --retry failed", "dim")]
-        if any(options_in(error) for error, _ in found.errors):
+        if any(hints.options_in(error) for error, _ in found.errors):
             keys = (
                 'options of logs are keys of the plan\'s table [cleaning], e.g. bad_lines = "drop"'
             )
@@ -202,7 +200,7 @@ def collect(
             show(_rows(answer))
     elif not output or over:
         names = [over] if over else ["log", "policy"]
-        points = curve(numbered(table), metric, over or names)
+        points = curves.curve(numbered(table), metric, over or names)
         if json:
             print_json({"metric": metric, "points": [_point(one) for one in points]})
         else:
@@ -215,7 +213,7 @@ def _point(point: Any) -> dict[str, Any]:
 
 
 def _points(points: list[Any], metric: str, names: list[str]) -> RenderableType:
-    table = plain_table(*names, metric, "over the copies (95 %)", "runs")
+    table = tables.plain_table(*names, metric, "over the copies (95 %)", "runs")
     for one in points:
         inside = one.interval
         interval = f"{number(inside.mean)} ± {number(inside.half)}" if inside else ""
@@ -224,7 +222,7 @@ def _points(points: list[Any], metric: str, names: list[str]) -> RenderableType:
 
 
 def _rows(answer: Any) -> RenderableType:
-    table = plain_table(*answer.column_names)
+    table = tables.plain_table(*answer.column_names)
     for row in answer.to_pylist():
         table.add_row(*map(_cell, row.values()))
     return table

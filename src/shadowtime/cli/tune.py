@@ -9,11 +9,7 @@ from rich.text import Text
 
 from shadowtime.api import tune as api
 from shadowtime.api.load import CLEAN, Cleaning
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
-from shadowtime.cli.common.progress import working
-from shadowtime.cli.common.running import kept_folder, load
-from shadowtime.cli.common.tables import plain_table
+from shadowtime.cli.common import console, outputs, progress, running, tables
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number
 from shadowtime.report.tuning import TextTable, rivals_table, trials_in_words, tuning_page
@@ -54,24 +50,24 @@ def tune(
     report_on : LOG2
         Report on another log; then 75 % of LOG are used for tuning and 25 % for selection.
     """
-    check_outputs(report=report, kept=search["resume"])
+    outputs.check_outputs(report=report, kept=search["resume"])
     Space.of(policy, search["over"])  # a wrong range is reported before the log is read
-    search["resume"] = kept_folder(search["resume"])
-    jobs, machine = load(log, cluster, cleaning)
-    other = None if report_on is None else load(report_on, cluster, cleaning)[0]
-    with working("tuning") as advance:
+    search["resume"] = running.kept_folder(search["resume"])
+    jobs, machine = running.load(log, cluster, cleaning)
+    other = None if report_on is None else running.load(report_on, cluster, cleaning)[0]
+    with progress.working("tuning") as advance:
         found = api.tune(jobs, machine, policy, report_on=other, progress=advance, **search)
     if report:
         title = f"{policy} tuned on {jobs.name}"
         page = tuning_page(
-            found, title=title, versions=versions(), command=command_line()
+            found, title=title, versions=versions(), command=outputs.command_line()
         )  # fmt: skip
         write_result(Path(report), page)
-        wrote(report)
+        outputs.wrote(report)
     if json:
-        print_json(found.as_dict())
+        outputs.print_json(found.as_dict())
     else:
-        show(*parts_of(found))
+        console.show(*parts_of(found))
 
 
 def parts_of(found: Tuned) -> list[RenderableType]:
@@ -84,7 +80,7 @@ def parts_of(found: Tuned) -> list[RenderableType]:
         mine, theirs = (number(count) for count in found.unstarted)
         head.append(f"\non the last part it never starts {mine} jobs, {found.baseline} {theirs}")
     columns = [f"{name} ({part})" for name in found.objectives for part in ("tune", "select")]
-    front = plain_table("best on the second part", *columns)
+    front = tables.plain_table("best on the second part", *columns)
     for one in found.front:
         values = [
             number(part.get(name))
@@ -92,7 +88,7 @@ def parts_of(found: Tuned) -> list[RenderableType]:
             for part in (one.tuned, one.selected)
         ]
         front.add_row(one.policy, *values)
-    last = plain_table(
+    last = tables.plain_table(
         "last part", "chosen", found.baseline, "difference (95 %)", "gain", "gain when tuned",
         "optimism",
     )  # fmt: skip
@@ -112,7 +108,7 @@ def parts_of(found: Tuned) -> list[RenderableType]:
 
 
 def _table(content: TextTable) -> RenderableType:
-    table = plain_table(*content.headings)
+    table = tables.plain_table(*content.headings)
     for row in content.rows:
         table.add_row(*row)
     return table

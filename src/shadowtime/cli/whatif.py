@@ -10,20 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.site import UNCHANGED, Changes, read_world, run_experiment, world_of
-from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.console import output as terminal
-from shadowtime.cli.common.findings import left_out, trust_sentences
-from shadowtime.cli.common.outputs import check_file, check_outputs, print_json, wrote
+from shadowtime.cli.common import console, findings, outputs, progress, running, tables
 from shadowtime.cli.common.placing import HERE, Placing
-from shadowtime.cli.common.progress import while_simulating, working
-from shadowtime.cli.common.running import prepare
-from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.replay_site import by_kind, group_label
 from shadowtime.cli.whatif_beside import STYLE, beside, unaffected
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import Window, intervals, measure
 from shadowtime.metrics.groups import parse_by
-from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.where import Where
 from shadowtime.private import write_result
 from shadowtime.report import PolicyRun, ReportInput
@@ -114,7 +107,7 @@ def run(
     shadowtime run more.toml
     shadowtime run more.toml --report more.html --resume runs
     """
-    check_outputs(folder=output, report=report, kept=resume)
+    outputs.check_outputs(folder=output, report=report, kept=resume)
     carry_out(
         read_experiment(experiment), output=output, json=json, report=report, resume=resume,
         placing=placing,
@@ -135,24 +128,24 @@ def carry_out(
     if not experiment.changes and not experiment.options:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     placing.check(resume)
-    check_outputs(folder=output, report=report, kept=resume)
+    outputs.check_outputs(folder=output, report=report, kept=resume)
     if save:
-        check_file("--save", save)
-    with working(f"reading {experiment.site}"):
-        world = world_of(experiment, report=note)
+        outputs.check_file("--save", save)
+    with progress.working(f"reading {experiment.site}"):
+        world = world_of(experiment, report=console.note)
     check_prices(world.site, parse_prices(experiment.prices))
     sets = [one.changes for one in experiment.options] or [experiment.changes]
     arms = 1 + len(sets) + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
     steps = arms * experiment.repeats_on(world.jobs).count
     policies = [world.policy, *(apply_all(world, chosen).policy for chosen in sets)]
     machine: Any = world.site
-    engine = prepare(policies, machine, jobs=len(world.jobs) * steps, resume=resume)
+    engine = running.prepare(policies, machine, jobs=len(world.jobs) * steps, resume=resume)
     if resume and placing.elsewhere:
         study = WhatIfStudy.of(experiment, resume, read_world)
         placing.run_parts(study, study.missing(world), resume)
-    with while_simulating(steps=steps) as advance:
+    with progress.while_simulating(steps=steps) as advance:
         found = run_experiment(
-            experiment, world=world, engine=advance.watched(engine), report=note,
+            experiment, world=world, engine=advance.watched(engine), report=console.note,
             advance=lambda: advance("simulating"),
         )  # fmt: skip
     content = as_content(found, experiment)
@@ -162,10 +155,10 @@ def carry_out(
         write_what_if(found, experiment, content, output)
     if report:
         page = _as_report(found, for_folder=True)
-        write_results(page, report=report, step=working)
-    wrote(save, output, report)
+        write_results(page, report=report, step=progress.working)
+    outputs.wrote(save, output, report)
     if json:
-        print_json(content)
+        outputs.print_json(content)
     else:
         show_what_if(found)
 
@@ -262,13 +255,13 @@ def show_what_if(found: WhatIf) -> None:
     head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}")
     if not found.side_by_side:
         head.append(f"\nchanged: {found.together.label}")
-    head.append(left_out(found.not_modelled))
+    head.append(findings.left_out(found.not_modelled))
     parts: list[Any] = []
     if found.trust:
-        parts += [trust_sentences(found.trust).append("\n")]
+        parts += [findings.trust_sentences(found.trust).append("\n")]
     parts += [head, Text()]
     if found.side_by_side:
-        show(*parts, *beside(found))
+        console.show(*parts, *beside(found))
         return
     if found.alone:
         parts += [_alone(found), Text()]
@@ -277,11 +270,11 @@ def show_what_if(found: WhatIf) -> None:
         Text(),
         *_sentences(found.together, _throughput(found) if found.feedback else ""),
     ]
-    show(*parts)
+    console.show(*parts)
 
 
 def _alone(found: WhatIf) -> Table:
-    table = numbers_table("all jobs", "baseline", "changed", "difference ± 95 %", "effect")
+    table = tables.numbers_table("all jobs", "baseline", "changed", "difference ± 95 %", "effect")
     for arm in (*found.alone, found.together):
         row = arm.whole
         label = "all together" if arm is found.together else arm.label
@@ -296,9 +289,9 @@ def _alone(found: WhatIf) -> Table:
 
 
 def _groups(arm: Arm) -> Table:
-    wide = terminal().width >= WIDE
+    wide = console.output().width >= WIDE
     between = ["range of one run"] if wide else []
-    table = numbers_table(
+    table = tables.numbers_table(
         "mean waits", "jobs", "baseline", "changed", *between, "difference ± 95 %", "effect"
     )
     for row in by_kind(table, arm.groups):
@@ -319,7 +312,7 @@ def _effect(row: GroupEffect) -> Text:
     return Text(row.effect, STYLE[row.effect])
 
 
-def _between(difference: Interval) -> str:
+def _between(difference: intervals.Interval) -> str:
     """A difference with half of its interval, which is symmetric."""
     sign = "\N{MINUS SIGN}" if difference.mean < 0 else "+"
     return f"{sign}{span(abs(difference.mean))} ± {span(difference.half)}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from shadowtime.metrics.by_class import ClassRow
-from shadowtime.metrics.classes import TOP, classify
+from shadowtime.metrics.classes import classify
 from shadowtime.metrics.statistics import percentile
 from shadowtime.types import AnyArray, Ints
 from shadowtime.workload import Workload
@@ -63,10 +61,8 @@ def accuracy_by(
     kind: str,
     *,
     only: AnyArray | None = None,
-    edges: Sequence[int] | None = None,
-    top: int = TOP,
 ) -> list[ClassRow]:
-    """A row for every class of jobs; ``kind``, ``edges`` and ``top`` as in classify().
+    """A row for every class of jobs; ``kind`` as in classify().
 
     Examples
     --------
@@ -77,7 +73,7 @@ def accuracy_by(
     user 6 0.0 0.0
     user 5 0.5 1.0
     """
-    classes = classify(workload, kind, edges=edges, top=top)
+    classes = classify(workload, kind)
     run = workload.effective_run
     scored = np.ones(len(workload), bool) if only is None else only
     rows = []

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from shadowtime.metrics import energy, statistics
 from shadowtime.metrics.classes import TOP, Classes, classify
-from shadowtime.metrics.energy import energy_metrics
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.measure import matched, scored
-from shadowtime.metrics.statistics import summary
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN, AnyArray, Reason
@@ -43,12 +42,11 @@ def by_class(
     *,
     window: Window = ALL,
     only: AnyArray | None = None,
-    edges: Sequence[int] | None = None,
     top: int = TOP,
 ) -> list[ClassRow]:
     """A row for every class that has scored jobs, in the classes' order.
 
-    ``kind``, ``edges`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
+    ``kind`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
     a further mask (the blocked jobs, say). Each row has wait and bounded slowdown with their
     statistics, the mean slowdown and response, bounded slowdown at a minute, MBS, MWBS, the
     class's share of jobs and of processor-seconds, how many of its jobs were blocked and
@@ -64,7 +62,7 @@ def by_class(
     1 1 0.0 1.0
     5-16 1 60.0 2.0
     """
-    classes = classify(workload, kind, edges=edges, top=top)
+    classes = classify(workload, kind, top=top)
     return by_classes(schedule, workload, classes, kind=kind, window=window, only=only)
 
 
@@ -90,7 +88,7 @@ def by_classes(
         if len(members):
             mine = np.zeros(len(schedule), bool)
             mine[members] = True
-            metrics = _metrics(schedule, members, all_jobs) | energy_metrics(
+            metrics = _metrics(schedule, members, all_jobs) | energy.energy_metrics(
                 schedule, workload, mine
             )
             found.append(ClassRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
@@ -100,8 +98,8 @@ def by_classes(
 def _metrics(schedule: Schedule, rows: AnyArray, all_jobs: Jobs) -> dict[str, float]:
     jobs = Jobs.of(schedule, rows)
     paper = jobs.bounded_paper()
-    result = {f"wait_{name}_s": value for name, value in summary(jobs.wait).items()}
-    result |= {f"bsld_{name}": value for name, value in summary(jobs.bounded()).items()}
+    result = {f"wait_{name}_s": value for name, value in statistics.summary(jobs.wait).items()}
+    result |= {f"bsld_{name}": value for name, value in statistics.summary(jobs.bounded()).items()}
     result |= {
         "response_mean_s": float(jobs.response.mean()),
         "slowdown_mean": float(jobs.slowdown.mean()),

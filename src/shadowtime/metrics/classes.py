@@ -193,14 +193,10 @@ def _by_hour(workload: Workload) -> Classes:
     return Classes(of, tuple(f"{hour:02d}:00" for hour in range(24)))
 
 
-def _by_width(workload: Workload) -> Classes:
-    return _used(np.searchsorted(WIDTH_EDGES, workload.procs, side="left"), WIDTHS)
-
-
 _OTHERS: Mapping[str, Callable[[Workload], Classes]] = {
     "shape": _by_shape,
     "hour": _by_hour,
-    "width": _by_width,
+    "width": lambda jobs: _used(np.searchsorted(WIDTH_EDGES, jobs.procs, side="left"), WIDTHS),
 }
 
 KINDS = (

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shadowtime.metrics.added import Better, Metric
+from shadowtime.metrics import added, statistics
 from shadowtime.metrics.jobs import Jobs
-from shadowtime.metrics.statistics import summary
 from shadowtime.schedule import Schedule
 from shadowtime.types import AnyArray, Floats
 from shadowtime.workload import Workload
@@ -66,13 +65,13 @@ def contention_metrics(schedule: Schedule, workload: Workload, which: AnyArray) 
         ("wait_finished", "_s", jobs.wait),
     )
     for stem, unit, values in columns:
-        summed = summary(values)
+        summed = statistics.summary(values)
         result |= {f"{stem}_{name}{unit}": summed[name] for name in TOLD if name in summed}
     return result
 
 
 _WORDS = {"mean": ("Mean", "mean"), "p95": ("95th percentile of the", "95th percentile")}
-_SINGLE: tuple[tuple[str, str, str, Better, str], ...] = (
+_SINGLE: tuple[tuple[str, str, str, added.Better, str], ...] = (
     ("finished", "Finished jobs", "jobs", "higher",
      "scored jobs that did all their work before their limit"),
     ("killed_contention", "Killed by contention", "jobs", "lower",
@@ -91,17 +90,17 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def described() -> list[Metric]:
+def described() -> list[added.Metric]:
     """These metrics, for the registry."""
     found = [
-        Metric(name=name, label=label, unit=unit, better=better, group="bandwidth",
+        added.Metric(name=name, label=label, unit=unit, better=better, group="bandwidth",
                definition=definition)
         for name, label, unit, better, definition in _SINGLE
     ]  # fmt: skip
     for stem, suffix, noun, unit, meaning in _COLUMNS:
         for statistic, (word, rule) in _WORDS.items():
             found.append(
-                Metric(
+                added.Metric(
                     name=f"{stem}_{statistic}{suffix}",
                     label=f"{word} {noun}",
                     unit=unit,

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
+from shadowtime.schedule import Schedule, timeline
 from shadowtime.schedule.runs import runs
-from shadowtime.schedule.timeline import instants, totals
 from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import column_of
+from shadowtime.workload import Workload, site_requests
 
 
 def demand_of(workload: Workload, resource: str = "bandwidth") -> Ints:
@@ -42,8 +40,8 @@ def drawn_over_time(schedule: Schedule, each: AnyArray) -> tuple[Ints, AnyArray]
     spans = runs(schedule)
     lasted = spans.until > spans.since
     since, until, drawn = spans.since[lasted], spans.until[lasted], spans.drawn(each)[lasted]
-    at = instants(since, until)
-    return at, totals(at, since, until, drawn)
+    at = timeline.instants(since, until)
+    return at, timeline.totals(at, since, until, drawn)
 
 
 def peak_drawn(schedule: Schedule, each: AnyArray) -> int:
@@ -58,7 +56,7 @@ KWH = 3_600_000.0
 
 def watts_of(workload: Workload) -> Floats | None:
     """The watts of each job while it runs, 0 where unknown; None if the log knows none."""
-    found = column_of(workload, POWER)
+    found = site_requests.column_of(workload, POWER)
     if found is None or not found.any():
         found = workload.extra.get(POWER)
     return None if found is None else np.maximum(found.astype(np.float64), 0.0)

@@ -11,8 +11,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics.classes import KINDS, classify
 from shadowtime.metrics.where import number_of
 from shadowtime.types import UNKNOWN, AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import counted_jobs
+from shadowtime.workload import Workload, site_requests
 
 Key = tuple[str, str]
 """What a group is by, and its name."""
@@ -77,7 +76,7 @@ def groups_of(
     >>> [(one.name, int(one.members.sum())) for one in groups_of(jobs, ("partition", "size"))]
     [('short', 2), ('long', 1), ('1', 1), ('5-16', 2)]
     """
-    counted = counted_jobs(workload)
+    counted = site_requests.counted_jobs(workload)
     if only is not None:
         counted = counted & only
     found: list[Group] = []

@@ -43,7 +43,7 @@ class Interval:
         return {"mean": self.mean, "low": self.low, "high": self.high}
 
 
-def interval(values: Sequence[float] | Floats, *, level: float = LEVEL) -> Interval | None:
+def interval(values: Sequence[float] | Floats) -> Interval | None:
     """Student's interval of the mean; None for fewer than two values.
 
     Examples
@@ -59,7 +59,7 @@ def interval(values: Sequence[float] | Floats, *, level: float = LEVEL) -> Inter
     if n < 2 or not bool(np.isfinite(column).all()):
         return None
     mean = float(column.mean())
-    half = quantile((1 + level) / 2, n - 1) * float(column.std(ddof=1)) / math.sqrt(n)
+    half = quantile((1 + LEVEL) / 2, n - 1) * float(column.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 
 

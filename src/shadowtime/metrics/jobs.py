@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import AnyArray, Floats, Ints
 from shadowtime.workload import Workload
 
@@ -83,21 +82,19 @@ class Jobs:
         bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, tau))
         return bounded
 
-    def bounded_paper(self, tau: int = TAU) -> Floats:
-        """(wait + max(run, tau)) / max(run, tau): PV-EASY's form, different only for run < tau.
+    def bounded_paper(self) -> Floats:
+        """(wait + max(run, TAU)) / max(run, TAU): PV-EASY's form, different only for run < TAU.
 
         References
         ----------
         Yuan et al. 2010, equation 1.
         """
-        counted = self._counted if tau == TAU else np.maximum(self.run, tau)
-        bounded: Floats = (self.wait + counted) / counted
+        bounded: Floats = (self.wait + self._counted) / self._counted
         return bounded
 
-    def bounded_per_processor(self, tau: int = TAU) -> Floats:
-        """max(1, response / (procs max(run, tau))): a wide job may wait longer for the same."""
-        counted = self.procs * (self._counted if tau == TAU else np.maximum(self.run, tau))
-        bounded: Floats = np.maximum(1.0, self.response / counted)
+    def bounded_per_processor(self) -> Floats:
+        """max(1, response / (procs max(run, TAU))): a wide job may wait longer for the same."""
+        bounded: Floats = np.maximum(1.0, self.response / (self.procs * self._counted))
         return bounded
 
 
@@ -145,7 +142,7 @@ def pyss_filter(schedule: Schedule, workload: Workload) -> AnyArray:
     >>> pyss_filter(Schedule.recorded(w), w).tolist()
     [True, False]
     """
-    rows = np.flatnonzero(started(schedule))
+    rows = np.flatnonzero(runs.started(schedule))
     order = rows[np.lexsort((workload.job_id[rows], workload.submit[rows], schedule.end[rows]))]
     tiny = (workload.procs[order] == 1) & (workload.request[order] == 1)
     size = len(order) - np.cumsum(tiny)

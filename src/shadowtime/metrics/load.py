@@ -11,13 +11,11 @@ from shadowtime.metrics import _load_kernel as of
 from shadowtime.metrics.jobs import sum_of_products
 from shadowtime.metrics.tally import MOST, as_row
 from shadowtime.metrics.window import ALL, Window
-from shadowtime.schedule import Schedule
+from shadowtime.schedule import Schedule, timeline
 from shadowtime.schedule.runs import Spans, lost_parts, runs, started, turns
-from shadowtime.schedule.timeline import within
 from shadowtime.types import Ints
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.scale import offered_load
-from shadowtime.workload.site_requests import column_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -59,7 +57,7 @@ def utilisation(
             demand = found.of(demand) if at else found.taken(demand)
             shares[name] = in_use(found, demand, begin, end) / (float(capacity) * (end - begin))
     for name, capacity in getattr(cluster, "amounts", {}).items():
-        column = column_of(workload, name)
+        column = site_requests.column_of(workload, name)
         if column is not None and capacity and end > begin:
             used = in_use(found, found.of(np.maximum(column, 0)), begin, end)
             shares[name] = used / (float(capacity) * (end - begin))
@@ -81,7 +79,7 @@ def in_use(found: Spans, amount: Ints, begin: int, end: int) -> float:
     if len(found) * sums["largest"] * sums["longest"] <= MOST:
         return float(sums["used"])
     return sum_of_products(
-        amount, within(found.until, begin, end) - within(found.since, begin, end)
+        amount, timeline.within(found.until, begin, end) - timeline.within(found.since, begin, end)
     )
 
 

@@ -9,15 +9,9 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.kernel.columns import numbers_of
 from shadowtime.metrics import _count_kernel as of
+from shadowtime.metrics import added, contention, energy, jobs, preemption, resources, statistics
 from shadowtime.metrics._job_kernel import BOUNDED
-from shadowtime.metrics.added import measure_added
-from shadowtime.metrics.contention import contention_metrics
-from shadowtime.metrics.energy import energy_metrics
-from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
-from shadowtime.metrics.preemption import preemption_of
-from shadowtime.metrics.resources import resource_metrics
-from shadowtime.metrics.statistics import STATISTICS
 from shadowtime.metrics.tally import Tally, as_row, room_for_sums, tally
 from shadowtime.metrics.unstarted import unstarted_metrics
 from shadowtime.metrics.window import ALL, Window
@@ -26,9 +20,7 @@ from shadowtime.schedule import Schedule
 from shadowtime.schedule.match import match, take
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs
 from shadowtime.types import UNKNOWN, AnyArray, Floats, Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.follows import as_submitted
-from shadowtime.workload.speedup import as_started
+from shadowtime.workload import Workload, follows, speedup
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -65,10 +57,10 @@ def measure(
     (30.0, 3.0, 90, 2.0)
     """
     schedule = matched(schedule, workload)
-    workload = as_started(workload, schedule)
+    workload = speedup.as_started(workload, schedule)
     given = workload, schedule
     if len(workload.follows):
-        workload, rows = as_submitted(workload, schedule.submit)
+        workload, rows = follows.as_submitted(workload, schedule.submit)
         schedule, only = take(schedule, rows), None if only is None else only[rows]
     inside = _inside(workload, window, only)
     counts = count(schedule, inside)
@@ -78,11 +70,11 @@ def measure(
     result |= _per_job(schedule, workload, counts)
     result |= _machine(schedule, workload, cluster, counts, window=window)
     result |= count_metrics(schedule, counts, missed)
-    result |= contention_metrics(schedule, workload, counts.which)
-    result |= energy_metrics(schedule, workload, counts.which)
+    result |= contention.contention_metrics(schedule, workload, counts.which)
+    result |= energy.energy_metrics(schedule, workload, counts.which)
     if len(given[0].follows):
         result |= workflow_metrics(*given, workload.job_id[counts.which])
-    return result | measure_added(schedule, workload, cluster, counts.which, known=result)
+    return result | added.measure_added(schedule, workload, cluster, counts.which, known=result)
 
 
 def matched(schedule: Schedule, workload: Workload) -> Schedule:
@@ -193,7 +185,7 @@ def count_metrics(schedule: Schedule, counts: Counts, missed: int = 0) -> dict[s
         if "killed" not in schedule.missing:
             result["killed"] = number["killed"]
         if "kills" not in schedule.missing:
-            result |= preemption_of(
+            result |= preemption.preemption_of(
                 schedule, which, jobs=number["stopped"], kills=number["stops"],
                 scored=number["scored"],
             )  # fmt: skip
@@ -212,7 +204,7 @@ def _per_job(schedule: Schedule, workload: Workload, counts: Counts) -> dict[str
     """The metrics computed from the columns of the scored jobs."""
     every = counts.scored == len(schedule)
     rows = slice(None) if every else counts.which  # of all jobs the columns as they are: no copies
-    columns = tally(Jobs.of(schedule, rows))
+    columns = tally(jobs.Jobs.of(schedule, rows))
     if columns is None:
         return {}
     fair = user_fairness_of(columns.table[BOUNDED], workload.user[rows])
@@ -223,7 +215,8 @@ DISTRIBUTED = (("wait", "_s"), ("response", "_s"), ("slowdown", ""), ("bsld", ""
 """What is reported as a distribution, and its unit in the names of metrics."""
 
 NAMES = tuple(
-    tuple(f"{stem}_{statistic}{unit}" for statistic in STATISTICS) for stem, unit in DISTRIBUTED
+    tuple(f"{stem}_{statistic}{unit}" for statistic in statistics.STATISTICS)
+    for stem, unit in DISTRIBUTED
 )
 
 
@@ -312,6 +305,6 @@ def _machine(
         idle = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
         result["loss_of_capacity"] = idle
     result |= whole_run(schedule, workload, cluster, known=known)
-    return result | resource_metrics(
+    return result | resources.resource_metrics(
         schedule, workload, cluster, counts.which, window=window, known=known
     )

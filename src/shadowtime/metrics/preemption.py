@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import lost_parts, restarts
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import AnyArray, Ints
 
 
-def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
+def preemption_of(
+    schedule: Schedule, which: AnyArray, *, jobs: int, kills: int, scored: int
+) -> dict[str, float]:
     """Preempted jobs among these, their kills, and the run time that was lost.
 
-    MKT = kills / preempted jobs. RTW of a job = (all its run times - its last) / its last; the
-    mean is over preempted jobs. Where stopped jobs keep their work, RTW is what was lost over what
-    was worked, and ``restarting_s`` is there: the seconds that went into starting again.
+    The caller has counted the preempted jobs, their preemptions, and all these jobs. MKT = kills /
+    preempted jobs. RTW of a job = (all its run times - its last) / its last; the mean is over
+    preempted jobs. Where stopped jobs keep their work, RTW is what was lost over what was worked,
+    and ``restarting_s`` is there: the seconds that went into starting again.
 
     References
     ----------
@@ -29,23 +31,9 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     ...     reason=ints(1), kills=ints(2), killed=ints(0), attempts=Attempts(
     ...         job_id=ints(1, 1, 1), start=ints(0, 5, 9), end=ints(3, 7, 19), killed=ints(1, 1, 0)
     ...     ))
-    >>> preemption(s, np.array([True]))
+    >>> preemption_of(s, np.array([True]), jobs=1, kills=2, scored=1)
     {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
     """
-    kills = schedule.kills[which]
-    return preemption_of(
-        schedule,
-        which,
-        jobs=int(np.count_nonzero(kills)),
-        kills=int(kills.sum()),
-        scored=len(kills),
-    )
-
-
-def preemption_of(
-    schedule: Schedule, which: AnyArray, *, jobs: int, kills: int, scored: int
-) -> dict[str, float]:
-    """The same for a caller who has counted: preempted jobs, preemptions, all these jobs."""
     result: dict[str, float] = {"preempted_jobs": jobs}
     if scored:
         result["preempted_share"] = jobs / scored
@@ -58,7 +46,7 @@ def preemption_of(
         run = schedule.worked[hit]
         vain = lost_seconds(schedule)[hit]
         result["rtw_mean"] = float((vain / np.maximum(run, 1)).mean())
-    again = restarts(schedule)
+    again = runs.restarts(schedule)
     if schedule.attempts.overhead is not None:
         result["restarting_s"] = int((again.until - again.since)[which[again.row]].sum())
     return result
@@ -66,7 +54,7 @@ def preemption_of(
 
 def lost_seconds(schedule: Schedule) -> Ints:
     """Seconds of lost runs of each job."""
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     vain = np.zeros(len(schedule), np.int64)
     np.add.at(vain, lost.row, lost.until - lost.since)
     return vain
@@ -83,7 +71,7 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
     >>> [column.tolist() for column in lost_work(Schedule.recorded(w))]
     [[], []]
     """
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     order = np.argsort(lost.until, kind="stable")
     area = (lost.taken(schedule.procs) * (lost.until - lost.since))[order]
     moments = lost.until[order]

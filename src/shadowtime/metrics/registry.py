@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shadowtime.metrics import contention
+from shadowtime.metrics import contention, resources
 from shadowtime.metrics.added import Better, Metric, added_metrics
-from shadowtime.metrics.resources import described, usual
 
 __all__ = ["REGISTRY", "Better", "Metric"]
 
@@ -246,13 +245,13 @@ class _Registry(dict[str, Metric]):
 
 
 def _elsewhere(name: str) -> Metric | None:
-    return described(name) or added_metrics().get(name)
+    return resources.described(name) or added_metrics().get(name)
 
 
 REGISTRY = _Registry(
     {
         metric.name: replace(metric, column=_COLUMNS.get(metric.name, ""))
-        for metric in (*_metrics(), *contention.described(), *usual())
+        for metric in (*_metrics(), *contention.described(), *resources.usual())
     }
 )
 """Every metric by name.

@@ -71,11 +71,8 @@ def shares_over_time(
     schedule: Schedule,
     workload: Workload,
     cluster: Cluster,
-    *,
-    at: Ints | None = None,
-    known: Spans | None = None,
 ) -> Shares:
-    """What is in use of each resource at every instant (or at these), lost runs counted.
+    """What is in use of each resource at every instant, lost runs counted.
 
     Examples
     --------
@@ -90,9 +87,9 @@ def shares_over_time(
     >>> found.imbalance.round(3).tolist()
     [1.333, 1.143, 1.333, nan]
     """
-    found = runs(schedule) if known is None else known
+    found = runs(schedule)
     names = counted(workload, cluster)
-    moments = instants(found.since, found.until) if at is None else at
+    moments = instants(found.since, found.until)
     used = totals(moments, found.since, found.until, found.demand(_demand(workload, names)))
     return Shares(names=names, at=moments, share=used / _capacity(cluster, names))
 

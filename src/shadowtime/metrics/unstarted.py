@@ -14,8 +14,7 @@ import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN, AnyArray, Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import cancelled_at
+from shadowtime.workload import Workload, site_requests
 
 NAMES = ("unstarted", "unstarted_wait_mean_s", "unstarted_wait_max_s")
 """The metrics of the jobs that never started."""
@@ -46,7 +45,7 @@ def waited_until(schedule: Schedule, workload: Workload) -> Ints:
     happened any more. Never before its submission.
     """
     last = max(int(schedule.end.max(initial=0)), int(schedule.submit.max(initial=0)))
-    cancelled = cancelled_at(workload)
+    cancelled = site_requests.cancelled_at(workload)
     until: Ints = np.where(cancelled >= 0, np.minimum(cancelled, last), last)
     return np.maximum(until, schedule.submit)
 
@@ -76,7 +75,7 @@ def unstarted_metrics(
     waited = (waited_until(schedule, workload) - schedule.submit)[which]
     missed = 0
     if schedule.promised is not None:
-        promised, gone = schedule.promised[which], cancelled_at(workload)[which]
+        promised, gone = schedule.promised[which], site_requests.cancelled_at(workload)[which]
         missed = int(((promised != UNKNOWN) & ((gone < 0) | (promised < gone))).sum())
     count, mean, longest = int(which.sum()), float(waited.mean()), int(waited.max())
     return dict(zip(NAMES, (count, mean, longest), strict=True)), missed

@@ -6,8 +6,7 @@ import numpy as np
 
 from shadowtime.schedule import Schedule
 from shadowtime.types import UNKNOWN, Floats, Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.follows import alone, workflows
+from shadowtime.workload import Workload, follows
 
 
 def workflow_metrics(workload: Workload, schedule: Schedule, scored: Ints) -> dict[str, float]:
@@ -23,13 +22,13 @@ def workflow_metrics(workload: Workload, schedule: Schedule, scored: Ints) -> di
     >>> workflow_metrics(w, Schedule.recorded(w), w.job_id)
     {'workflows': 1, 'workflow_makespan_mean_s': 38.0, ..., 'workflow_slowdown_max': 2.11...}
     """
-    flow = workflows(workload)
+    flow = follows.workflows(workload)
     whole = np.isin(flow, np.unique(flow[~np.isin(workload.job_id, scored)]), invert=True)
     rows = np.flatnonzero(whole & (flow != UNKNOWN))
     _, number = np.unique(flow[rows], return_inverse=True)
     if not len(rows):
         return {"workflows": 0}
-    least, ideal = alone(workload)
+    least, ideal = follows.alone(workload)
     made = _spans(number, schedule.submit[rows], schedule.end[rows])
     slow = made / np.maximum(_spans(number, least[rows], ideal[rows]), 1)
     return {

@@ -6,13 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shadowtime.metrics.classes import SIZE_EDGES, TIME_EDGES
 from shadowtime.report.numbers import DASH, number
-from shadowtime.types import AnyArray, Floats, Ints
+from shadowtime.types import AnyArray, Ints
 
-SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
-"""Largest number of processors of each class but the last."""
+NOUNS = {"size": "processors", "runtime": "run time", "qos": "QOS", "gpus": "GPUs"}
 
-RUNTIME_EDGES = (60, 600, 3_600, 6 * 3_600, 24 * 3_600)
+
+def by_kind(kind: str) -> str:
+    """The heading above the groups of a kind.
+
+    Examples
+    --------
+    >>> by_kind("size"), by_kind("account")
+    ('by processors', 'by account')
+    """
+    return f"by {NOUNS.get(kind, kind)}"
+
+
 RUNTIME_LABELS = (
     "< 1 min",
     f"1{DASH}10 min",
@@ -21,9 +32,6 @@ RUNTIME_LABELS = (
     f"6{DASH}24 h",
     "≥ 24 h",
 )
-
-BOUND = 10
-"""Bounded slowdown counts shorter runs as this many seconds."""
 
 TOP_USERS = 8
 
@@ -56,7 +64,7 @@ def runtime_classes(run: Ints) -> tuple[Ints, tuple[str, ...]]:
     >>> runtime_classes(np.array([59, 60, 90_000]))[0].tolist()
     [0, 1, 5]
     """
-    return np.searchsorted(RUNTIME_EDGES, run, side="right").astype(np.int64), RUNTIME_LABELS
+    return np.searchsorted(TIME_EDGES, run, side="right").astype(np.int64), RUNTIME_LABELS
 
 
 def user_classes(
@@ -86,9 +94,3 @@ def user_classes(
     if len(names) > top:
         labels.append("others")
     return index.astype(np.int64), tuple(labels)
-
-
-def bounded_slowdown(wait: AnyArray, run: AnyArray) -> Floats:
-    """max(1, (wait + run) / max(run, 10 s))."""
-    slowdown: Floats = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
-    return slowdown

@@ -10,9 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shadowtime.metrics import Metric
-from shadowtime.metrics.intervals import paired
-from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics import Metric, intervals, policy_run
 from shadowtime.report.metadata import describe, ordered
 
 SAME = 1e-9
@@ -61,12 +59,12 @@ def relative(value: float | None, base: float | None) -> float | None:
     return (value - base) / abs(base) if base else None
 
 
-def metric_names(runs: Sequence[PolicyRun]) -> list[str]:
+def metric_names(runs: Sequence[policy_run.PolicyRun]) -> list[str]:
     """Every metric of any run, headline metrics first."""
     return ordered(list(dict.fromkeys(name for run in runs for name in run.metrics)))
 
 
-def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
+def contest(runs: Sequence[policy_run.PolicyRun], name: str) -> Contest:
     """The winner of one metric, among the runs that start the most jobs.
 
     Examples
@@ -82,7 +80,8 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
     (1, -0.25)
     """
     info = describe(name)
-    values = tuple(_finite(run.point(name)) for run in runs)
+    points = (run.point(name) for run in runs)
+    values = tuple(one if one is not None and math.isfinite(one) else None for one in points)
     full = complete(runs)
     there = [value for i, value in enumerate(values) if value is not None and i in full]
     if info.better == "neither" or sum(value is not None for value in values) < 2 or not there:
@@ -99,7 +98,7 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
     return Contest(info, values, winners, clear)
 
 
-def complete(runs: Sequence[PolicyRun]) -> set[int]:
+def complete(runs: Sequence[policy_run.PolicyRun]) -> set[int]:
     """The runs that start as many jobs as any: one that starts fewer has an easier task.
 
     Examples
@@ -113,23 +112,19 @@ def complete(runs: Sequence[PolicyRun]) -> set[int]:
     return {i for i, count in enumerate(counts) if count == max(counts)}
 
 
-def clearly(runs: Sequence[PolicyRun], name: str, run: int, other: int) -> bool | None:
+def clearly(runs: Sequence[policy_run.PolicyRun], name: str, run: int, other: int) -> bool | None:
     """Whether two runs differ by more than chance, copy by copy; None without copies."""
     mine, theirs = runs[run].copies, runs[other].copies
     if name not in mine or name not in theirs:
         return None
-    gap = paired(mine[name], theirs[name])
+    gap = intervals.paired(mine[name], theirs[name])
     return gap is not None and gap.excludes_zero
 
 
-def _clear(runs: Sequence[PolicyRun], name: str, winner: int) -> bool | None:
+def _clear(runs: Sequence[policy_run.PolicyRun], name: str, winner: int) -> bool | None:
     """The winner differs from every other run by more than chance, copy by copy."""
     others = [clearly(runs, name, winner, i) for i in range(len(runs)) if i != winner]
     return None if None in others else all(others)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def runner_up(result: Contest, winner: int) -> int:

@@ -12,7 +12,7 @@ from shadowtime.study.counterfactual.variation import is_condition
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from shadowtime.study.counterfactual.otherwise import Moved, Otherwise
+    from shadowtime.study.counterfactual.otherwise import Otherwise
 
 ENDS = 3
 """Links of a long chain that are told from its beginning and from its end."""
@@ -81,7 +81,9 @@ def _others(found: Otherwise, called: Callable[[int], str]) -> str:
         (found.earlier, found.earlier_s, found.largest_earlier, "earlier"),
         (found.later, found.later_s, found.largest_later, "later"),
     ):
-        names = ", ".join(f"job {called(one.job)} by {_shift(one)}" for one in which[:ENDS])
+        names = ", ".join(
+            f"job {called(one.job)} by {span(abs(one.after - one.before))}" for one in which[:ENDS]
+        )
         if moved > 1:
             names = f"{span(total)} in total, most of all {names}"
         if moved:
@@ -91,10 +93,6 @@ def _others(found: Otherwise, called: Callable[[int], str]) -> str:
     if found.start_no_more:
         parts.append(f"{number(found.start_no_more)} would never start")
     return f"{count(found.affected, 'other job')} would start at another time: {'; '.join(parts)}."
-
-
-def _shift(one: Moved) -> str:
-    return span(abs(one.after - one.before))
 
 
 def _chain(links: Sequence[Link], at: Callable[[int], str], called: Callable[[int], str]) -> str:

@@ -12,13 +12,11 @@ from shadowtime.cluster.site import Site
 from shadowtime.errors import UsageError
 from shadowtime.metrics.unstarted import waited_until
 from shadowtime.report.explanation_words import Words
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.match import take
+from shadowtime.schedule import Schedule, match
 from shadowtime.schedule.runs import Spans, runs, started, waits
 from shadowtime.study.obstacle import Obstacle
 from shadowtime.types import UNKNOWN, Ints, Reason
-from shadowtime.workload import Workload
-from shadowtime.workload.follows import moved
+from shadowtime.workload import Workload, follows
 
 if TYPE_CHECKING:
     from shadowtime.slurm.standing import Standing
@@ -100,8 +98,8 @@ def explain(
         raise UsageError(f"there is no job {job_id} in {workload.name}: {known}")
     row = int(found[0])
     if len(workload.follows):
-        workload, rows = moved(workload, schedule.submit)
-        schedule, row = take(schedule, rows), int(np.flatnonzero(rows == row)[0])
+        workload, rows = follows.moved(workload, schedule.submit)
+        schedule, row = match.take(schedule, rows), int(np.flatnonzero(rows == row)[0])
     on_site = cluster is not None and cluster.shape == "site"
     site = cast("Site", cluster) if on_site else None
     submit, start = int(schedule.submit[row]), int(schedule.start[row])
@@ -109,12 +107,13 @@ def explain(
     waiting = waits(schedule, every)
     ran = bool(started(schedule)[row])
     until = start if ran else int(waited_until(schedule, workload)[row])
+    ended = every.row[(every.until == start) & (every.row != row)] if ran else every.row[:0]
     facts = {
         "ahead_on_arrival": _ids(schedule, [r for r in _alive(waiting, submit) if r < row]),
         "running_on_arrival": _ids(schedule, [r for r in _alive(every, submit) if r != row]),
         "still_ahead": _ids(schedule, [r for r in _alive(waiting, start) if r < row and ran]),
         "overtaken_by": _ids(schedule, _overtakers(schedule, row, until)),
-        "ended_at_start": _ids(schedule, _ended(every, row, start) if ran else []),
+        "ended_at_start": _ids(schedule, np.unique(ended).tolist()),
     }
     bare = Explanation(
         job=job_id,
@@ -175,10 +174,6 @@ def _overtakers(schedule: Schedule, row: int, until: int) -> list[int]:
     behind = np.arange(row + 1, len(schedule))
     early = (schedule.start[behind] >= 0) & (schedule.start[behind] < until)
     return [int(row) for row in behind[early]]
-
-
-def _ended(spans: Spans, row: int, moment: int) -> list[int]:
-    return [int(r) for r in np.unique(spans.row[(spans.until == moment) & (spans.row != row)])]
 
 
 def _promises(schedule: Schedule, row: int, until: int) -> tuple[Promise, ...]:

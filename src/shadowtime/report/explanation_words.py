@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.amounts import kind_of
-from shadowtime.metrics.classes import called
-from shadowtime.metrics.unstarted import waited_until
+from shadowtime.metrics import classes, unstarted
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.counterfactual_words import otherwise_lines
 from shadowtime.report.machine import memory
@@ -20,9 +19,8 @@ from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import runs
 from shadowtime.types import FULL_SPEED, UNKNOWN, Reason
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.request import Request
-from shadowtime.workload.site_requests import array_ids
 
 if TYPE_CHECKING:
     from shadowtime.report.explanation import Explanation, Promise
@@ -78,7 +76,7 @@ class Words:
         asked = count(int(jobs.procs[row]), "processor")
         if jobs.requests is not None:
             belongs = [
-                f"{called(jobs, kind)} {jobs.name_of(kind, number)}"
+                f"{classes.called(jobs, kind)} {jobs.name_of(kind, number)}"
                 for kind in ("group", "queue")
                 if (number := int(getattr(jobs, kind)[row])) >= 0
             ]
@@ -177,7 +175,7 @@ class Words:
         if facts.reason is None:
             return f"It has no start in this schedule.{self._cancelled()}"
         if facts.reason is Reason.UNSTARTED:
-            until = int(waited_until(self.schedule, self.workload)[self.row])
+            until = int(unstarted.waited_until(self.schedule, self.workload)[self.row])
             least = span(until - facts.submit)
             return f"It never started: it waited {least} or longer.{self._cancelled()}"
         waited = facts.start - facts.submit
@@ -307,7 +305,7 @@ class Words:
 
     @cached_property
     def _array_ids(self) -> dict[int, str]:
-        return array_ids(self.workload)
+        return site_requests.array_ids(self.workload)
 
     def _called(self, job: int) -> str:
         """A job as squeue shows it: a task of an array by its array."""

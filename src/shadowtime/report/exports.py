@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.report.clock import first_submit
-from shadowtime.report.inputs import Written
-from shadowtime.report.levels import Level, busy, queue
+from shadowtime.report import clock, inputs, levels
 from shadowtime.report.rows import Rows, lay_out
 from shadowtime.schedule import Schedule
 from shadowtime.types import Ints, Reason
@@ -38,7 +36,7 @@ MICRO = 1_000_000
 
 def write_perfetto(
     workload: Workload, schedule: Schedule, cluster: Cluster, path: str | Path, *, cap: int = CAP
-) -> Written:
+) -> inputs.Written:
     """Write a slice for every row that a run covers; a host is a process, a row a thread.
 
     Rules
@@ -57,12 +55,12 @@ def write_perfetto(
     note = "" if every else "a slice per piece instead of one per row, to keep the file small"
     if len(shown) < len(rows.row):
         note += f"; cut at {cap:,} slices"
-    origin = first_submit(workload)
+    origin = clock.first_submit(workload)
     events = list(_named(rows))
     slices = list(_slices(workload, schedule, rows, shown, origin, every=every))
     events += slices
-    events += _counter("queue", "jobs", queue(schedule), origin)
-    events += _counter("busy processors", "processors", busy(schedule), origin)
+    events += _counter("queue", "jobs", levels.queue(schedule), origin)
+    events += _counter("busy processors", "processors", levels.busy(schedule), origin)
     body = {
         "displayTimeUnit": "ms",
         "otherData": {"policy": schedule.policy, "jobs omitted": str(left), "note": note},
@@ -70,7 +68,7 @@ def write_perfetto(
     }
     data = json.dumps(body, separators=(",", ":")).encode("utf-8")
     path.write_bytes(gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
-    return Written(paths=(path,), records=len(slices), left_out=left, note=note)
+    return inputs.Written(paths=(path,), records=len(slices), left_out=left, note=note)
 
 
 def _within(rows: Rows, cap: int, *, every: bool) -> Ints:
@@ -133,7 +131,7 @@ def _slices(
             }
 
 
-def _counter(name: str, unit: str, level: Level, origin: int) -> list[dict[str, Any]]:
+def _counter(name: str, unit: str, level: levels.Level, origin: int) -> list[dict[str, Any]]:
     """A curve, thinned evenly if it has too many points."""
     step = max(1, -(-len(level.at) // POINTS))
     return [
@@ -167,7 +165,7 @@ NO_ENERGY = -1
 
 def write_batsim(
     workload: Workload, schedule: Schedule, cluster: Cluster, path: str | Path
-) -> Written:
+) -> inputs.Written:
     """Write the jobs that ran, in (submit, id) order.
 
     Resources are the processors, counted from 0 through all hosts; on a pool they are those of the
@@ -182,7 +180,7 @@ def write_batsim(
     path.write_text(text, encoding="utf-8")
     missing = len(schedule) - count
     note = "jobs without a start and an end" if missing else ""
-    return Written(paths=(path,), records=count, left_out=missing, note=note)
+    return inputs.Written(paths=(path,), records=count, left_out=missing, note=note)
 
 
 def render_batsim(workload: Workload, schedule: Schedule, rows: Rows) -> tuple[str, int]:

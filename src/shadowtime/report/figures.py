@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -10,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from shadowtime.errors import optional
-from shadowtime.report.classes import bounded_slowdown, runtime_classes, size_classes
-from shadowtime.report.clock import first_submit
+from shadowtime.metrics import Jobs
+from shadowtime.report import classes, clock, levels, metadata, verdict
 from shadowtime.report.inputs import ReportInput
-from shadowtime.report.levels import busy, queue
-from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
 from shadowtime.report.rows import Rows, lay_out
-from shadowtime.report.verdict import verdict_of, winner_payers
 from shadowtime.schedule.runs import runs
 from shadowtime.types import AnyArray, Ints, Reason
 
@@ -47,7 +45,7 @@ PIXELS = 1_400
 
 def over_time(figure: Any, report: ReportInput) -> bool:
     """Jobs waiting above, utilisation below, in days from the first submission."""
-    start = first_submit(report.workload)
+    start = clock.first_submit(report.workload)
     end = max(int(runs(run.schedule).until.max(initial=start)) for run in report.runs)
     if end <= start:
         return False
@@ -56,8 +54,10 @@ def over_time(figure: Any, report: ReportInput) -> bool:
     above, below = figure.subplots(2, 1, sharex=True)
     for i, run in enumerate(report.runs):
         colour = PALETTE[i % len(PALETTE)]
-        above.plot(days, queue(run.schedule).means(edges), color=colour, lw=1, label=run.name)
-        use = 100 * busy(run.schedule).means(edges) / report.cluster.procs
+        above.plot(
+            days, levels.queue(run.schedule).means(edges), color=colour, lw=1, label=run.name
+        )
+        use = 100 * levels.busy(run.schedule).means(edges) / report.cluster.procs
         below.plot(days, use, color=colour, lw=1)
     above.set_ylabel("jobs waiting")
     below.set_ylabel("utilisation, %")
@@ -92,10 +92,9 @@ def cdf(figure: Any, report: ReportInput) -> bool:
         return False
     left, right = figure.subplots(1, 2, sharey=True)
     for i, run in enumerate(report.runs):
-        done = report.shown(run)
-        wait = np.sort(run.schedule.wait[done])
-        slow = np.sort(bounded_slowdown(run.schedule.wait[done], run.schedule.worked[done]))
-        for axes, values, unit in ((left, wait, 3600.0), (right, slow, 1.0)):
+        jobs = Jobs.of(run.schedule, report.shown(run))
+        columns = ((left, np.sort(jobs.wait), 3600.0), (right, np.sort(jobs.bounded()), 1.0))
+        for axes, values, unit in columns:
             if len(values):
                 low = 1.0 / unit if unit > 1 else 1.0
                 at = np.geomspace(low, max(values[-1] / unit, 10 * low), POINTS)
@@ -114,8 +113,8 @@ def heat(figure: Any, report: ReportInput) -> bool:
     """Mean wait by size and run time, a map per policy on one scale."""
     from matplotlib.colors import LogNorm
 
-    size, sizes = size_classes(report.workload.procs)
-    length, lengths = runtime_classes(report.workload.run)
+    size, sizes = classes.size_classes(report.workload.procs)
+    length, lengths = classes.runtime_classes(report.workload.run)
     shape = len(lengths), len(sizes)
     maps = [mean_waits(run, report.shown(run), size, length, shape)[0] for run in report.runs]
     filled = np.concatenate([means[np.isfinite(means)] for means in maps])
@@ -144,7 +143,7 @@ def heat(figure: Any, report: ReportInput) -> bool:
 
 def class_bars(figure: Any, report: ReportInput) -> bool:
     """What each class gains or loses: the changes of winner_payers(), against the first policy."""
-    found = winner_payers(report)
+    found = verdict.winner_payers(report)
     known = [] if found is None else [c for c in found.changes if np.isfinite(c.change)]
     if found is None or not known:
         return False
@@ -169,7 +168,7 @@ Bar = tuple[str, float, float, float]
 def metric_bars(figure: Any, report: ReportInput) -> bool:
     """The metrics of the verdict by policy, with the intervals over the copies."""
     panels: list[tuple[str, list[Bar]]] = []
-    for contest in verdict_of(report).contests:
+    for contest in verdict.verdict_of(report).contests:
         metric, bars = contest.info.name, []
         for run in report.runs:
             value, inside = run.point(metric), run.interval(metric)
@@ -199,7 +198,7 @@ def draw_bars(figure: Any, panels: Sequence[tuple[str, Sequence[Bar]]], title: s
             axes.set_axis_off()
             continue
         metric, bars = panels[k]
-        info = describe(metric)
+        info = metadata.describe(metric)
         scale, unit = {"s": (1 / 3600, ", h"), "share": (100.0, ", %")}.get(info.unit, (1.0, ""))
         for row, (name, value, low, high) in enumerate(reversed(bars)):
             colour = PALETTE[order.index(name) if len(order) <= len(PALETTE) else 0]
@@ -223,12 +222,12 @@ def gantt(figure: Any, report: ReportInput) -> bool:
     """The rows of the baseline and the winner, coloured by reason; the boxes are one picture."""
     from matplotlib.patches import Patch
 
-    winner = verdict_of(report).winner
+    winner = verdict.verdict_of(report).winner
     shown = [report.runs[0]] + ([report.runs[winner]] if winner else [])
     laid = [(run, lay_out(run.schedule, report.cluster)) for run in shown]
     if not any(len(rows.runs) for _, rows in laid):
         return False
-    start = first_submit(report.workload)
+    start = clock.first_submit(report.workload)
     end = max(int(rows.runs.end.max(initial=start + 1)) for _, rows in laid)
     figure.set_size_inches(7.2, 0.8 + 2.2 * len(laid))
     panels = figure.subplots(len(laid), 1, sharex=True, squeeze=False)[:, 0]
@@ -319,7 +318,7 @@ DATELESS: dict[str, dict[str, Any]] = {
 """The same input gives the same bytes: no file contains a date."""
 
 
-DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
+DRAWINGS: dict[str, Callable[..., bool]] = {
     "metrics": metric_bars,
     "over-time": over_time,
     "distributions": cdf,
@@ -337,10 +336,14 @@ def _matplotlib() -> Any:
 
 def draw(name: str, report: ReportInput) -> Any:
     """One figure by its name in DRAWINGS; None if it has nothing to show."""
+    return _drawn(partial(DRAWINGS[name], report=report))
+
+
+def _drawn(drawing: Callable[[Any], bool]) -> Any:
     matplotlib = _matplotlib()
     with matplotlib.rc_context(STYLE):
         figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
-        return figure if DRAWINGS[name](figure, report) else None
+        return figure if drawing(figure) else None
 
 
 def write_figures(
@@ -353,31 +356,23 @@ def write_figures(
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
     bandwidth: what running jobs request, and what the nodes have.
     """
-    matplotlib = _matplotlib()
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    with matplotlib.rc_context(STYLE):
-        for name in DRAWINGS:
-            figure = draw(name, report)
-            if figure is not None:
-                written += _saved(figure, folder, name, formats)
-    return written
+    return [
+        path
+        for name, drawing in DRAWINGS.items()
+        for path in save_figure(
+            partial(drawing, report=report), Path(folder), name, formats=formats
+        )
+    ]
 
 
 def save_figure(
     drawing: Callable[[Any], bool], folder: Path, name: str, *, formats: tuple[str, ...] = FORMATS
 ) -> list[Path]:
-    """Any other drawing in the same style; returns the files, none if there is nothing to show."""
-    matplotlib = _matplotlib()
-    folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
-        figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
-        return _saved(figure, folder, name, formats) if drawing(figure) else []
-
-
-def _saved(figure: Any, folder: Path, name: str, formats: tuple[str, ...]) -> list[Path]:
-    paths = [folder / f"{name}.{kind}" for kind in formats]
-    for path, kind in zip(paths, formats, strict=True):
-        figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
+    """Any drawing in the same style; returns the files, none if there is nothing to show."""
+    with _matplotlib().rc_context(STYLE):
+        folder.mkdir(parents=True, exist_ok=True)
+        figure = _drawn(drawing)
+        paths = [] if figure is None else [folder / f"{name}.{kind}" for kind in formats]
+        for path, kind in zip(paths, formats, strict=False):
+            figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
     return paths

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
+from shadowtime.schedule import Schedule, timeline
 from shadowtime.schedule.runs import runs, waits
-from shadowtime.schedule.timeline import instants, totals
 from shadowtime.types import Floats, Ints
 
 
@@ -43,8 +42,8 @@ class Level:
 def busy(schedule: Schedule) -> Level:
     """Processors in use, by lost runs too."""
     spans = runs(schedule)
-    at = instants(spans.since, spans.until)
-    return Level(at, totals(at, spans.since, spans.until, spans.taken(schedule.procs)))
+    at = timeline.instants(spans.since, spans.until)
+    return Level(at, timeline.totals(at, spans.since, spans.until, spans.taken(schedule.procs)))
 
 
 def queue(schedule: Schedule) -> Level:
@@ -60,5 +59,5 @@ def queue(schedule: Schedule) -> Level:
     ([0, 1, 2, 4], [1, 2, 1, 0])
     """
     spans = waits(schedule, runs(schedule))
-    at = instants(spans.since, spans.until)
-    return Level(at, totals(at, spans.since, spans.until, np.ones(len(spans), np.int64)))
+    at = timeline.instants(spans.since, spans.until)
+    return Level(at, timeline.totals(at, spans.since, spans.until, np.ones(len(spans), np.int64)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import count, number
@@ -79,10 +79,9 @@ def kinds_of_nodes(cluster: Cluster) -> str:
     found = Counter(host.capacity for host in cluster.hosts).most_common()
     if len(found) == 1:
         return f"each {amounts(dict(zip(resources, found[0][0], strict=True)))}"
-    kinds = [_kind(count, resources, capacity) for capacity, count in found[:KINDS]]
+    kinds = [
+        f"{number(count)} of {amounts(dict(zip(resources, capacity, strict=True)))}"
+        for capacity, count in found[:KINDS]
+    ]
     rest = sum(count for _, count in found[KINDS:])
     return "; ".join([*kinds, *([f"{number(rest)} of other kinds"] if rest else [])])
-
-
-def _kind(count: int, resources: Sequence[str], capacity: Sequence[int]) -> str:
-    return f"{number(count)} of {amounts(dict(zip(resources, capacity, strict=True)))}"

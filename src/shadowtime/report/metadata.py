@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shadowtime.metrics.added import Metric
-from shadowtime.metrics.registry import REGISTRY
+from shadowtime.metrics import added, registry
 
 HEADLINE = (
     "unstarted",
@@ -24,7 +23,7 @@ HEADLINE = (
 _STATISTICS = {"mean": "Mean", "median": "Median", "max": "Longest", "min": "Shortest"}
 
 
-def describe(name: str) -> Metric:
+def describe(name: str) -> added.Metric:
     """The metric of this name; a metric that is not registered is shown by its name.
 
     Examples
@@ -34,10 +33,10 @@ def describe(name: str) -> Metric:
     >>> describe("queue_mean_s").heading, describe("queue_mean_s").better
     ('Mean queue, s', 'neither')
     """
-    return REGISTRY.get(name) or _by_name(name)
+    return registry.REGISTRY.get(name) or _by_name(name)
 
 
-def _by_name(name: str) -> Metric:
+def _by_name(name: str) -> added.Metric:
     """``_s`` are seconds, ``_mean`` is a mean; which way is better is unknown."""
     stem = name.removesuffix("_s")
     quantity, _, statistic = stem.rpartition("_")
@@ -49,7 +48,7 @@ def _by_name(name: str) -> Metric:
     else:
         text = stem.replace("_", " ")
         label = text[:1].upper() + text[1:]
-    return Metric(name=name, label=label, unit="s" if stem != name else "", better="neither")
+    return added.Metric(name=name, label=label, unit="s" if stem != name else "", better="neither")
 
 
 def ordered(names: list[str]) -> list[str]:

@@ -68,17 +68,15 @@ def write_paraver(
     path: str | Path,
     *,
     mapping: Literal["A", "B"] = "B",
-    stamp: str = "01/01/70 at 00:00",
 ) -> Written:
     """Write PATH.prv, PATH.pcf and PATH.row.
 
-    Times count nanoseconds from the first submission. ``stamp`` is the date of the header, which
-    Paraver only displays.
+    Times count nanoseconds from the first submission.
     """
     base = Path(path)
     base = base.with_suffix("") if base.suffix == ".prv" else base
     body = _body(workload, schedule, cluster, mapping)
-    texts = render_paraver(body, stamp=stamp)
+    texts = render_paraver(body)
     paths = []
     for suffix, text in (("prv", texts.prv), ("pcf", texts.pcf), ("row", texts.row)):
         target = base.parent / f"{base.name}.{suffix}"
@@ -101,9 +99,9 @@ def _body(workload: Workload, schedule: Schedule, cluster: Cluster, mapping: str
     return by_job(workload, schedule)
 
 
-def render_paraver(body: Body, *, stamp: str) -> Texts:
-    """The text of the files."""
-    header = f"#Paraver ({stamp}):{body.end}_ns:{body.nodes}:{body.applications}"
+def render_paraver(body: Body) -> Texts:
+    """The text of the files; the date of the header, which Paraver only displays, is fixed."""
+    header = f"#Paraver (01/01/70 at 00:00):{body.end}_ns:{body.nodes}:{body.applications}"
     return Texts(prv="\n".join([header, *body.lines]) + "\n", pcf=_pcf(), row=_row(body))
 
 

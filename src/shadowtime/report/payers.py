@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shadowtime.metrics import ClassRow
-from shadowtime.metrics.classes import OTHERS
-from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics import ClassRow, classes, policy_run
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import THIN, percent, short, span
 from shadowtime.study.losers import (
@@ -17,7 +15,6 @@ from shadowtime.study.losers import (
     class_rows,
     clear_changes,
     losers,
-    named_rows,
 )
 
 KINDS = {"size": "by size", "runtime": "by run time", "user": "by user"}
@@ -69,7 +66,7 @@ class Payers:
         return f"{head}: {count}, most of all {'; '.join(parts)}."
 
 
-def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
+def classes_of(report: ReportInput, run: policy_run.PolicyRun) -> tuple[ClassRow, ...]:
     """The classes of a run: of the jobs that the metrics count, computed if the run has none.
 
     Accounts, partitions and QOS are added if the log names them.
@@ -79,7 +76,7 @@ def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
         known = class_rows(report.workload, run.schedule, only=only)
     if not known or any(row.kind in NAMED for row in known):
         return known
-    return (*known, *named_rows(report.workload, run.schedule, only=only))
+    return (*known, *class_rows(report.workload, run.schedule, only=only, kinds=NAMED))
 
 
 def with_classes(report: ReportInput) -> ReportInput:
@@ -119,7 +116,7 @@ def class_named(kind: str, label: str) -> str:
 
 def class_words(change: Change) -> str:
     """The jobs of a class and their verb: jobs wait, a user waits."""
-    many = change.kind in ("size", "runtime") or change.label == OTHERS
+    many = change.kind in ("size", "runtime") or change.label == classes.OTHERS
     return f"{class_named(change.kind, change.label)} {'wait' if many else 'waits'}"
 
 

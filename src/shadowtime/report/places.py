@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.places import BITS, NodePlaces, parse_site_place, shares
+from shadowtime.schedule import Schedule, places
 from shadowtime.types import Floats, Ints
 
 
@@ -37,7 +36,7 @@ def spread(place: str, procs: int) -> tuple[tuple[str, int], ...]:
 def _entries(word: str) -> Sequence[tuple[str, int | None]]:
     """A site writes nodes of equal processors as one host list; elsewhere hosts stand alone."""
     listed = "[" in word or ("," in word and word.count(":") == 1)
-    return parse_site_place(word) if listed else shares(word)
+    return places.parse_site_place(word) if listed else places.shares(word)
 
 
 def parts_of(place: Sequence[str], names: Sequence[str], procs: Ints) -> tuple[Ints, Ints, Ints]:
@@ -48,12 +47,12 @@ def parts_of(place: Sequence[str], names: Sequence[str], procs: Ints) -> tuple[I
     >>> [column.tolist() for column in parts_of(["a:2 b:1", "b"], ("a", "b"), [3, 4])]
     [[0, 0, 1], [0, 1, 1], [2, 1, 4]]
     """
-    if isinstance(place, NodePlaces):
+    if isinstance(place, places.NodePlaces):
         ran = np.flatnonzero(place.first >= 0)
         ran = ran[np.argsort(place.first[ran], kind="stable")]
         ends = np.append(place.first[ran][1:], len(place.entries))
         job = np.repeat(ran, ends - place.first[ran])
-        return job, place.entries >> BITS, place.entries & ((1 << BITS) - 1)
+        return job, place.entries >> places.BITS, place.entries & ((1 << places.BITS) - 1)
     number = {name: i for i, name in enumerate(names)}
     rows = []
     for row, text in enumerate(place):

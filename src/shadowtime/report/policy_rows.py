@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import amount
+from shadowtime.report import metadata, numbers
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,7 +51,7 @@ def policy_rows(runs: Sequence[PolicyRun], names: Sequence[str], *, stars: bool 
     from shadowtime.report.contest import contest
 
     contests = [contest(runs, name) for name in names]
-    table = numbers_table("policy", *(describe(name).short for name in names))
+    table = numbers_table("policy", *(metadata.describe(name).short for name in names))
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
     for place, run in enumerate(runs):
         cells = (value(each, place, star=stars) for each in contests)
@@ -64,7 +63,7 @@ def value(result: Contest, place: int, *, star: bool = True) -> Text:
     """The value of one run, marked if it is the best."""
     from rich.text import Text
 
-    shown = amount(result.values[place], result.info.unit)
+    shown = numbers.amount(result.values[place], result.info.unit)
     if not star or place not in result.winners or result.all_equal:
         return Text(shown)
     sure = result.clear is not False

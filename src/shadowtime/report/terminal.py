@@ -12,11 +12,10 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report import numbers, verdict
 from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.levels import queue
-from shadowtime.report.numbers import percent, with_unit
 from shadowtime.report.policy_rows import numbers_table, value
-from shadowtime.report.verdict import shown_metrics
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,7 +58,7 @@ def comparison_table(
     the metrics that are equal under all policies. The last column draws the length of the queue
     over the run, all policies on one scale.
     """
-    names = list(metrics) if metrics is not None else shown_metrics(runs)
+    names = list(metrics) if metrics is not None else verdict.shown_metrics(runs)
     results = [contest(runs, name) for name in names or metric_names(runs)]
     equal = [result for result in results if result.winners and result.all_equal]
     columns = [_column(result) for result in results if result not in equal]
@@ -73,7 +72,7 @@ def comparison_table(
         parts += [*([Text()] if parts else []), _table(rows, columns[:fitting])]
         columns = columns[fitting:]
     if equal:
-        values = (f"{c.info.short} {with_unit(c.values[0], c.info.unit)}" for c in equal)
+        values = (f"{c.info.short} {numbers.with_unit(c.values[0], c.info.unit)}" for c in equal)
         parts.append(Text(f"equal under all: {', '.join(values)}", "dim"))
     return Group(*parts)
 
@@ -111,7 +110,7 @@ def _gain(result: Contest) -> Text:
     if result.winner is None:
         return Text("tie" if result.winners else "", style="dim")
     return Text(
-        percent(result.change(result.winner, runner_up(result, result.winner)), signed=True)
+        numbers.percent(result.change(result.winner, runner_up(result, result.winner)), signed=True)
     )
 
 

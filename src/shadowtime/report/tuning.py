@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.metrics.intervals import Interval
 from shadowtime.report.numbers import count, number
-from shadowtime.report.page.html import whole_page
-from shadowtime.report.page.templates import fill
+from shadowtime.report.page import html, templates
 
 if TYPE_CHECKING:
     from shadowtime.study.tune import Tuned
@@ -79,12 +78,12 @@ def trials_in_words(found: Tuned) -> str:
 
 def tuning_page(found: Tuned, *, title: str, versions: Mapping[str, str], command: str = "") -> str:
     """One page: the answer, the rivals, the periods."""
-    section = fill(
+    section = templates.fill(
         "tuning.html", title=title, headline=found.verdict.sentence, chosen=found.chosen,
         trials=trials_in_words(found), rivals=rivals_table(found), periods=periods_table(found),
         command=command,
     )  # fmt: skip
-    return whole_page(title, [str(section)], [], versions=versions, scripts=SCRIPTS)
+    return html.whole_page(title, [str(section)], [], versions=versions, scripts=SCRIPTS)
 
 
 def _share(inside: Interval | None) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.report import ReportInput
 from shadowtime.result.read import Folder, inner_folders, read_folder
-from shadowtime.workload import Workload
 
 SAME = ("job_id", "submit", "run", "procs")
 """Columns that are equal if two folders contain the same jobs."""
@@ -28,7 +27,11 @@ class Folders:
     def same_jobs(self) -> bool:
         """Do all of them schedule the same jobs?"""
         first, *others = (folder.result.workload for folder in self.found)
-        return all(_same(first, other) for other in others)
+        return all(
+            np.array_equal(getattr(first, name), getattr(other, name))
+            for other in others
+            for name in SAME
+        )
 
     def merged(self) -> Folder:
         """All runs in one result, each with its folder's name; the first run is the baseline.
@@ -83,7 +86,3 @@ def read_folders(folders: Sequence[str], *, policies: Sequence[str] = ()) -> Fol
         raise UsageError(f"the folder {twice} is given twice: name each folder once")
     found = tuple(read_folder(str(path), policies=policies) for path in paths)
     return Folders(tuple(names), found)
-
-
-def _same(one: Workload, other: Workload) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in SAME)

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.private import write_result
 from shadowtime.report import ReportInput
-from shadowtime.result.write import (
-    Step,
-    as_object,
-    quiet,
-    to_json,
-    versions,
-    write_folder,
-    write_results,
-)
+from shadowtime.result import write
 
 if TYPE_CHECKING:
     from shadowtime.study import Comparison, Load, Setting
@@ -48,7 +40,7 @@ def as_report(
         runs=setting.runs,
         window=comparison.window,
         where=where,
-        versions=versions(),
+        versions=write.versions(),
         command=command,
         seeds=(copies.seed,) if copies.count else (),
         interval_note=f"Means over {copies_in_words(comparison)} with their 95 % intervals; "
@@ -83,14 +75,14 @@ def write_comparison(
 ) -> None:
     """The result folder; with several loads, one inside it for each."""
     if len(results) == 1:
-        write_folder(content, results[0], folder)
+        write.write_folder(content, results[0], folder)
         return
     for setting, result in zip(comparison.settings, results, strict=True):
         more = {"load": str(setting.load), "replicas": comparison.as_dict()["replicas"]}
-        inner = as_object(result, comparison.window, **more)
-        write_folder(inner, result, str(Path(folder) / file_name(setting.load)))
+        inner = write.as_object(result, comparison.window, **more)
+        write.write_folder(inner, result, str(Path(folder) / file_name(setting.load)))
     whole = {**content, "command": results[0].command}
-    write_result(Path(folder) / "result.json", to_json(whole) + "\n")
+    write_result(Path(folder) / "result.json", write.to_json(whole) + "\n")
 
 
 def write_pages(
@@ -99,7 +91,7 @@ def write_pages(
     *,
     report: str | None,
     figures: str | None,
-    step: Step = quiet,
+    step: write.Step = write.quiet,
 ) -> list[Path]:
     """Page and figures; with several loads, further pages beside it and a folder for each.
 
@@ -113,5 +105,5 @@ def write_pages(
             page = page.with_name(f"{page.stem}-{file_name(setting.load)}{page.suffix}")
         if folder and several:
             folder = folder / file_name(setting.load)
-        written += write_results(result, report=page, figures=folder, step=step)
+        written += write.write_results(result, report=page, figures=folder, step=step)
     return written

@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shadowtime.cluster import Cluster, Host
-from shadowtime.cluster.toml import SHAPES
+from shadowtime.cluster import Cluster, Host, toml
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
 from shadowtime.private import write_result
-from shadowtime.trace import read_swf, write_swf
+from shadowtime.trace import job_table, job_table_files, read_swf, write_swf
 from shadowtime.trace._bytes import load, save
-from shadowtime.trace.job_table import table_of
-from shadowtime.trace.job_table_files import parse_job_csv
 from shadowtime.types import NO_LIMIT, UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 from shadowtime.workload.raw import KEPT
@@ -38,7 +35,11 @@ if TYPE_CHECKING:
 
 
 JOBS, NAMES = "jobs.csv.gz", "names.json"
-AGAIN = "Write the folder again."
+
+
+def _wrong(path: Path, why: str) -> InputError:
+    """What is wrong with a file of the folder."""
+    return InputError(why, path=str(path), hint="Write the folder again.")
 
 
 def write_asked(workload: Workload, folder: Path) -> None:
@@ -46,7 +47,7 @@ def write_asked(workload: Workload, folder: Path) -> None:
     for name in (JOBS, NAMES):
         (folder / name).unlink(missing_ok=True)
     if workload.requests is not None:
-        columns = table_of(workload)
+        columns = job_table.table_of(workload)
         for name in ("qos", "account"):  # as requested: the job's own are in names.json
             columns[name] = [
                 getattr(workload.requests[row], name) or None for row in range(len(workload))
@@ -94,16 +95,12 @@ def read_asked(folder: Path, job_id: Ints) -> dict[str, Any]:
     try:
         series = {name: Series.of(name, one) for name, one in known.get("series", {}).items()}
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(
-            "contains a series that is none", path=str(folder / NAMES), hint=AGAIN
-        ) from None
+        raise _wrong(folder / NAMES, "contains a series that is none") from None
     found["series"] = series
     try:
         found["follows"] = np.array(known.get("follows", []), np.int64).reshape(-1, 4)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "does not say which jobs follow which", path=str(folder / NAMES), hint=AGAIN
-        ) from None
+        raise _wrong(folder / NAMES, "does not say which jobs follow which") from None
     if (folder / JOBS).exists():
         found["requests"] = _read_requests(
             folder / JOBS, job_id, found["epoch"] or 0, known.get("inferred", {})
@@ -117,9 +114,9 @@ def _read_names(path: Path) -> dict[str, Any]:
     try:
         known = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read ({error})", path=str(path), hint=AGAIN) from None
+        raise _wrong(path, f"cannot be read ({error})") from None
     if not isinstance(known, dict):
-        raise InputError("contains no names of a log", path=str(path), hint=AGAIN)
+        raise _wrong(path, "contains no names of a log")
     return known
 
 
@@ -127,12 +124,10 @@ def _read_requests(path: Path, job_id: Ints, base: int, inferred: Mapping[str, i
     try:
         text = load(path).decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError("is not text in UTF-8", path=str(path), hint=AGAIN) from None
-    raw = parse_job_csv(text, name=path.name, path=str(path))
+        raise _wrong(path, "is not text in UTF-8") from None
+    raw = job_table_files.parse_job_csv(text, name=path.name, path=str(path))
     if raw.requests is None or not np.array_equal(raw["job_id"], job_id):
-        raise InputError(
-            "these are not the jobs of the trace beside it", path=str(path), hint=AGAIN
-        )
+        raise _wrong(path, "these are not the jobs of the trace beside it")
     # The reader counts from the first submission; the workload's clock may have begun earlier.
     shift = (raw.epoch or 0) - base
     times = {
@@ -219,24 +214,17 @@ def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
     try:
         names, *rows = csv.reader(io.StringIO(load(path).decode("utf-8")))
     except (ValueError, csv.Error) as error:
-        why = f"is not a table ({error})"
-        raise InputError(why, path=str(path), hint="Write the folder again.") from None
+        raise _wrong(path, f"is not a table ({error})") from None
     if len(rows) != jobs or any(len(row) != len(names) for row in rows):
-        raise InputError(
-            f"does not have {jobs:,} rows of {len(names)} columns, as {TRACE} beside it",
-            path=str(path),
-            hint="Write the folder again.",
-        )
+        why = f"does not have {jobs:,} rows of {len(names)} columns, as {TRACE} beside it"
+        raise _wrong(path, why)
     return {name: _numbers([row[i] for row in rows]) for i, name in enumerate(names)}
 
 
 def _whole(column: AnyArray, name: str, folder: Path) -> AnyArray:
     if column.dtype.kind != "i":
-        raise InputError(
-            f"the column {shown(name)} has values that are not whole numbers",
-            path=str(folder / COLUMNS),
-            hint="Write the folder again.",
-        )
+        why = f"the column {shown(name)} has values that are not whole numbers"
+        raise _wrong(folder / COLUMNS, why)
     return column
 
 
@@ -258,7 +246,7 @@ def _numbers(cells: list[str]) -> AnyArray:
 
 def whole_cluster(cluster: Cluster) -> dict[str, Any]:
     """The machine so that it can be read again."""
-    if cluster.shape not in SHAPES:
+    if cluster.shape not in toml.SHAPES:
         from shadowtime.cluster.site_toml_write import format_site_toml
 
         site = cast("Site", cluster)
@@ -289,8 +277,6 @@ def read_cluster(folder: Path, name: str = CLUSTER) -> Cluster:
             options=content["options"],
         )
     except FileNotFoundError:
-        raise InputError("no such file", path=str(path), hint="Write the folder again.") from None
+        raise _wrong(path, "no such file") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"does not describe a machine ({error})", path=str(path), hint="Write the folder again."
-        ) from None
+        raise _wrong(path, f"does not describe a machine ({error})") from None

@@ -15,13 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from shadowtime.errors import InputError, PolicyError, ShadowtimeError, UsageError
-from shadowtime.policy import Policy, parse_policy
+from shadowtime.policy import Policy, functions, grammar, order, parse_policy, values
 from shadowtime.policy.files import ORIGIN, Origin, files_in, load_module, with_files
-from shadowtime.policy.functions import plain
-from shadowtime.policy.grammar import parse_call
-from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part
-from shadowtime.policy.values import part_from
 from shadowtime.policy.written import Written
 from shadowtime.study.sweep.keys import of_policy
 
@@ -119,13 +115,13 @@ def _of_parts(policy: Policy, name: str, more: dict[str, Any]) -> Recipe:
         written = [one for one in part.functions if not one.bundled]
         if written == [part]:
             for one in written:
-                _collect(plain(one.function), sources)
+                _collect(functions.plain(one.function), sources)
                 for _, learner in (*one.learners, *one.timers):
-                    _collect(plain(learner), sources)
+                    _collect(functions.plain(learner), sources)
                 slots[slot] = {"code": place, "name": one.label, "values": _values(one)}
         elif written:
             return Recipe({"missing": f"{slot}={part} joins functions of a Python program", **more})
-        elif part_from(slot, parse_call(str(part))) == part:
+        elif values.part_from(slot, grammar.parse_call(str(part))) == part:
             slots[slot] = str(part)
         else:
             return Recipe({"missing": f"{slot}={part} has no text that gives it again", **more})
@@ -153,8 +149,8 @@ def _collect(function: Callable[..., Any], sources: dict[str, str]) -> None:
             sources[key] = f"import {value.__name__} as {key}"
         elif isinstance(value, bool | int | float | str):
             sources[key] = f"{key} = {value!r}"
-        elif inspect.isfunction(plain(value)):
-            _collect(plain(value), sources)
+        elif inspect.isfunction(functions.plain(value)):
+            _collect(functions.plain(value), sources)
         else:
             raise UsageError(f"{name} uses {key}, which is no number, function or module")
     del sources[name]
@@ -187,12 +183,12 @@ def policy_of(content: Mapping[str, Any], root: Path, *, run_code: bool, name: s
 
 def _part(slot: str, content: Any, root: Path, *, run_code: bool) -> Part:
     if isinstance(content, str):
-        return part_from(slot, parse_call(content))
+        return values.part_from(slot, grammar.parse_call(content))
     path = _allow(str(content["code"]), root, run_code=run_code)
     found = getattr(load_module(path), str(content["name"]), None)
     if found is None:
         raise InputError(f"has no function {content['name']}", path=str(path))
-    part = found if isinstance(found, Part) else Custom(found)
+    part = found if isinstance(found, Part) else order.Custom(found)
     return part.with_values(**content["values"]) if content["values"] else part
 
 

@@ -17,21 +17,10 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.metrics.where import Where
 from shadowtime.policy import parse_policy
 from shadowtime.report import PolicyRun
-from shadowtime.result.comparison import as_report
-from shadowtime.result.read import (
-    Folder,
-    inner_folders,
-    is_result_folder,
-    read_content,
-    read_inputs,
-)
-from shadowtime.result.read import read_window as window_of
-from shadowtime.result.recipe import policy_of
-from shadowtime.result.write import as_object, digests, to_json, versions, write_folder
-from shadowtime.study import compare
+from shadowtime.result import comparison, read, recipe, write
+from shadowtime.study import compare, replicas
 from shadowtime.study.compare import Engine
 from shadowtime.study.counterfactual.otherwise import Absence, Otherwise, absence, otherwise
-from shadowtime.study.replicas import AS_RECORDED
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -89,11 +78,11 @@ def rerun(folder: str, *, run_code: bool = False, output: str | None = None) -> 
     A folder of several loads gives an answer for each. ``output`` keeps the new folder. The code of
     a folder is run only with ``run_code``.
     """
-    if is_result_folder(folder):
+    if read.is_result_folder(folder):
         return [_rerun(Path(folder), run_code, None if output is None else Path(output))]
-    found = inner_folders(folder)
+    found = read.inner_folders(folder)
     if not found:
-        read_content(folder)  # says why it is no result folder
+        read.read_content(folder)  # says why it is no result folder
         raise UsageError(f"{folder} contains no inputs: only a result folder can be run again")
     return [
         _rerun(one, run_code, None if output is None else Path(output) / one.name) for one in found
@@ -101,32 +90,32 @@ def rerun(folder: str, *, run_code: bool = False, output: str | None = None) -> 
 
 
 def _rerun(root: Path, run_code: bool, output: Path | None) -> Rerun:
-    content = read_content(str(root))
+    content = read.read_content(str(root))
     policies = [
-        policy_of(entry.get("recipe", {}), root, run_code=run_code, name=str(entry["name"]))
+        recipe.policy_of(entry.get("recipe", {}), root, run_code=run_code, name=str(entry["name"]))
         for entry in content["policies"]
     ]
-    jobs, machine = read_inputs(str(root))
+    jobs, machine = read.read_inputs(str(root))
     copies = content.get("replicas", {"kind": "none", "count": 0, "seed": 1})
     # Users are drawn before the load is set, and the folder has the log after that.
-    drawn = copies["kind"] == "resampled" and content.get("load", str(AS_RECORDED)) != str(
-        AS_RECORDED
+    drawn = copies["kind"] == "resampled" and content.get("load", str(replicas.AS_RECORDED)) != str(
+        replicas.AS_RECORDED
     )
     count = 0 if drawn else int(copies["count"])
     where = str(content.get("where", ""))
     counted = Where.parse(where) if where else None
     found = compare(
-        jobs, machine, policies, window=window_of(content), where=counted,
+        jobs, machine, policies, window=read.read_window(content), where=counted,
         shake=count if copies["kind"] == "shaken" else 0,
         resample=count if copies["kind"] == "resampled" else 0, seed=int(copies["seed"]),
     )  # fmt: skip
-    result = as_report(
+    result = comparison.as_report(
         found, found.settings[0], where=where, command=str(content.get("command", ""))
     )
     with tempfile.TemporaryDirectory() as place:
         made = output or Path(place)
-        write_folder(as_object(result, found.window), result, str(made))
-        tables = _compared(root, content, made, read_content(str(made)), drawn)
+        write.write_folder(write.as_object(result, found.window), result, str(made))
+        tables = _compared(root, content, made, read.read_content(str(made)), drawn)
     skipped = ("copies: users were drawn before the load was set",) if drawn else ()
     return Rerun(
         folder=str(root), tables=tuple(tables), changes=tuple(changes_since(root, content)),
@@ -144,7 +133,7 @@ def _compared(
                          ((root, was), (made, now)))  # fmt: skip
         tables.append(Table(name=name, equal=before == after, difference=_line(before, after)))
         wanted = [part for part in TABLE if part in was and not (drawn and part == "copies")]
-        texts = [{part: to_json(one.get(part)) for part in wanted} for one in (was, now)]
+        texts = [{part: write.to_json(one.get(part)) for part in wanted} for one in (was, now)]
         differing = [
             f"{part}: {key}" if key else part
             for part in wanted
@@ -178,7 +167,7 @@ def _line(before: bytes, after: bytes) -> str:
 def changes_since(root: Path, content: Mapping[str, Any]) -> list[str]:
     """What is not as it was when the folder was written."""
     found = []
-    now = versions()
+    now = write.versions()
     for name, was in content.get("versions", {}).items():
         if now.get(name) != was:
             found.append(f"version of {name}: {was} in the folder, {now.get(name, 'none')} here")
@@ -187,7 +176,7 @@ def changes_since(root: Path, content: Mapping[str, Any]) -> list[str]:
     for name, value in here.items():
         if made.get(name, value) != value:
             found.append(f"{name}: {made[name]} in the folder, {value} here")
-    was, is_now = made.get("files", {}), digests(root)
+    was, is_now = made.get("files", {}), write.digests(root)
     for name in sorted({*was, *is_now}):
         if was.get(name) != is_now.get(name):
             kind = "code" if name.startswith("code/") else "data"
@@ -201,7 +190,7 @@ def is_recorded(run: PolicyRun) -> bool:
     return bool(np.isin(run.schedule.reason, (Reason.RECORDED, Reason.UNSTARTED)).all())
 
 
-def policy_again(folder: Folder, run: PolicyRun, *, run_code: bool = False) -> Any:
+def policy_again(folder: read.Folder, run: PolicyRun, *, run_code: bool = False) -> Any:
     """The policy of a folder's run, to simulate it again.
 
     Rules
@@ -218,16 +207,16 @@ def policy_again(folder: Folder, run: PolicyRun, *, run_code: bool = False) -> A
         )
     entry = next(one for one in folder.content["policies"] if one["name"] == run.name)
     if "recipe" in entry:
-        return policy_of(entry["recipe"], folder.root, run_code=run_code, name=run.name)
+        return recipe.policy_of(entry["recipe"], folder.root, run_code=run_code, name=run.name)
     named = str(run.parameters.get("policy") or run.name)
     try:
         return parse_policy(named)
     except PolicyError:
-        return policy_of({}, folder.root, run_code=run_code, name=run.name)  # says why not
+        return recipe.policy_of({}, folder.root, run_code=run_code, name=run.name)  # says why not
 
 
 def otherwise_in(
-    folder: Folder,
+    folder: read.Folder,
     run: PolicyRun,
     policy: Any,
     job: int,
@@ -246,7 +235,7 @@ def otherwise_in(
 
 
 def absences_in(
-    folder: Folder, run: PolicyRun, policy: Any, jobs: Sequence[int], *, engine: Engine
+    folder: read.Folder, run: PolicyRun, policy: Any, jobs: Sequence[int], *, engine: Engine
 ) -> tuple[Absence, ...]:
     """What a folder's run would have been without each of these jobs."""
     workload, machine = folder.result.workload, run.cluster or folder.result.cluster
@@ -256,7 +245,7 @@ def absences_in(
     )
 
 
-def _require_same(folder: Folder, run: PolicyRun, policy: Any, engine: Engine) -> None:
+def _require_same(folder: read.Folder, run: PolicyRun, policy: Any, engine: Engine) -> None:
     """The policy must give the folder's starts; that is known of a folder of this version."""
     jobs, machine = folder.result.workload, run.cluster or folder.result.cluster
     known = any("recipe" in one for one in folder.content["policies"] if one["name"] == run.name)

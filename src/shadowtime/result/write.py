@@ -18,7 +18,6 @@ The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.re
 from __future__ import annotations
 
 import json
-import math
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -105,22 +104,10 @@ def to_json(value: object) -> str:
     >>> to_json({"mean": float("nan"), "n": 0})
     '{\\n  "mean": null,\\n  "n": 0\\n}'
     """
-    text = json.dumps(_finite(value), indent=2, ensure_ascii=False, default=_plain)
+    from shadowtime.report.page.markup import plain
+
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
     return printable(text, keep="\n", escape=lambda one: f"\\u{ord(one):04x}")
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's, anything else (a path, a part) as its text."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) else str(value)
 
 
 def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> Path:

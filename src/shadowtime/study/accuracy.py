@@ -19,13 +19,9 @@ from shadowtime.metrics.accuracy import accuracy, accuracy_by
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.measure import matched
-from shadowtime.policy import Policy
+from shadowtime.policy import Policy, estimate, grammar, values
 from shadowtime.policy import estimate as parts
-from shadowtime.policy.estimate import Estimate
-from shadowtime.policy.grammar import parse_call
-from shadowtime.policy.values import part_from
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.compare import compare
 from shadowtime.study.comparison import Comparison
 from shadowtime.types import UNKNOWN, AnyArray, Ints
@@ -43,7 +39,9 @@ def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:
     True
     """
     try:
-        found = part_from("estimate", parse_call(str(parameters.get("estimate", ""))))
+        found = values.part_from(
+            "estimate", grammar.parse_call(str(parameters.get("estimate", "")))
+        )
     except PolicyError:
         return None
     return found if isinstance(found, parts.Estimate) else None
@@ -93,7 +91,7 @@ class _History:
     def build(schedule: Schedule, workload: Workload) -> _History:
         user = np.unique(workload.user, return_inverse=True)[1].astype(np.int64)
         known = workload.user > UNKNOWN
-        done = np.flatnonzero(started(schedule))
+        done = np.flatnonzero(runs.started(schedule))
         of = done[np.lexsort((workload.job_id[done], schedule.end[done], user[done]))]
         latest = max(int(schedule.end.max(initial=0)), int(workload.submit.max(initial=0)))
         width = max(latest, int(schedule.start.max(initial=0))) + 2
@@ -167,7 +165,7 @@ def accuracy_report(schedule: Schedule, workload: Workload, part: parts.Estimate
     1.5
     """
     guess = predictions(schedule, workload, part)
-    ran = started(matched(schedule, workload))
+    ran = runs.started(matched(schedule, workload))
     return Accuracy(
         predictor=str(part),
         policy=schedule.policy,
@@ -234,13 +232,13 @@ def compare_predictors(
     """
     if len(set(names)) != len(names) or not names:
         raise UsageError("give each predictor once")
-    parts = {name: part_from("estimate", parse_call(name)) for name in names}
+    parts = {name: values.part_from("estimate", grammar.parse_call(name)) for name in names}
     policies = [policy.replace(name=name, estimate=part) for name, part in parts.items()]
     found = run(workload, cluster, policies, shake=shake, seed=seed)
     (setting,) = found.settings
     rows = []
     for name, part in parts.items():
-        assert isinstance(part, Estimate)
+        assert isinstance(part, estimate.Estimate)
         record = setting.run(name)
         guess = predictions(record.schedule, setting.workload, part)
         differences = {

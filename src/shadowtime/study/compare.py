@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,21 +16,15 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import UsageError
-from shadowtime.metrics import ClassRow, Window, measure
-from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.metrics.unstarted import Unstarted
+from shadowtime.metrics import Window, measure, policy_run
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
-from shadowtime.study.comparison import Comparison, Setting
+from shadowtime.study import comparison, losers, trust, trust_measures
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.losers import class_rows
 from shadowtime.study.replicas import AS_RECORDED, SEED, Load, Replicas, Shared
-from shadowtime.study.trust import Trust
-from shadowtime.study.trust_measures import trust_of
 from shadowtime.study.unstarted import why_never
 from shadowtime.types import UNKNOWN, Floats
-from shadowtime.workload import Workload
-from shadowtime.workload.scale import offered_load
+from shadowtime.workload import Workload, scale
 
 Progress = Callable[[str], None]
 """Called after each run, from any thread."""
@@ -62,7 +57,7 @@ def compare(
     progress: Progress | None = None,
     engine: Engine = simulate,
     known: Known | None = None,
-) -> Comparison:
+) -> comparison.Comparison:
     """Run every policy on every input and compare the numbers.
 
     Rules
@@ -102,16 +97,19 @@ def compare(
     run = partial(
         _run, cluster=cluster, window=scored, where=where, progress=progress, engine=engine
     )
-    tasks: list[Callable[[], _Run]] = []
+    tasks: list[Callable[[], policy_run.PolicyRun]] = []
+    first: list[Shared] = []
     for number in range(replicas.count + 1):
         for load in loads:
             if number and known is not None:
                 tasks += [
-                    partial(_Run, known(place, load, number)) for place in range(len(policies))
+                    partial(_numbers, name, known(place, load, number))
+                    for place, name in enumerate(names)
                 ]
                 continue
             shared = Shared(replicas, workload, cluster, load, number)
-            shared.users = len(policies)
+            shared.users = len(policies) + (number == 0)  # the unmodified log is shown, too
+            first += [shared] * (number == 0)
             tasks += [
                 partial(run, shared, policy, name, keep=number == 0)
                 for policy, name in zip(policies, names, strict=True)
@@ -120,14 +118,13 @@ def compare(
     table = [[[next(found) for _ in policies] for _ in loads] for _ in range(replicas.count + 1)]
     settings = []
     for at, load in enumerate(loads):
-        loaded = table[0][at][0].workload
-        assert loaded is not None
+        loaded = first[at].get()
         made = [
-            _record(policy, name, [table[k][at][place] for k in range(replicas.count + 1)])
-            for place, (policy, name) in enumerate(zip(policies, names, strict=True))
+            _record(policy, [table[k][at][place] for k in range(replicas.count + 1)])
+            for place, policy in enumerate(policies)
         ]
         settings.append(
-            Setting(
+            comparison.Setting(
                 load=load,
                 workload=loaded,
                 offered_load=_offered(loaded, cluster),
@@ -135,7 +132,7 @@ def compare(
                 counted=scored.mask(loaded.submit) & (where or Where()).mask(loaded),
             )
         )
-    return Comparison(
+    return comparison.Comparison(
         workload=workload,
         cluster=cluster,
         window=scored,
@@ -150,10 +147,10 @@ def _trust(
     cluster: Cluster,
     policy: Any,
     name: str,
-    settings: Sequence[Setting],
+    settings: Sequence[comparison.Setting],
     window: Window,
     engine: Engine,
-) -> Trust | None:
+) -> trust.Trust | None:
     """The verdict on the log's own starts compared with the first policy's; None if it has none."""
     scored = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
     if not bool(scored.any()):
@@ -162,20 +159,16 @@ def _trust(
     if simulated is None:
         simulated = engine(workload, cluster, copy.deepcopy(policy))
     recorded = Schedule.recorded(workload)
-    return trust_of(workload, cluster, recorded, simulated, policy=name, window=window)
+    return trust_measures.trust_of(
+        workload, cluster, recorded, simulated, policy=name, window=window
+    )
 
 
-class _Run:
-    """One run's numbers; for the unmodified log also the schedule, the classes and the input."""
-
-    __slots__ = ("classes", "metrics", "schedule", "unstarted", "workload")
-
-    def __init__(self, metrics: Mapping[str, float]) -> None:
-        self.metrics = metrics
-        self.schedule: Schedule | None = None
-        self.classes: tuple[ClassRow, ...] = ()
-        self.unstarted: tuple[Unstarted, ...] = ()
-        self.workload: Workload | None = None
+def _numbers(
+    name: str, metrics: Mapping[str, float], schedule: Any = None, **more: Any
+) -> policy_run.PolicyRun:
+    """One run; only for the unmodified log also its schedule, classes and unstarted jobs."""
+    return policy_run.PolicyRun(name=name, metrics=metrics, schedule=schedule, **more)
 
 
 def _run(
@@ -189,16 +182,19 @@ def _run(
     where: Where | None,
     progress: Progress | None,
     engine: Engine,
-) -> _Run:
+) -> policy_run.PolicyRun:
     jobs = shared.get()
     fresh = copy.deepcopy(policy) if hasattr(policy, "decide") else policy
     schedule = engine(jobs, cluster, fresh)
     only = where.mask(jobs) if where else None
-    result = _Run(measure(schedule, jobs, cluster, window=window, only=only))
+    result = _numbers(name, measure(schedule, jobs, cluster, window=window, only=only))
     if keep:
-        rows = class_rows(jobs, schedule, window=window, only=only)
-        result.schedule, result.workload, result.classes = schedule, jobs, rows
-        result.unstarted = why_never(schedule, jobs, cluster, window=window, only=only)
+        result = replace(
+            result,
+            schedule=schedule,
+            classes=losers.class_rows(jobs, schedule, window=window, only=only),
+            unstarted=why_never(schedule, jobs, cluster, window=window, only=only),
+        )
     shared.done()
     if progress is not None:
         progress(name)
@@ -222,27 +218,18 @@ def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) 
         simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)
 
 
-def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
-    itself, copies = runs[0], runs[1:]
-    assert itself.schedule is not None
+def _record(policy: Any, runs: Sequence[policy_run.PolicyRun]) -> policy_run.PolicyRun:
+    itself, *copies = runs
     common = [key for key in itself.metrics if all(key in run.metrics for run in copies)]
     columns: dict[str, Floats] = {
         key: np.array([run.metrics[key] for run in copies], np.float64)
         for key in (common if copies else ())
     }
-    return PolicyRun(
-        name=name,
-        parameters=dict(getattr(policy, "parameters", {})),
-        schedule=itself.schedule,
-        metrics=itself.metrics,
-        classes=itself.classes,
-        unstarted=itself.unstarted,
-        copies=columns,
-        policy=policy,
-    )
+    parameters = dict(getattr(policy, "parameters", {}))
+    return replace(itself, parameters=parameters, copies=columns, policy=policy)
 
 
 def _offered(workload: Workload, cluster: Cluster) -> float:
     if workload.submit[0] == workload.submit[-1]:
         return float("nan")
-    return offered_load(workload, cluster)["procs"]
+    return scale.offered_load(workload, cluster)["procs"]

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.metrics import REGISTRY, Window
-from shadowtime.metrics.intervals import Interval, paired
-from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.metrics import REGISTRY, Window, intervals, policy_run
 from shadowtime.study.losers import Change, changes, clear_changes, losers
 from shadowtime.study.replicas import Load, Replicas
 from shadowtime.study.trust import Trust
@@ -113,7 +111,11 @@ def winners(
     fewest = min(never.get(name, 0) for name in known)
     known = {name: value for name, value in known.items() if never.get(name, 0) <= fewest}
     best = min(known.values())
-    return tuple(name for name, value in known.items() if _equal(value, best))
+    return tuple(
+        name
+        for name, value in known.items()
+        if abs(value - best) <= SAME * max(abs(value), abs(best))
+    )
 
 
 def rank(
@@ -171,10 +173,6 @@ def _swaps(order: Sequence[str], columns: Mapping[str, Floats]) -> tuple[Swap, .
     return tuple(found)
 
 
-def _equal(a: float, b: float) -> bool:
-    return abs(a - b) <= SAME * max(abs(a), abs(b))
-
-
 RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "goodput")
 """Metrics whose ranks and differences a result holds."""
 
@@ -187,11 +185,11 @@ class Setting:
     workload: Workload
     offered_load: float
     """Share of the machine that the jobs request; nan if all arrive at once."""
-    runs: tuple[PolicyRun, ...]
+    runs: tuple[policy_run.PolicyRun, ...]
     counted: AnyArray
     """A mask of the jobs that the metrics are about."""
 
-    def run(self, policy: str) -> PolicyRun:
+    def run(self, policy: str) -> policy_run.PolicyRun:
         """The run of a policy, by its name."""
         return next(run for run in self.runs if run.name == policy)
 
@@ -211,12 +209,12 @@ class Setting:
         )
         return rank(columns, metric, never)
 
-    def difference(self, policy: str, against: str, metric: str) -> Interval | None:
+    def difference(self, policy: str, against: str, metric: str) -> intervals.Interval | None:
         """Mean of policy - against over the copies, pair by pair; None without copies."""
         mine, theirs = self.run(policy).copies, self.run(against).copies
         if metric not in mine or metric not in theirs:
             return None
-        return paired(mine[metric], theirs[metric])
+        return intervals.paired(mine[metric], theirs[metric])
 
     def losers(self, policy: str, against: str) -> list[Change]:
         """The classes of jobs that wait longer under a policy than under another."""
@@ -237,7 +235,7 @@ class Setting:
             "policies": [self._policy(run, first) for run in self.runs],
         }
 
-    def _policy(self, run: PolicyRun, first: str) -> dict[str, Any]:
+    def _policy(self, run: policy_run.PolicyRun, first: str) -> dict[str, Any]:
         result = run.as_dict()
         if run.copies:
             result["intervals"] = {

@@ -7,7 +7,6 @@ delays with the jobs that caused them, and the hours by which each kind of job d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,19 +39,6 @@ class DelayedJob:
     def delay_s(self) -> int:
         return self.start - self.fair_start
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "job_id": self.job_id,
-            "user": self.user,
-            "procs": self.procs,
-            "fair_start": self.fair_start,
-            "start": self.start,
-            "delay_s": self.delay_s,
-            "by": list(self.by),
-            "by_procs": self.by_procs,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
@@ -62,10 +48,6 @@ class Taken:
     by: str
     hours: float
     cases: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"delayed": self.delayed, "by": self.by, "hours": self.hours, "cases": self.cases}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,17 +60,6 @@ class FairnessView:
     longest: tuple[DelayedJob, ...]
     by_size: tuple[Taken, ...]
     by_user: tuple[Taken, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "blocked": self.blocked,
-            "delayed": self.delayed,
-            "hours": self.hours,
-            "longest": [job.as_dict() for job in self.longest],
-            "by_size": [pair.as_dict() for pair in self.by_size],
-            "by_user": [pair.as_dict() for pair in self.by_user],
-        }
 
 
 def fairness_view(

@@ -16,8 +16,7 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError, UsageError
-from shadowtime.policy import parse_policy
-from shadowtime.policy.parse import added_policies
+from shadowtime.policy import parse, parse_policy
 from shadowtime.policy.snapshot import (
     Promise,
     PythonPolicy,
@@ -31,7 +30,7 @@ from shadowtime.policy.snapshot import (
     ask_policy,
     name_of,
 )
-from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural
+from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural, started
 from shadowtime.workload import Workload
 
 Kind = Literal["head", "reserved", "backfilled", "waits"]
@@ -131,7 +130,7 @@ def find_policy(policy: str | PythonPolicy) -> PythonPolicy:
         return policy
     if policy in EXPLAINED:
         return EXPLAINED[policy]()
-    if ":" in policy or policy in added_policies():  # file.py:name, or of another package
+    if ":" in policy or policy in parse.added_policies():  # file.py:name, or of another package
         found: Any = parse_policy(policy)
         if hasattr(found, "decide"):
             return found  # type: ignore[no-any-return]
@@ -273,14 +272,6 @@ class _Lesson:
         order = [job.name for job in sorted(self.jobs, key=lambda job: job.submit)]
         late = order.index(one.job.id) > order.index(first.id)
         return replace(one, kind="backfilled") if late else one
-
-
-def started(job: WaitingJob, now: int) -> RunningJob:
-    """A job from its start on, as a policy sees it."""
-    end = now + job.estimate
-    return RunningJob(
-        job.id, job.submit, job.need, job.request, job.estimate, start=now, expected_end=end
-    )
 
 
 def moved(before: tuple[Promise, ...], after: dict[str, Promise], now: int) -> list[str]:

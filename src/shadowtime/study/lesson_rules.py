@@ -40,6 +40,14 @@ def are_free(count: int) -> str:
     return f"{count or 'none'} {'are' if count > 1 else 'is'} free"
 
 
+def started(job: WaitingJob, now: int) -> RunningJob:
+    """A job from its start on, as a policy sees it."""
+    end = now + job.estimate
+    return RunningJob(
+        job.id, job.submit, job.need, job.request, job.estimate, start=now, expected_end=end
+    )
+
+
 @dataclass
 class InOrder:
     """What all of them share: jobs start in arrival order while the first one fits."""
@@ -206,10 +214,7 @@ class Conservative:
                 continue
             ahead = [one.id for one in waiting[:place] if one in left]
             yield Start(job.id, why=self._starts(job, ahead))
-            running[job.id] = RunningJob(
-                job.id, job.submit, job.need, job.request, start=now,
-                expected_end=now + job.estimate,
-            )  # fmt: skip
+            running[job.id] = started(job, now)
             del self.promise[job.id]
         if left:
             self.blocked.add(left[0].id)

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.metrics import ClassRow, Window, by_class
+from shadowtime.metrics import ClassRow, by_class, intervals
 from shadowtime.metrics.classes import classify
-from shadowtime.metrics.intervals import interval
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.metrics.window import ALL, Window
+from shadowtime.schedule import Schedule, runs
 from shadowtime.types import UNKNOWN, AnyArray
 from shadowtime.workload import Workload
 
@@ -90,37 +89,14 @@ def class_rows(
     workload: Workload,
     schedule: Schedule,
     *,
-    window: Window | None = None,
+    window: Window = ALL,
     only: AnyArray | None = None,
+    kinds: Sequence[str] = KINDS,
 ) -> tuple[ClassRow, ...]:
-    """The classes of a schedule that are looked at: by size, run time and, if known, user."""
-    if len(workload) == 0:
-        return ()
-    known = bool((workload.user != UNKNOWN).any())
-    scored = Window.all() if window is None else window
-    return tuple(
-        row
-        for kind in KINDS
-        if kind != "user" or known
-        for row in by_class(
-            schedule,
-            workload,
-            kind,
-            window=scored,
-            only=only,
-            top=TOP_USERS,
-        )
-    )
+    """The classes of a schedule of some kinds, as far as the log knows them.
 
-
-def named_rows(
-    workload: Workload,
-    schedule: Schedule,
-    *,
-    window: Window | None = None,
-    only: AnyArray | None = None,
-) -> tuple[ClassRow, ...]:
-    """The classes by account, partition and QOS, where the log names at least two of them.
+    Users are looked at if any is known; accounts, partitions and QOS where the log names at least
+    two of them.
 
     Examples
     --------
@@ -129,18 +105,24 @@ def named_rows(
     >>> named = {"partition": ("", "batch", "gpu")}
     >>> w = Workload.build(submit=[0, 0], run=[9, 9], procs=[1, 1], partition=[1, 2], names=named,
     ...                    recorded_start=[0, 5])
-    >>> for row in named_rows(w, Schedule.recorded(w)):
+    >>> for row in class_rows(w, Schedule.recorded(w), kinds=NAMED):
     ...     print(row.label, row.metrics["wait_mean_s"])
     partition batch 0.0
     partition gpu 5.0
     """
-    scored = Window.all() if window is None else window
     return tuple(
         row
-        for kind in NAMED
-        if kind in workload.names and len(set(getattr(workload, kind).tolist())) > 1
-        for row in by_class(schedule, workload, kind, window=scored, only=only, top=TOP_USERS)
+        for kind in (kinds if len(workload) else ())
+        if _known(workload, kind)
+        for row in by_class(schedule, workload, kind, window=window, only=only, top=TOP_USERS)
     )
+
+
+def _known(workload: Workload, kind: str) -> bool:
+    if kind == "user":
+        return bool((workload.user != UNKNOWN).any())
+    several = kind in workload.names and len(set(getattr(workload, kind).tolist())) > 1
+    return several or kind not in NAMED
 
 
 Key = tuple[str, str]
@@ -176,7 +158,7 @@ def clear_changes(
     >>> clear_changes(w, new, old)["size", "1"]
     True
     """
-    both = started(schedule) & started(before)
+    both = runs.started(schedule) & runs.started(before)
     if only is not None:
         both &= only
     differences = (schedule.wait - before.wait).astype(np.float64)
@@ -187,7 +169,7 @@ def clear_changes(
             members = differences[both & (classes.of == number)]
             if len(members) >= LEAST:
                 parts = [float(part.mean()) for part in np.array_split(members, BATCHES)]
-                means = interval(parts)
+                means = intervals.interval(parts)
                 found[kind, label] = means is not None and means.excludes_zero
     return found
 

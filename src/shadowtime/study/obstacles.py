@@ -17,9 +17,7 @@ from shadowtime.schedule import Schedule
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.study.obstacle import Obstacle, by_passes
 from shadowtime.study.way import Way, is_slurm
-from shadowtime.workload import Workload
-from shadowtime.workload.series import bounded_amounts
-from shadowtime.workload.site_requests import pool_as_site
+from shadowtime.workload import Workload, series, site_requests
 
 
 def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> tuple[Obstacle, ...]:
@@ -61,9 +59,9 @@ def on_nodes(
     """
     if cluster is None or cluster.shape == "site":
         return None if cluster is None else (workload, cast("Site", cluster), schedule)
-    if cluster.shape != "pool" or not bounded_amounts(workload):
+    if cluster.shape != "pool" or not series.bounded_amounts(workload):
         return None
-    asked, site = pool_as_site(workload, cast("Cluster", cluster))
+    asked, site = site_requests.pool_as_site(workload, cast("Cluster", cluster))
     places = [f"{site.nodes[0].name}:{procs}" for procs in workload.demand[:, 0].tolist()]
     return asked, site, schedule.replace(place=np.array(places, object))
 

@@ -14,8 +14,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics import Classes, Window, classify, measure
 from shadowtime.metrics.groups import groups_of
 from shadowtime.metrics.where import Where
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import off_by
 from shadowtime.study.trust import Trust
@@ -99,26 +98,33 @@ Release = Literal["submit", "eligible"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Replay:
+class Beside:
     """A log's own starts, a policy's, and how far a what-if can be trusted."""
 
     workload: Workload
-    cluster: Cluster
     window: Window
     policy: str
     parameters: Mapping[str, Any]
-    release: Release
     recorded: Schedule
-    simulated: Schedule
     recorded_metrics: Mapping[str, float]
     simulated_metrics: Mapping[str, float]
     whole: WaitRow
     rows: tuple[WaitRow, ...]
+    """The waits by every kind of group; of several runs their means."""
     trust: Trust
+    never_started: int = 0
+    """Scored jobs with a recorded start that the simulation (no run of it) ever starts."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replay(Beside):
+    """The replay of a log on a machine that is no site."""
+
+    cluster: Cluster
+    release: Release
+    simulated: Schedule
     by: tuple[str, ...] = ()
     """The requested grouping; empty: the default groups."""
-    never_started: int = 0
-    """Scored jobs with a recorded start that the simulation never starts."""
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` adds to the common object."""
@@ -174,7 +180,7 @@ def replay(
         )
     scored = window or Window.all()
     recorded, simulated = Schedule.recorded(jobs), engine(jobs, cluster, policy)
-    ran = started(simulated)
+    ran = runs.started(simulated)
     which = known & ran & scored.mask(jobs.submit) & chosen
     if not bool(which.any()):
         raise UsageError(

@@ -11,9 +11,8 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, scale
 from shadowtime.workload.resample import resample_users, shaken
-from shadowtime.workload.scale import scale_load, to_load
 
 LoadKind = Literal["relative", "offered"]
 
@@ -51,8 +50,8 @@ class Load:
     def apply(self, workload: Workload, cluster: Cluster) -> Workload:
         """The workload at this load; the same object if nothing changes."""
         if self.kind == "offered":
-            return to_load(workload, cluster.procs, self.value)
-        return workload if self.value == 1 else scale_load(workload, self.value)
+            return scale.to_load(workload, cluster.procs, self.value)
+        return workload if self.value == 1 else scale.scale_load(workload, self.value)
 
     def __str__(self) -> str:
         if self.kind == "offered":

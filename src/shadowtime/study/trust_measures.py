@@ -9,9 +9,8 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.metrics import Window, loss_of_capacity
-from shadowtime.schedule import Schedule
+from shadowtime.schedule import Schedule, timeline
 from shadowtime.schedule.runs import runs, started, waits
-from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.expected_error import expected
 from shadowtime.study.site.coverage import PER_SETTING, coverage
 from shadowtime.study.trust import Trust, findings_of, unknown_share
@@ -142,12 +141,12 @@ def _machine(workload: Workload, cluster: Cluster, recorded: Schedule) -> dict[s
     if len(going) == 0:
         return {}
     queue = waits(recorded, going)
-    at = instants(going.since, going.until, queue.since)
-    used = totals(at, going.since, going.until, recorded.procs[going.row])
+    at = timeline.instants(going.since, going.until, queue.since)
+    used = timeline.totals(at, going.since, going.until, recorded.procs[going.row])
     seconds = np.diff(at, append=at[-1])
     work = float(used @ seconds)
     beyond = float(np.maximum(used - cluster.procs, 0) @ seconds)
-    waiting = totals(at, queue.since, queue.until, np.ones(len(queue), np.int64)) > 0
+    waiting = timeline.totals(at, queue.since, queue.until, np.ones(len(queue), np.int64)) > 0
     return {
         "beyond_machine": beyond / work if work else 0.0,
         **_changed(at, used, seconds * waiting, least=BUSY_FOR * _scale(workload)),

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.amounts import COUNTED
-from shadowtime.cluster.site import Site
+from shadowtime.cluster import Cluster, amounts, site
 from shadowtime.metrics.unstarted import Unstarted, waited_until
 from shadowtime.metrics.window import ALL, Window
 from shadowtime.schedule import Schedule
 from shadowtime.study.obstacle import KINDS, Obstacle
 from shadowtime.types import AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import cancelled_at
+from shadowtime.workload import Workload, site_requests
 
 SHOWN = 3
 """Jobs that are named for a cause."""
@@ -25,7 +22,7 @@ SHOWN = 3
 def why_never(
     schedule: Schedule,
     workload: Workload,
-    cluster: Cluster | Site,
+    cluster: Cluster | site.Site,
     *,
     window: Window = ALL,
     only: AnyArray | None = None,
@@ -74,14 +71,14 @@ def why_never(
 
 
 def _whys(
-    schedule: Schedule, workload: Workload, cluster: Cluster | Site, rows: Any
+    schedule: Schedule, workload: Workload, cluster: Cluster | site.Site, rows: Any
 ) -> Sequence[str]:
     from shadowtime.study.obstacles import on_nodes, why_unstarted
 
     known = on_nodes(workload, cluster, schedule)
     if known is not None and known[2].place is not None:
         return [cause(one) for one in why_unstarted(*known, rows.tolist())]
-    cancelled = cancelled_at(workload)[rows] >= 0
+    cancelled = site_requests.cancelled_at(workload)[rows] >= 0
     return [KINDS["cancelled"] if gone else FITTED for gone in cancelled.tolist()]
 
 
@@ -98,7 +95,7 @@ def cause(one: Obstacle) -> str:
     """
     words = {
         "limit": f"a limit forbids it ({one.name})",
-        **{kind.name: kind.short.format(one.name) for kind in COUNTED},
+        **{kind.name: kind.short.format(one.name) for kind in amounts.COUNTED},
         "dependency": f"its dependency ({one.name}) was never met",
         "begin": "its begin time was not reached",
         "outage": f"its nodes are out of service ({one.name})",

@@ -22,7 +22,7 @@ from shadowtime.types import UNKNOWN, AnyArray, Ints
 from shadowtime.workload import Workload
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class MachineWaits:
     """The waits of a schedule on a machine that is no site.
 
@@ -42,7 +42,7 @@ class MachineWaits:
         waits = self._waits.at(np.isin(self._waits.row, rows))
         user = self.workload.user[waits.row]
         for one in np.unique(user).tolist():
-            own = self._used(self._rows_of(one)) if one >= 0 else None
+            own = self._used(self.workload.user == one) if one >= 0 else None
             mine = waits.at(user == one)
             for row, since, until in zip(mine.row, mine.since, mine.until, strict=True):
                 yield from self._wait(int(row), int(since), int(until), own)
@@ -90,10 +90,6 @@ class MachineWaits:
             else:
                 fits |= (there + self._demand[row] <= self._capacity[host]).all(axis=1)
         return fits
-
-    def _rows_of(self, user: int) -> AnyArray:
-        rows: AnyArray = self.workload.user == user
-        return rows
 
     def _used(self, rows: AnyArray) -> list[Ints]:
         """What the runs of these jobs use on each host at each instant."""
@@ -290,7 +286,7 @@ def wait_shares(
     parts = (
         _on_site(workload, cast("Site", cluster), schedule, chosen)
         if on_site
-        else _on_machine(workload, cast("Cluster", cluster), schedule, chosen)
+        else MachineWaits(workload, cast("Cluster", cluster), schedule).of(chosen)
     )
     by_cause: dict[Cause, dict[int, Example]] = defaultdict(dict)
     for row, cause, seconds, since in parts:
@@ -320,12 +316,6 @@ def wait_shares(
             for cause in sorted(sums, key=lambda one: (-sums[one], one))
         ),
     )
-
-
-def _on_machine(
-    workload: Workload, cluster: Cluster, schedule: Schedule, rows: Ints
-) -> Iterator[tuple[int, Cause, int, int]]:
-    return MachineWaits(workload=workload, cluster=cluster, schedule=schedule).of(rows)
 
 
 def _on_site(

@@ -24,10 +24,8 @@ from shadowtime.study.cause import Cause, every_wait, wide_jobs
 from shadowtime.study.obstacle import Bounds, Obstacle, Room
 from shadowtime.study.occupied import Occupied
 from shadowtime.types import AnyArray
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, series, site_requests
 from shadowtime.workload.request import Request
-from shadowtime.workload.series import bounds_of, with_bounds
-from shadowtime.workload.site_requests import requests_of
 
 
 def is_slurm(schedule: Schedule) -> bool:
@@ -39,10 +37,10 @@ class Way:
     """The jobs' waits, and one of them: ``of`` a row."""
 
     def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
-        self.series = bounds_of(workload, site.amounts)
-        site = with_bounds(site, workload)
+        self.series = series.bounds_of(workload, site.amounts)
+        site = series.with_bounds(site, workload)
         self.workload, self.site, self.schedule = workload, site, schedule
-        self.requests = requests_of(workload, site)
+        self.requests = site_requests.requests_of(workload, site)
         self.slurm = is_slurm(schedule)
         case = Case(match(schedule, workload), site, frozenset())  # type: ignore[arg-type]
         self.case = SiteCase(case, site, self.requests)
@@ -82,7 +80,7 @@ class Way:
                 continue
             for shape in shapes.all_of(self.request, one):
                 user = self.case.user(self.row)
-                if not self._ran and not (
+                if not self.case.ran[self.row] and not (
                     one.up
                     and job_allowed(self.site, self.request, one, shape, self.limit, user)
                     and bounded_shape(self.site, self.request, one, shape, user)
@@ -108,10 +106,6 @@ class Way:
             moments = self._moments(since, until)
             for at, end in zip(moments, [*moments[1:], until], strict=True):
                 yield self._at(at, end)
-
-    @property
-    def _ran(self) -> bool:
-        return bool(self.case.ran[self.row])
 
     def _moments(self, since: int, until: int) -> list[int]:
         """The times of relevant changes, from ``since`` on."""

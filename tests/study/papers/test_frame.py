@@ -13,8 +13,8 @@ from shadowtime.study.papers import published
 from shadowtime.study.papers.picture import nice_ticks, svg
 from shadowtime.study.papers.reproduction import (
     Log,
-    Plan,
     Reproduction,
+    Runs,
     Task,
     carry_out,
     find_subjects,
@@ -84,18 +84,16 @@ def test_tasks_are_carried_out_in_any_order_and_put_together_in_theirs():
     """Results come in the order of the tasks, and every task is reported once."""
     heard: list[str] = []
 
-    def put_together(results: list[int]) -> Reproduction:
+    def put_together(results: dict[int, int]) -> Reproduction:
         return Reproduction(
             paper="p", title="", reference="", subjects=(), tables=(), figures=(), claims=(),
-            notes=tuple(map(str, results)), choices=(),
+            notes=tuple(map(str, results.values())), choices=(),
         )  # fmt: skip
 
-    tasks = tuple(Task(name=f"t{k}", work=lambda k=k: k * k) for k in range(20))
-    found = carry_out(
-        Plan(tasks=tasks, put_together=put_together), threads=3, progress=heard.append
-    )
+    tasks = {k: Task(name=f"t{k}", work=lambda k=k: k * k) for k in range(20)}
+    found = carry_out(Runs(tasks=tasks, collect=put_together), threads=3, progress=heard.append)
     assert found.notes == tuple(str(k * k) for k in range(20))
-    assert sorted(heard) == sorted(task.name for task in tasks)
+    assert sorted(heard) == sorted(task.name for task in tasks.values())
 
 
 def test_published_tables_are_complete():

@@ -14,7 +14,7 @@ from shadowtime.engine import simulate
 from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.parts import kept
-from shadowtime.study.papers.reproduction import Plan, Subject, Task, carry_out
+from shadowtime.study.papers.reproduction import Runs, Subject, Task, carry_out
 from shadowtime.study.sweep.store import Store
 from shadowtime.workload import Workload
 
@@ -25,7 +25,7 @@ class Interrupted(Exception):
     pass
 
 
-def plan(done: list[str], *, broken: str = "") -> Plan:
+def plan(done: list[str], *, broken: str = "") -> Runs:
     """Three tasks that record that they ran."""
 
     def work(name: str):
@@ -38,11 +38,11 @@ def plan(done: list[str], *, broken: str = "") -> Plan:
 
         return run
 
-    tasks = tuple(Task(name=name, work=work(name)) for name in "abc")
-    return Plan(tasks=tasks, put_together=lambda found: found)  # type: ignore[arg-type,return-value]
+    tasks = {name: Task(name=name, work=work(name)) for name in "abc"}
+    return Runs(tasks=tasks, collect=lambda found: list(found.values()))
 
 
-def keeping(folder: Path, made: Plan, *, seeds: int = 1, jobs: Workload = JOBS) -> Plan:
+def keeping(folder: Path, made: Runs, *, seeds: int = 1, jobs: Workload = JOBS) -> Runs:
     subject = Subject(label="one", workload=jobs, cluster=Cluster.pool(4))
     return kept(made, folder, paper="test", subjects=[subject], seeds=seeds)
 

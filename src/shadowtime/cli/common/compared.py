@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from shadowtime.cli.common import findings, tables
+from shadowtime.cli.common import findings, outputs, progress, tables
 from shadowtime.cli.common.console import output, show
-from shadowtime.cli.common.outputs import print_json, wrote
-from shadowtime.cli.common.progress import while_simulating
 from shadowtime.cli.common.running import SMALL, prepare
 from shadowtime.cli.common.tables import group_table, numbers_table, plain_table
 from shadowtime.cluster import Cluster
-from shadowtime.report import ReportInput
+from shadowtime.report import ReportInput, numbers, policy_rows
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import amount, count
-from shadowtime.report.policy_rows import legend
-from shadowtime.result.comparison import copies_in_words, title_of
-from shadowtime.result.write import file_names
+from shadowtime.result import comparison, write
 from shadowtime.study import Comparison, Setting, compare
 from shadowtime.workload import Workload
 
@@ -58,9 +53,9 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
 
 
 def _heading(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
-    jobs = count(len(setting.workload), "job")
+    jobs = numbers.count(len(setting.workload), "job")
     machine = tables.machine(found.cluster)
-    head = Text.assemble((title_of(setting), "bold"), f": {jobs} on {machine}")
+    head = Text.assemble((comparison.title_of(setting), "bold"), f": {jobs} on {machine}")
     head.append(f"\noffered load {setting.offered_load:.2f}; scored: {result.scored}")
     warning = findings.load_warning(setting)
     return [head, *([warning] if warning else []), Text()]
@@ -70,8 +65,8 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     """The table of one load and its findings."""
     _, sentence = findings.winner_line(result)
     table = tables.side_by_side(result.runs, output())
-    copies = copies_in_words(found) if found.replicas.count else ""
-    words = legend((str(column.header) for column in table.columns), copies)
+    copies = comparison.copies_in_words(found) if found.replicas.count else ""
+    words = policy_rows.legend((str(column.header) for column in table.columns), copies)
     parts: list[RenderableType] = [table, Text(f"{words}\n", "dim"), sentence]
     price = findings.payers_line(result)
     parts += [price] if price else []
@@ -103,17 +98,17 @@ def finish_machines(
     """Write a folder for each machine, and print all of them."""
     groups = [one.groups(by) if by else [] for one in found]
     if folder:
-        names = file_names([Path(one).name or one for one in clusters])
+        names = write.file_names([Path(one).name or one for one in clusters])
         for name, one, rows in zip(names, found, groups, strict=True):
             inner = str(Path(folder) / name)
             one.save(inner, groups=rows)
-            wrote(inner)
+            outputs.wrote(inner)
     if as_json:
         machines = [
             {"given": given, **one.as_dict(groups=rows)}
             for given, one, rows in zip(clusters, found, groups, strict=True)
         ]
-        print_json({"machines": machines})
+        outputs.print_json({"machines": machines})
         return
     for given, one, rows in zip(clusters, found, groups, strict=True):
         show(Text(f"== {given}", "bold"))
@@ -132,7 +127,7 @@ def _side_by_side(clusters: Sequence[str], found: Sequence[Results]) -> Table:
         assert one.comparison is not None
         for setting, result in zip(one.comparison.settings, one.reports, strict=True):
             for run in result.runs:
-                cells = [amount(run.point(name), describe(name).unit) for name in SHOWN]
+                cells = [numbers.amount(run.point(name), describe(name).unit) for name in SHOWN]
                 load = [str(setting.load)] if loads else []
                 table.add_row(given, *load, run.name, *cells)
     return table
@@ -157,7 +152,7 @@ def run_comparison(
     engine = prepare(policies, cluster, jobs=jobs, small=small, resume=kept_in)
     if options.get("known") is not None:
         inputs = loads
-    with while_simulating(steps=inputs * len(policies)) as advance:
+    with progress.while_simulating(steps=inputs * len(policies)) as advance:
         return compare(
             workload,
             cluster,

@@ -8,12 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.report import ReportInput
-from shadowtime.report.metadata import describe
+from shadowtime.report import ReportInput, metadata
 from shadowtime.report.numbers import MINUS, THIN, short
 from shadowtime.report.verdict import MAIN, verdict_of, winner_payers
-from shadowtime.study import Setting
-from shadowtime.study.comparison import Ranking
+from shadowtime.study import Setting, comparison
 from shadowtime.study.site.coverage import NotModelled
 from shadowtime.study.trust import Trust
 
@@ -88,8 +86,8 @@ def stability(setting: Setting, copies: str) -> list[Text]:
     return found
 
 
-def _stability(ranking: Ranking, setting: Setting, copies: str) -> Text:
-    what = _lower(describe(ranking.metric).label)
+def _stability(ranking: comparison.Ranking, setting: Setting, copies: str) -> Text:
+    what = _lower(metadata.describe(ranking.metric).label)
     head = f"Rank by {what}: "
     if ranking.stable:
         order = ", ".join(short(name) for name in ranking.order)
@@ -129,7 +127,7 @@ def legend(setting: Setting) -> Text:
     first, *_ = _compared(setting)
     return Text(
         "mean difference with its 95 % interval, each copy against the same copy; "
-        f"? the sign is not certain; first: copies with the best {describe(first).short}",
+        f"? the sign is not certain; first: copies with the best {metadata.describe(first).short}",
         "dim",
     )
 
@@ -150,7 +148,7 @@ def differences(setting: Setting) -> Table | None:
     ranking = setting.ranking(names[0])
     table = numbers_table(
         f"against {short(first.name, 20)}",
-        *(f"{describe(name).short}, %" for name in names),
+        *(f"{metadata.describe(name).short}, %" for name in names),
         "first",
     )
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True

@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.api.load import Cleaning, must_score_some
 from shadowtime.api.load import load as load_quietly
 from shadowtime.api.run import Run, run_policy
-from shadowtime.cli.common import tables
+from shadowtime.cli.common import interrupt, progress, tables
 from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.interrupt import folder_of
 from shadowtime.cli.common.outputs import print_json, typed_words
-from shadowtime.cli.common.progress import while_reading, while_simulating, working
 from shadowtime.cluster import Cluster
-from shadowtime.engine import simulate, warm
-from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.kernel.sources import source_digest
@@ -50,7 +47,7 @@ def load(
 ) -> tuple[Workload, Cluster]:
     """Read a log and its machine, and report what has no effect."""
     notes: list[str] = []
-    with while_reading(trace):
+    with progress.while_reading(trace):
         found = load_quietly(trace, cluster, cleaning, demand=demand, report=notes.append)
     for one in notes:
         note(one)
@@ -101,7 +98,7 @@ def prepare(
 
 def spare_runs() -> Spare | None:
     """What this command left when it was interrupted, and may leave; None without a place."""
-    folder = folder_of(typed_words()[1:])
+    folder = interrupt.folder_of(typed_words()[1:])
     if folder is None:
         return None
     from shadowtime.study.sweep.store import Spare, forget_old
@@ -128,14 +125,14 @@ def compiled_engine(
     """What to simulate with, compiled where that is worth it."""
     missing = warm.cold(policies, cluster)
     if missing and jobs <= small:
-        return partial(run_once, partial(simulate_uncompiled, report=note))
+        return partial(run_once, partial(uncompiled.simulate_uncompiled, report=note))
     if len(missing) > 1:
         from shadowtime.study.fan_out import cores
 
         spent = [warm.COST[name] for name in missing]
         seconds = max(*spent, sum(spent) // cores())
         note(f"compiling the engine for this machine: once, about {seconds} seconds ...")
-        with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
+        with progress.working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
             warm.warm(policies, cluster, cores=cores(), finished=lambda name: advance())
     return simulate
 
@@ -187,7 +184,7 @@ def run_policies(
     """Simulate and measure each policy in turn; ``where`` selects the jobs that count."""
     engine = prepare(policies, cluster, jobs=len(workload), resume=resume)
     runs = []
-    with while_simulating(steps=len(policies)) as advance:
+    with progress.while_simulating(steps=len(policies)) as advance:
         engine = advance.watched(engine)
         for policy in policies:
             run = run_policy(workload, cluster, policy, window=window, where=where, engine=engine)

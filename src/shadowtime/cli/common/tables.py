@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.common.plain import Columns
-from shadowtime.report import PolicyRun
+from shadowtime.report import PolicyRun, metadata
 from shadowtime.report.machine import machine as machine
-from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, span, with_unit
 from shadowtime.report.policy_rows import numbers_table as numbers_table
 from shadowtime.report.policy_rows import plain_table as plain_table
@@ -150,7 +149,7 @@ def facts(metrics: Mapping[str, float]) -> Columns:
     table = Columns("<>")
     for name in FACTS:
         if name in metrics and (metrics[name] or name not in ONLY_IF_ANY) and _apart(name, metrics):
-            info = describe(name)
+            info = metadata.describe(name)
             unit = "" if info.unit == "jobs" else info.unit
             table.add(info.label.lower(), with_unit(metrics[name], unit))
     return table

@@ -11,11 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.results import results_of
-from shadowtime.cli.common import compared, findings, tables
-from shadowtime.cli.common.compared import setting_parts
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.outputs import check_outputs, command_line, print_json, wrote
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common import compared, console, findings, outputs, progress, tables
 from shadowtime.cluster.spec import parse_cluster
 from shadowtime.engine import warm
 from shadowtime.policy import parse_policy
@@ -53,20 +49,20 @@ def compare_all(
 
     Without ``shake`` there are ``shakes`` shaken copies if the passes are already compiled.
     """
-    check_outputs(folder=folder, report=report)
+    outputs.check_outputs(folder=folder, report=report)
     workload = demo_workload()
     cluster = parse_cluster(None, machine=workload.machine).replace(name="demo")
     policies = [parse_policy(name) for name in POLICIES]
     if shake is None:
         shake = 0 if warm.cold(policies, cluster) else shakes
     found = compared.run_comparison(workload, cluster, policies, small=SMALL, shake=shake)
-    results = results_of(found, policies, title="Demo", command=command_line())
+    results = results_of(found, policies, title="Demo", command=outputs.command_line())
     if folder:
         results.save(folder)
-    write_results(results.result, report=report, step=working)
-    wrote(folder, report)
+    write_results(results.result, report=report, step=progress.working)
+    outputs.wrote(folder, report)
     if as_json:
-        print_json(results.as_dict())
+        outputs.print_json(results.as_dict())
     else:
         _show(found, results.result, doubt="" if shake else ONE_SAMPLE.format(shakes))
 
@@ -78,8 +74,8 @@ def _show(found: Comparison, result: ReportInput, *, doubt: str) -> None:
         (f"{len(result.workload):,} generated jobs", "bold"),
         f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
     )
-    parts = setting_parts(found, setting, result)
-    show(
+    parts = compared.setting_parts(found, setting, result)
+    console.show(
         head,
         *parts,
         *([Text(doubt)] if doubt else []),

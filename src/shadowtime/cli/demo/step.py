@@ -11,8 +11,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from shadowtime.cli.common.console import show
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, tables
 from shadowtime.policy.snapshot import PythonPolicy, WaitingJob, name_of
 from shadowtime.study.lesson import (
     PROCS,
@@ -33,25 +32,13 @@ WAITS, PROMISED = "·", "="
 
 
 @dataclass
-class Bars:
-    """Jobs from top to bottom, time from left to right: dots wait, capitals ran, small letters
-    are expected, = is promised.
+class Drawing:
+    """What has happened so far: when each job started and ended, as far as that is known."""
 
-    Examples
-    --------
-    >>> from shadowtime.study.lesson import Job, lesson
-    >>> jobs = (Job("A", 0, 2, 64, 32), Job("B", 0, 2, 32, 32))
-    >>> bars = Bars(jobs, 128)
-    >>> first = next(iter(lesson("easy", jobs=jobs, procs=2)))
-    >>> bars.take_in(first)
-    >>> [line.plain.rstrip() for line in bars.lines(first)][:2]
-    ['  A aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', '  B                                 ================']
-    """
-
-    jobs: Sequence[Job]
     width: int
     """Minutes from the first to the last column."""
-    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
+    drawn: dict[str, tuple[int, int]] = field(default_factory=dict, init=False)
+    """Start and end of every job that has started: the end is expected until it is known."""
 
     def take_in(self, moment: Moment) -> None:
         """Note which jobs ended and started."""
@@ -59,6 +46,25 @@ class Bars:
             self.drawn[one.id] = (one.start, moment.now)
         for one in moment.running:
             self.drawn[one.id] = (one.start, one.expected_end)
+
+
+@dataclass
+class Bars(Drawing):
+    """Jobs from top to bottom, time from left to right: dots wait, capitals ran, small letters
+    are expected, = is promised.
+
+    Examples
+    --------
+    >>> from shadowtime.study.lesson import Job, lesson
+    >>> jobs = (Job("A", 0, 2, 64, 32), Job("B", 0, 2, 32, 32))
+    >>> bars = Bars(128, jobs)
+    >>> first = next(iter(lesson("easy", jobs=jobs, procs=2)))
+    >>> bars.take_in(first)
+    >>> [line.plain.rstrip() for line in bars.lines(first)][:2]
+    ['  A aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', '  B                                 ================']
+    """
+
+    jobs: Sequence[Job]
 
     def lines(self, moment: Moment) -> list[Text]:
         """The bars at a moment, the time below them."""
@@ -125,9 +131,9 @@ def walk(
     moments = list(lesson(chosen, jobs=jobs, procs=procs))
     asks = not auto and sys.stdin.isatty() and sys.stdout.isatty()
     width = max(one.expected_end for moment in moments for one in moment.running) + 1
-    chart: Chart | Bars = Chart(procs, width)
+    chart: Chart | Bars = Chart(width, procs)
     if procs > FEW_PROCS or width > FEW_MINUTES:
-        chart = Bars(jobs, width)
+        chart = Bars(width, jobs)
     pages = [_introduction(chosen, jobs, procs, numbers)]
     for number, moment in enumerate(moments, 1):
         chart.take_in(moment)
@@ -161,7 +167,7 @@ def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
     """Show page after page; with ``asks``, forward, back or to a page by its number."""
     place = 0
     while place < len(pages):
-        show(pages[place])
+        console.show(pages[place])
         if not asks:
             place += 1
             continue
@@ -207,7 +213,7 @@ def _introduction(
     policy: PythonPolicy, jobs: tuple[Job, ...], procs: int, numbers: Mapping[str, int] | None
 ) -> RenderableType:
     known = ("in the log",) if numbers else ()
-    table = numbers_table(
+    table = tables.numbers_table(
         "job", *known, "arrives at minute", "processors", "asks for, min", "will run, min"
     )
     for job in jobs:
@@ -291,7 +297,7 @@ def _end(policy: str, moments: list[Moment], jobs: tuple[Job, ...]) -> Renderabl
     starts = {
         one.job.id: (moment.now, one) for moment in moments for one in moment.outcomes if one.starts
     }
-    table = numbers_table("job", "arrived", "started", "waited, min", "")
+    table = tables.numbers_table("job", "arrived", "started", "waited, min", "")
     table.columns[-1].justify = "left"
     for job in jobs:
         when, outcome = starts[job.name]
@@ -318,26 +324,22 @@ WIDE = 2
 
 
 @dataclass
-class Chart:
+class Chart(Drawing):
     """What has happened so far, and what is planned: capitals ran, small letters are expected.
 
     A job keeps its rows; which ones they are means nothing on a pool.
     """
 
     procs: int
-    width: int
     rows: dict[str, list[int]] = field(default_factory=dict)
-    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Start and end of every job that has started: the end is expected until it is known."""
 
     def take_in(self, moment: Moment) -> None:
-        """Note which jobs ended and started."""
-        for one in moment.ended:
-            self.drawn[one.id] = (one.start, moment.now)
+        """Note which jobs ended and started; those that started get rows."""
+        before = dict(self.drawn)
+        super().take_in(moment)
         for one in moment.running:
-            if self.drawn.get(one.id, (-1, -1))[0] != one.start:
+            if before.get(one.id, (-1, -1))[0] != one.start:
                 self.rows[one.id] = self._free_rows(moment.now, one.procs)
-                self.drawn[one.id] = (one.start, one.expected_end)
 
     def _free_rows(self, now: int, count: int) -> list[int]:
         busy = {

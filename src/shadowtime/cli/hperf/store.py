@@ -16,8 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime import private
-from shadowtime.cli.common import console
-from shadowtime.cli.common.outputs import print_json
+from shadowtime.cli.common import console, outputs
 from shadowtime.errors import InputError, UsageError
 from shadowtime.report.numbers import count
 from shadowtime.types import File
@@ -125,7 +124,7 @@ def record(
         average = found.average(tag)
     assert average is not None
     if json:
-        print_json(
+        outputs.print_json(
             {
                 "tag": record.tag,
                 "new": added.new,
@@ -166,7 +165,7 @@ def show(tag: str | None = None, *, place: Place = DEFAULT, json: bool = False) 
             {"tag": name, "bandwidth_mean_mb_s": a.mean, "records": a.records}
             for name, a in known.items()
         ]
-        print_json({"store": where, "tags": rows})
+        outputs.print_json({"store": where, "tags": rows})
     elif known:
         table = Table(box=None, pad_edge=False)
         table.add_column("tag")
@@ -200,7 +199,7 @@ def import_(file: File, *, place: Place = DEFAULT, json: bool = False) -> None:
     with place.opened() as found:
         added = found.add(records)
     if json:
-        print_json({"file": file, "new": added.new, "already_known": added.known})
+        outputs.print_json({"file": file, "new": added.new, "already_known": added.known})
     else:
         stored = count(added.new, "record")
         click.echo(f"{file}: {stored} stored, {added.known} already known")

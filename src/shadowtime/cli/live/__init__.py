@@ -13,13 +13,7 @@ from typing import Any
 
 import click
 
-from shadowtime.cli.common.declared import (
-    Parameter,
-    as_click,
-    fields,
-    shared,
-    source_of,
-)
+from shadowtime.cli.common import declared
 from shadowtime.cli.common.lazy import Entry, FunctionCommand, LazyGroup, refuse_repeats
 from shadowtime.live.backend import Backend, Option, Wanted
 
@@ -113,8 +107,8 @@ def command_of(backend: Backend) -> click.Command:
         _option(loop["act"], "apply"),
         *map(_own, backend.options),
         *_seen(backend),
-        *(as_click(loop[name]) for name in ("until_idle", "once", "record")),
-        as_click(every._replace(help=every.help.replace("it is", f"{backend.title} is"))),
+        *(declared.as_click(loop[name]) for name in ("until_idle", "once", "record")),
+        declared.as_click(every._replace(help=every.help.replace("it is", f"{backend.title} is"))),
         *(_option(one, NAMES.get(one.name, one.name)) for one in operation.values()),
     ]
     return made
@@ -130,7 +124,7 @@ def status_command(backend: Backend) -> click.Command:
         show_status(look(backend, **given), json=json)
 
     asked = [_own(option) for option in backend.options if not option.prints]
-    json = Parameter("json", "option", "bool", False, *shared()["json"])
+    json = declared.Parameter("json", "option", "bool", False, *declared.shared()["json"])
     help = f"""The live state: what is in use, the waiting jobs, the predicted start of each.
 
     \b
@@ -138,19 +132,19 @@ def status_command(backend: Backend) -> click.Command:
     shadowtime live {backend.name} status --policy {backend.example} --json
     """
     policy = _policy("default: the loop's own, from its state file")
-    params = [policy, *asked, *_seen(backend), as_click(json)]
+    params = [policy, *asked, *_seen(backend), declared.as_click(json)]
     return click.Command("status", params=params, callback=callback, help=cleandoc(help))
 
 
-def _fields(module: str, name: str) -> dict[str, Parameter]:
+def _fields(module: str, name: str) -> dict[str, declared.Parameter]:
     """The fields of a dataclass by name."""
-    source = source_of(f"shadowtime.{module}")
-    return {one.name: one for one in fields(source, source.names[name])}
+    source = declared.source_of(f"shadowtime.{module}")
+    return {one.name: one for one in declared.fields(source, source.names[name])}
 
 
-def _option(one: Parameter, name: str) -> click.Parameter:
+def _option(one: declared.Parameter, name: str) -> click.Parameter:
     """The option ``name`` of a field that is called otherwise."""
-    made = as_click(one._replace(name=name))
+    made = declared.as_click(one._replace(name=name))
     made.name = one.name
     return made
 
@@ -158,7 +152,7 @@ def _option(one: Parameter, name: str) -> click.Parameter:
 def _policy(otherwise: str) -> click.Parameter:
     """The policy, and what happens if none is named."""
     help = f"A name with or without parameters, as in a simulation. [{otherwise}]"
-    return as_click(Parameter("policy", "option", "str", None, "P", help))
+    return declared.as_click(declared.Parameter("policy", "option", "str", None, "P", help))
 
 
 def _own(option: Option) -> click.Parameter:
@@ -168,16 +162,16 @@ def _own(option: Option) -> click.Parameter:
         about += " >= 0.1"
     kind = f"tuple[{kind}, ...]" if option.multiple else kind
     about = "" if option.kind == "flag" else about
-    one = Parameter(option.key, "option", kind, option.default, about, option.help)
-    return as_click(one)
+    one = declared.Parameter(option.key, "option", kind, option.default, about, option.help)
+    return declared.as_click(one)
 
 
 def _seen(backend: Backend) -> list[click.Parameter]:
     """How the policy sees the machine, and where the loop keeps its state."""
     shapes = f"Literal{list(backend.shapes)}"
-    shape = Parameter("shape", "option", shapes, None, "", backend.shape_help)
-    state = Parameter("state_file", "option", "File", None, *shared()["state"])
-    return [as_click(shape), _option(state, "state")]
+    shape = declared.Parameter("shape", "option", shapes, None, "", backend.shape_help)
+    state = declared.Parameter("state_file", "option", "File", None, *declared.shared()["state"])
+    return [declared.as_click(shape), _option(state, "state")]
 
 
 def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:

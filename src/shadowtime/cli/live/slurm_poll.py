@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shadowtime.live.predicted import Row, read_start, starts_of
-from shadowtime.live.runner import NotInstalled
+from shadowtime.live import predicted, runner
+from shadowtime.live.predicted import read_start, starts_of
 from shadowtime.live.slurm import configuration
 from shadowtime.types import File
 
@@ -32,7 +32,7 @@ class Poll:
     state: File | None = None
     timeout: float = 20.0
 
-    def last_start(self, job: str) -> tuple[int, int, Row] | None:
+    def last_start(self, job: str) -> tuple[int, int, predicted.Row] | None:
         """The time now, and what a watch predicted last for a job, when; None if that is old.
 
         None also for another policy than the watch's, as where a loop has left its state.
@@ -45,7 +45,7 @@ class Poll:
                 path = configuration.default_state_file(
                     configuration.partitions(run, self.partition)
                 )
-            except (NotInstalled, configuration.NotReady):
+            except (runner.NotInstalled, configuration.NotReady):
                 return None  # as a poll will report
         if self.policy is None and path.exists():
             return None

@@ -10,9 +10,8 @@ from pathlib import Path
 from shadowtime.cli.common.console import note
 from shadowtime.errors import UsageError
 from shadowtime.live.lock import one_loop
-from shadowtime.live.slurm import drive
+from shadowtime.live.slurm import configuration, drive
 from shadowtime.live.slurm import setup as gate_files
-from shadowtime.live.slurm.configuration import refuse_strangers
 from shadowtime.live.slurm.gate import LEASE
 from shadowtime.live.slurm.release import give_back, plan_release
 from shadowtime.live.slurm.setup import slurm_folder, unit_text
@@ -144,7 +143,7 @@ def release(
     path = Path(state or drive.default_state_file(name))
     with contextlib.ExitStack() as stack:
         if not print_:
-            refuse_strangers(port.run)
+            configuration.refuse_strangers(port.run)
             identity = drive.identity_of(port.run)
             for one in sorted(port.scope.driven):
                 what = f"partition {one} of {port.scope.name}"

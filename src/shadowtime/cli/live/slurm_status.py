@@ -10,26 +10,18 @@ from typing import Any
 
 from rich.text import Text
 
-from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, outputs, tables
 from shadowtime.cli.live.slurm_poll import NOW, Poll
 from shadowtime.cli.live.status import poll as poll_once
 from shadowtime.cli.live.status import show_status
 from shadowtime.errors import UsageError
-from shadowtime.eta import scores
-from shadowtime.eta.asking import Answer, ask_start, parse_request
-from shadowtime.eta.ranges import Corrections
+from shadowtime.eta import asking, ranges, scores, starts
 from shadowtime.eta.scores import Accuracy, Score
-from shadowtime.eta.starts import How
-from shadowtime.live.predicted import Eta
+from shadowtime.live import predicted, store
 from shadowtime.live.predictions import instants, read_predictions, resolved
-from shadowtime.live.slurm import drive, forecast
+from shadowtime.live.slurm import drive, forecast, site_look, watch
 from shadowtime.live.slurm.port import SlurmPort
-from shadowtime.live.slurm.site_look import default_account
-from shadowtime.live.slurm.watch import predictions_of, status_beside
 from shadowtime.live.status import Status
-from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.types import File
@@ -39,12 +31,12 @@ def look(poll: Poll) -> Status:
     """The waiting jobs, and when each will start."""
     port = _port(poll)
     path = _state_of(poll, port)
-    kept = StateFile(path, tell=note).load()
+    kept = store.StateFile(path, tell=console.note).load()
     chosen: Any = parse_policy(poll.policy or kept.policy or "slurm")
     if isinstance(chosen, SlurmPolicy):  # no loop runs: Slurm schedules by itself
         seen = _seen(port)
-        found = forecast.forecast(seen, How(policy=chosen), corrections=_corrections(path))
-        return status_beside(seen, found, partition=poll.partition, policy=chosen.name)
+        found = forecast.forecast(seen, starts.How(policy=chosen), corrections=_corrections(path))
+        return watch.status_beside(seen, found, partition=poll.partition, policy=chosen.name)
     shape = drive.choose_shape(port, chosen, poll.shape)
     drive.suit(port, chosen, shape)
     notes = kept.memory.jobs
@@ -52,7 +44,7 @@ def look(poll: Poll) -> Status:
     return poll_once(port, chosen, kept, path, shape=shape)
 
 
-def ask(poll: Poll, text: str) -> tuple[int, Eta, Answer]:
+def ask(poll: Poll, text: str) -> tuple[int, predicted.Eta, asking.Answer]:
     """When a job with these options of sbatch would start if Slurm schedules by itself."""
     chosen: Any = parse_policy(poll.policy or "slurm")
     if not isinstance(chosen, SlurmPolicy):
@@ -60,16 +52,16 @@ def ask(poll: Poll, text: str) -> tuple[int, Eta, Answer]:
     port = _port(poll)
     seen = _seen(port)
     user = getpass.getuser()
-    usual = default_account(port.answers.text, seen.site, user)
-    job = parse_request(text, seen.site, user=user, now=seen.now, account=usual)
+    usual = site_look.default_account(port.answers.text, seen.site, user)
+    job = asking.parse_request(text, seen.site, user=user, now=seen.now, account=usual)
     present = forecast.present_of(seen, forecast.predictable(seen)[0])
     corrections = _corrections(_state_of(poll, port))
-    found = ask_start(present, job, How(policy=chosen), corrections=corrections)
+    found = asking.ask_start(present, job, starts.How(policy=chosen), corrections=corrections)
     if not math.isfinite(found.estimate.expected):
         raise UsageError(
             f"--request {text}: Slurm's scheduler does not start it on the nodes that can be used"
         )
-    return seen.now, Eta.of(found.estimate, seen.now), found
+    return seen.now, predicted.Eta.of(found.estimate, seen.now), found
 
 
 def _port(poll: Poll) -> SlurmPort:
@@ -99,14 +91,14 @@ def status(*, poll: Poll = NOW, json: bool = False) -> None:
 def _seen(port: SlurmPort) -> forecast.Seen:
     seen = forecast.look(port.answers)
     for sentence in seen.missing:
-        note(sentence)
+        console.note(sentence)
     return seen
 
 
-def _corrections(state: Path) -> Corrections:
+def _corrections(state: Path) -> ranges.Corrections:
     """How ranges are corrected by the predictions that a watch has stored."""
-    watched = predictions_of(state)
-    return Corrections.learn(instants(read_predictions(watched)) if watched.exists() else ())
+    watched = watch.predictions_of(state)
+    return ranges.Corrections.learn(instants(read_predictions(watched)) if watched.exists() else ())
 
 
 def accuracy(
@@ -131,7 +123,7 @@ def accuracy(
     entries = list(read_predictions(path))
     found = scores.accuracy(resolved(entries))
     if json:
-        print_json({"predictions": str(path), "scores": [asdict(one) for one in found]})
+        outputs.print_json({"predictions": str(path), "scores": [asdict(one) for one in found]})
         return
     if not found:
         raise UsageError(f"{path}: none of the {len(entries)} predicted jobs has started yet")
@@ -144,7 +136,7 @@ def _path(predictions: str | None, partition: str, state: str | None, timeout: f
     if state is None:
         where = drive.Where(partition=partition, timeout=timeout)
         state = str(drive.default_state_file(drive.make_port(where).scope.partition))
-    path = predictions_of(Path(state))
+    path = watch.predictions_of(Path(state))
     if not path.exists():
         raise UsageError(
             f"there are no predictions in {path}: run `shadowtime live slurm --policy slurm` first"
@@ -153,7 +145,7 @@ def _path(predictions: str | None, partition: str, state: str | None, timeout: f
 
 
 def _show(found: list[Accuracy]) -> None:
-    table = numbers_table(
+    table = tables.numbers_table(
         "", "by", "predictions", "jobs", "bias", "median error", "90 % error", "in range"
     )
 
@@ -174,7 +166,7 @@ def _show(found: list[Accuracy]) -> None:
             add("", "squeue --start", one.slurm)
     words = "real start minus predicted start; in range: should be 80 %"
     few = f"; ? fewer than {scores.FEW} jobs" if any(one.few for one in found) else ""
-    show(Text(f"{words}{few}"), table)
+    console.show(Text(f"{words}{few}"), table)
 
 
 def seconds(value: float) -> str:

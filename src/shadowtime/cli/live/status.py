@@ -7,17 +7,11 @@ from typing import Any
 
 from rich.text import Text
 
-from shadowtime.cli.common.console import note, show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import compile_notice
-from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.common import console, outputs, progress, tables
 from shadowtime.errors import InputError, UsageError
+from shadowtime.live import heartbeat, operation, record, reports
 from shadowtime.live.backend import Backend, Wanted
-from shadowtime.live.heartbeat import heartbeat_of, read_beat
-from shadowtime.live.operation import Operation, ineligible_jobs
 from shadowtime.live.port import trust_in
-from shadowtime.live.record import read_passes
-from shadowtime.live.reports import words
 from shadowtime.live.status import Status, status_of
 from shadowtime.live.store import LoopState, StateFile
 from shadowtime.policy import parse_policy
@@ -31,10 +25,10 @@ def look(
 ) -> Status:
     """One poll of a scheduler with the loop's memory; changes nothing."""
     chosen: Any = parse_policy(policy or backend.example)
-    asked = Wanted(policy=chosen, operation=Operation(), shape=shape, options=given)
-    port, target = backend.connect(asked, tell=note)
+    asked = Wanted(policy=chosen, operation=operation.Operation(), shape=shape, options=given)
+    port, target = backend.connect(asked, tell=console.note)
     path = Path(state_file) if state_file else state_path(target.state_name)
-    kept = StateFile(path, tell=note).load()
+    kept = StateFile(path, tell=console.note).load()
     if policy is None:
         if not kept.policy:
             raise UsageError(
@@ -51,14 +45,14 @@ def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> 
     if recall is not None:
         recall(kept.port)
     state = port.snapshot()
-    with compile_notice("the policy's pass", "half a minute"):
+    with progress.compile_notice("the policy's pass", "half a minute"):
         return status_of(
             policy,
             state,
             kept,
             shape=shape,
-            ineligible=ineligible_jobs(port),
-            beat=read_beat(heartbeat_of(path)),
+            ineligible=operation.ineligible_jobs(port),
+            beat=heartbeat.read_beat(heartbeat.heartbeat_of(path)),
             trust=trust_in(port),
         )
 
@@ -66,12 +60,12 @@ def poll(port: Any, policy: Any, kept: LoopState, path: Path, *, shape: Any) -> 
 def show_status(found: Status, *, json: bool = False) -> None:
     """Print a status as a table, or as one JSON object."""
     if json:
-        print_json(found.to_json())
+        outputs.print_json(found.to_json())
         return
     used, procs = found.used
     head = Text(f"{found.policy}: {used} of {procs} processors on {found.hosts} nodes in use, ")
     head.append(f"{found.running} running, {len(found.waiting)} waiting")
-    table = numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
+    table = tables.numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
     for row in found.waiting[:50]:
         table.add_row(
             row.job,
@@ -96,7 +90,7 @@ def show_status(found: Status, *, json: bool = False) -> None:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     verb = "has no predicted start" if found.policy == "slurm" else "is skipped"
     parts += [Text(f"{job} {verb}: {why}") for job, why in found.ineligible.items()]
-    show(*parts)
+    console.show(*parts)
 
 
 def _life(found: Status) -> str:
@@ -124,8 +118,8 @@ def check(recording: File, *, json: bool = False) -> int:
     """
     passes = decisions = 0
     wrong = []
-    with compile_notice("the policy's pass", "half a minute"):
-        for number, found in enumerate(read_passes(Path(recording)), 1):
+    with progress.compile_notice("the policy's pass", "half a minute"):
+        for number, found in enumerate(record.read_passes(Path(recording)), 1):
             again = found.decide_again(parse_policy(found.policy))
             passes += 1
             decisions += len(found.decisions)
@@ -133,8 +127,8 @@ def check(recording: File, *, json: bool = False) -> int:
                 wrong.append(
                     {
                         "line": number,
-                        "recorded": [words(d) for d in found.decisions],
-                        "again": [words(d) for d in again],
+                        "recorded": [reports.words(d) for d in found.decisions],
+                        "again": [reports.words(d) for d in again],
                     }
                 )
     if passes == 0:
@@ -142,7 +136,7 @@ def check(recording: File, *, json: bool = False) -> int:
             "contains no recorded pass: was the loop run with --record?", path=recording
         )
     if json:
-        print_json({"passes": passes, "decisions": decisions, "different": wrong})
+        outputs.print_json({"passes": passes, "decisions": decisions, "different": wrong})
     else:
         print(f"{passes} passes with {decisions} decisions: {len(wrong)} decided differently")
         for entry in wrong[:5]:

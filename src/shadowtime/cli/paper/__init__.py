@@ -9,11 +9,9 @@ from shadowtime.cli.common.outputs import check_outputs, command_line, print_jso
 from shadowtime.cli.common.placing import HERE, Placing
 from shadowtime.cli.common.progress import while_reading, while_simulating
 from shadowtime.cli.common.running import compiled_engine, kept_folder
-from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
-from shadowtime.cli.paper.tables import show_paper
+from shadowtime.cli.paper import files, tables
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.parts import PaperStudy
-from shadowtime.study.papers.reproduction import Reproduction, carry_out
+from shadowtime.study.papers import parts, reproduction
 from shadowtime.types import File, Folder
 
 Name = Literal["pv-easy", "ibb", "rua", "hperf", "class-partitioning"]
@@ -57,21 +55,21 @@ def paper(
     resume = study.pop("resume")
     placing.check(resume)
     check_outputs(folder=output, report=report, kept=resume)
-    asked = PaperStudy(name=name, traces=traces or None, folder=kept_folder(resume), **study)
+    asked = parts.PaperStudy(name=name, traces=traces or None, folder=kept_folder(resume), **study)
     found = _carried_out(asked, placing)
     typed = command_line()
     if output:
-        write_paper(found, output, command=typed)
+        files.write_paper(found, output, command=typed)
     if report:
-        write_paper_page(found, report, command=typed)
+        files.write_paper_page(found, report, command=typed)
     wrote(output, report)
     if json:
-        print_json(as_object(found))
+        print_json(files.as_object(found))
     else:
-        show_paper(found)
+        tables.show_paper(found)
 
 
-def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
+def _carried_out(study: parts.PaperStudy, placing: Placing) -> reproduction.Reproduction:
     """Read, compile and run, with progress for each."""
     paper = study.paper
     with while_reading("the logs"):
@@ -87,4 +85,4 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     if study.folder:
         placing.run_parts(study.absolute(), plan.missing(), study.folder)
     with while_simulating(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance:
-        return carry_out(plan, progress=advance)
+        return reproduction.carry_out(plan, progress=advance)

@@ -7,20 +7,15 @@ from typing import Any
 import click
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.console import note
-from shadowtime.cli.common.outputs import check_file, print_json
-from shadowtime.cli.common.progress import working
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.spec import parse_cluster
+from shadowtime.cli.common import console, outputs, progress
+from shadowtime.cluster import Cluster, spec
 from shadowtime.errors import UsageError
 from shadowtime.report.numbers import count, number, span
 from shadowtime.study.replicas import Load
-from shadowtime.trace import read, read_raw, write_swf
-from shadowtime.trace.quality import flurry_mask
+from shadowtime.trace import quality, read, read_raw, write_swf
 from shadowtime.types import Between, File, FileOrFolder
-from shadowtime.workload import Workload, job_range, merge, time_window
+from shadowtime.workload import Workload, job_range, merge, scale, time_window
 from shadowtime.workload.demand import Demands
-from shadowtime.workload.scale import offered_load
 
 DAY = 86400
 
@@ -74,7 +69,7 @@ def convert(
     how = reading.reader()
     draws = None if demand is None else Demands.parse(demand)
     changed = any((clean, jobs, days, load, with_, drop_flurries, draws))
-    with working(f"reading {log}"):
+    with progress.working(f"reading {log}"):
         if not changed:
             raw = read_raw(log, **how)
             write_swf(raw, out)
@@ -91,9 +86,9 @@ def convert(
             content = {"out": out, "jobs": len(workload), "cleaning": cleaning}
             line = f"{out}: {summary(workload)}"
             if warning := load_warning(workload):
-                note(warning)
+                console.note(warning)
     if json:
-        print_json(content)
+        outputs.print_json(content)
     else:
         click.echo(line)
 
@@ -102,7 +97,7 @@ def check_out(out: str) -> None:
     """Reject a name or a folder before anything is read or generated."""
     if not out.lower().removesuffix(".gz").endswith(".swf"):
         raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
-    check_file("OUT", out)
+    outputs.check_file("OUT", out)
 
 
 def _changed(
@@ -118,7 +113,7 @@ def _changed(
     if mixed:
         workload = merge(workload, *mixed)
     if drop_flurries:
-        workload = workload.take(~flurry_mask(workload))
+        workload = workload.take(~quality.flurry_mask(workload))
     if jobs:
         workload = job_range(workload, jobs[0], len(workload) if jobs[1] is None else jobs[1])
     if days and len(workload):
@@ -128,7 +123,7 @@ def _changed(
     if len(workload) == 0:
         raise UsageError("no job is left: widen the range")
     if load:
-        machine = parse_cluster(cluster, machine=workload.machine)
+        machine = spec.parse_cluster(cluster, machine=workload.machine)
         workload = Load.parse(load).apply(workload, machine)
     return workload
 
@@ -146,7 +141,7 @@ def summary(workload: Workload) -> str:
     text = f"{count(len(workload), 'job')} over {span(length)}"
     procs = workload.machine.get("procs")
     if procs and length:
-        load = offered_load(workload, Cluster.pool(procs))["procs"]
+        load = scale.offered_load(workload, Cluster.pool(procs))["procs"]
         text += f", offered load {load:.2f} on {number(procs)} procs"
     return text
 
@@ -156,7 +151,7 @@ def load_warning(workload: Workload) -> str:
     procs = workload.machine.get("procs")
     if not procs or len(workload) < 2 or workload.submit[0] == workload.submit[-1]:
         return ""
-    load = offered_load(workload, Cluster.pool(procs))["procs"]
+    load = scale.offered_load(workload, Cluster.pool(procs))["procs"]
     if load < 1:
         return ""
     return f"warning: at an offered load of {load:.2f} the queue grows as long as jobs arrive"

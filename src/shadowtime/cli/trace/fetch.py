@@ -9,9 +9,7 @@ import re
 
 import click
 
-from shadowtime.cli.common.console import note
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import working
+from shadowtime.cli.common import console, outputs, progress
 from shadowtime.errors import UsageError
 from shadowtime.trace import RECOMMENDED_COMMAND
 from shadowtime.trace.fetch import ARCHIVE, FOLDERS, JOBS
@@ -54,17 +52,17 @@ def fetch(
     """
     if list_:
         if json:
-            print_json({"logs": [{"name": n, "known": n in JOBS} for n in FOLDERS]})
+            outputs.print_json({"logs": [{"name": n, "known": n in JOBS} for n in FOLDERS]})
         else:
             for log in FOLDERS:
                 click.echo(f"{log}{'  (can be verified)' if log in JOBS else ''}")
         return
     if name is None:
         raise UsageError("which log? `shadowtime trace fetch --list` names them")
-    with working(f"fetching {name}"):
+    with progress.working(f"fetching {name}"):
         got = download(name, into=into, base_url=base_url or ARCHIVE, accept=accept, sha256=sha256)
     if json:
-        print_json(
+        outputs.print_json(
             {
                 "path": str(got.path),
                 "url": got.url,
@@ -122,5 +120,5 @@ def sacct(
         text = text.replace("-E now ", f"-E {until} ")
     click.echo(text.rstrip())
     if not print_command:
-        note("run it once, not in a loop: slurmdbd serves the whole cluster")
-        note("the machine: scontrol show node --oneliner > nodes.txt")
+        console.note("run it once, not in a loop: slurmdbd serves the whole cluster")
+        console.note("the machine: scontrol show node --oneliner > nodes.txt")

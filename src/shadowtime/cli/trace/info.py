@@ -10,20 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from shadowtime.api.load import READ, Reading
-from shadowtime.cli.common.console import output, show
-from shadowtime.cli.common.outputs import print_json
-from shadowtime.cli.common.progress import while_reading
+from shadowtime.cli.common import console, outputs, progress
 from shadowtime.cli.common.tables import numbers_table, within
 from shadowtime.cli.site import parts as site_parts
+from shadowtime.cluster import site_summary, spec
 from shadowtime.cluster.site import Site
-from shadowtime.cluster.site_summary import summarise
-from shadowtime.cluster.spec import parse_machine
 from shadowtime.report.machine import amount
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.terminal import sparkline
-from shadowtime.trace import read
+from shadowtime.trace import read, site_folder
 from shadowtime.trace.info import describe
-from shadowtime.trace.site_folder import is_site_folder
 from shadowtime.types import FileOrFolder
 from shadowtime.workload.clean import explain
 
@@ -43,21 +39,21 @@ def info(
     shadowtime trace info log.swf.gz
     shadowtime trace info jobs.psv --cluster nodes.txt --tz Europe/Zurich
     """
-    with while_reading(log):
+    with progress.while_reading(log):
         workload = read(log, **reading.reader())
         known = (
             cluster is not None or workload.machine.get("procs") or workload.machine.get("nodes")
         )
-        if cluster is None and is_site_folder(log):
+        if cluster is None and site_folder.is_site_folder(log):
             cluster, known = log, True
-        machine = parse_machine(cluster, machine=workload.machine) if known else None
+        machine = spec.parse_machine(cluster, machine=workload.machine) if known else None
         site = machine if isinstance(machine, Site) else None
         nodes = machine.as_nodes() if isinstance(machine, Site) else machine
         found = describe(workload, cluster=nodes)
     if site is not None:
-        found["site"] = summarise(site)
+        found["site"] = site_summary.summarise(site)
     if json:
-        print_json(found)
+        outputs.print_json(found)
     else:
         _show(found)
 
@@ -79,7 +75,7 @@ def _show(found: Mapping[str, Any]) -> None:
     parts.append(_remarks(found))
     if "site" in found:
         parts += [Text(), *site_parts(found["site"])]
-    show(*parts)
+    console.show(*parts)
 
 
 def _head(found: Mapping[str, Any]) -> list[RenderableType]:
@@ -144,7 +140,7 @@ def _spreads(found: Mapping[str, Any]) -> Table:
                 table.add_row(label, *(shown(values[name]) for name in chosen))
         return table
 
-    return within(output(), tuple(names), SPARE, draw=draw)
+    return within(console.output(), tuple(names), SPARE, draw=draw)
 
 
 def _histograms(found: Mapping[str, Any]) -> Table:

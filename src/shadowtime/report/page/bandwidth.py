@@ -14,7 +14,7 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError
 from shadowtime.metrics.energy import POWER, demand_of, drawn_over_time, watts_of
 from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.report.clock import unix_start
+from shadowtime.report import clock, places
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.levels import Level
 from shadowtime.report.page.chart import Frame, svg
@@ -28,7 +28,6 @@ from shadowtime.report.page.over_time import (
     resource_mark,
     stretches,
 )
-from shadowtime.report.places import demand_over_time
 from shadowtime.types import Floats
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _drawing(report: ReportInput, run: PolicyRun, name: str, capacity: int) -> s
     nodes = [host.name for host in report.cluster.hosts]
     each = np.maximum(np.asarray(report.workload.extra[name], np.int64), 0)
     edges = np.linspace(begin, end, ACROSS + 1)
-    share = demand_over_time(run.schedule, nodes, each, edges) / capacity
+    share = places.demand_over_time(run.schedule, nodes, each, edges) / capacity
     bands = np.array_split(share, min(DOWN, len(nodes)))
     frame = Frame(low=0.0, high=1.0, height=240)
     body = _cells(frame, np.array([band.mean(axis=0) for band in bands]))
@@ -133,7 +132,7 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
             title="Bandwidth allocated over time",
             name="allocated",
             caption=f"Demand of the running jobs in MB/s, means over {BINS} intervals of time",
-            axis=TimeAxis(begin, begin + days * DAY, unix_start(report.workload)),
+            axis=TimeAxis(begin, begin + days * DAY, clock.unix_start(report.workload)),
             ticks=quarters(top),
         )
     body = strip + drawing + node_demand(report) + numbers

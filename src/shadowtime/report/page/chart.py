@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shadowtime.report.page.markup import text
@@ -42,6 +42,26 @@ class Frame:
 
     def y(self, share: float) -> float:
         return self.top + (1 - share) * (self.height - self.top - self.bottom)
+
+    @property
+    def end(self) -> int:
+        """Where the plot ends on the right."""
+        return self.width - self.right
+
+    def upwards(self, ticks: Iterable[tuple[float, str]]) -> str:
+        """Lines across at shares of the height, with their labels."""
+        return "".join(
+            f'<path class="grid" d="M{self.left} {y:.1f}H{self.end}"/><text class="value" '
+            f'x="{self.left - 8}" y="{y + 4:.1f}" text-anchor="end">{text(label)}</text>'
+            for y, label in ((self.y(share), label) for share, label in ticks)
+        )
+
+    def below(self, x: float, label: object, side: str = "middle") -> str:
+        """A label of the axis sideways."""
+        return (
+            f'<text class="time" x="{x:.1f}" y="{self.height - self.bottom + 17}" '
+            f'text-anchor="{side}">{text(label)}</text>'
+        )
 
 
 def log_frame(low: float, high: float) -> Frame:
@@ -86,6 +106,18 @@ def svg(frame: Frame, body: str, *, title: str, name: str) -> str:
         f'<svg class="chart" data-chart="{text(name)}" viewBox="0 0 {frame.width} {frame.height}" '
         f'role="img" aria-label="{text(title)}">{body}</svg>'
     )
+
+
+def spots(found: Iterable[tuple[float, float]]) -> str:
+    """Places as a line of SVG takes them."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in found)
+
+
+def dotted(kind: str, name: object, found: Sequence[tuple[float, float]], size: float) -> str:
+    """A line with a dot at each place."""
+    dots = (f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size:g}"/>' for x, y in found)
+    line = f'<polyline class="line {kind}" data-name="{text(name)}" points="{spots(found)}"/>'
+    return "".join([line, *dots])
 
 
 def robust_top(values: Sequence[float]) -> float:

@@ -16,13 +16,11 @@ import numpy as np
 
 from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report import clock, inputs, metadata
 from shadowtime.report.classes import runtime_classes, size_classes, user_classes
-from shadowtime.report.clock import first_submit, unix_start
-from shadowtime.report.inputs import ReportInput
-from shadowtime.report.metadata import describe
 from shadowtime.report.page.frontier import axes, has_frontier
 from shadowtime.schedule.runs import started
-from shadowtime.types import MAX_SPAN, AnyArray, Ints, Reason
+from shadowtime.types import MAX_SPAN, AnyArray, Reason
 
 if TYPE_CHECKING:
     from shadowtime.report.rows import Rows
@@ -32,9 +30,7 @@ LEVEL = 4
 """Compression level: beyond 4 the file shrinks by a few per cent and the time doubles."""
 
 
-def pack(
-    columns: Mapping[str, AnyArray], *, deltas: Iterable[str] = (), level: int = LEVEL
-) -> dict[str, Any]:
+def pack(columns: Mapping[str, AnyArray], *, deltas: Iterable[str] = ()) -> dict[str, Any]:
     """Columns of whole numbers as their list (name, length, width, delta) and one text.
 
     ``deltas`` names the columns that are stored as differences from the entry before.
@@ -61,7 +57,7 @@ def pack(
     # the stream is a plain zlib one: browsers call that format "deflate"
     return {
         "columns": listed,
-        "data": base64.b64encode(zlib.compress(b"".join(planes), level)).decode("ascii"),
+        "data": base64.b64encode(zlib.compress(b"".join(planes), LEVEL)).decode("ascii"),
     }
 
 
@@ -106,13 +102,13 @@ SCORED = (
 
 
 def summary(
-    report: ReportInput, rows: list[Rows], classes: dict[str, tuple[ClassRow, ...]]
+    report: inputs.ReportInput, rows: list[Rows], classes: dict[str, tuple[ClassRow, ...]]
 ) -> dict[str, Any]:
     """What the command line prints with --json, and what the figures need besides."""
-    start = first_submit(report.workload)
+    start = clock.first_submit(report.workload)
     end = max((int(r.runs.end.max(initial=start)) for r in rows), default=start)
     end = max(end, int(report.workload.submit.max(initial=start)), start + 1)
-    epoch = unix_start(report.workload)
+    epoch = clock.unix_start(report.workload)
     work = report.workload.procs * report.workload.effective_run
     return {
         "title": report.title,
@@ -153,7 +149,7 @@ def summary(
             "metrics": {
                 name: [found.label, found.unit, found.better]
                 for name in SCORED
-                for found in [describe(name)]
+                for found in [metadata.describe(name)]
             },
             "rows": [
                 {
@@ -169,7 +165,7 @@ def summary(
     }
 
 
-def _absences(report: ReportInput, run: PolicyRun) -> dict[str, Any]:
+def _absences(report: inputs.ReportInput, run: PolicyRun) -> dict[str, Any]:
     """What the others would have done without a job, by the job's row."""
     row = {job: place for place, job in enumerate(report.workload.job_id.tolist())}
     return {
@@ -186,19 +182,19 @@ def _absences(report: ReportInput, run: PolicyRun) -> dict[str, Any]:
     }
 
 
-def _names(report: ReportInput) -> dict[str, list[str]]:
+def _names(report: inputs.ReportInput) -> dict[str, list[str]]:
     """Names behind the numbers that a job's card shows."""
     names = report.workload.names
     return {column: list(names[column]) for column in CARD if column in names}
 
 
-def job_columns(report: ReportInput) -> dict[str, Any]:
+def job_columns(report: inputs.ReportInput) -> dict[str, Any]:
     """What every policy shares: the jobs themselves."""
     jobs = report.workload
     work = jobs.procs * jobs.effective_run
     columns: dict[str, AnyArray] = {
         "id": jobs.job_id,
-        "submit": jobs.submit - first_submit(report.workload),
+        "submit": jobs.submit - clock.first_submit(report.workload),
         "run": jobs.effective_run,
         "request": np.minimum(jobs.request, MAX_SPAN),
         "procs": jobs.procs,
@@ -221,13 +217,13 @@ def job_columns(report: ReportInput) -> dict[str, Any]:
     return pack(columns, deltas=("id", "submit"))
 
 
-def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str, Any]:
+def policy_columns(report: inputs.ReportInput, run: PolicyRun, rows: Rows) -> dict[str, Any]:
     """What one policy made of the jobs, mostly as differences from what is known already.
 
     ``promised`` and ``blocked`` count from the submission, plus one; 0 is 'never'. A run that
     is not split is as wide as its job, so only the pieces of split runs carry their width.
     """
-    schedule, jobs, start = run.schedule, report.workload, first_submit(report.workload)
+    schedule, jobs, start = run.schedule, report.workload, clock.first_submit(report.workload)
     done = started(schedule)
     last = int(done.sum())
     columns: dict[str, AnyArray] = {
@@ -246,11 +242,7 @@ def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str,
     }
     for name, column in (("promised", schedule.promised), ("blocked", schedule.blocked_at)):
         if column is not None:
-            columns[name] = _since_submit(column, schedule.submit)
+            columns[name] = np.where(column >= 0, column - schedule.submit + 1, 0)
     if schedule.penalised is not None:
         columns["penalised"] = schedule.penalised
     return pack(columns)
-
-
-def _since_submit(column: Ints, submit: Ints) -> AnyArray:
-    return np.where(column >= 0, column - submit + 1, 0)

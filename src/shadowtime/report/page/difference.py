@@ -6,13 +6,9 @@ import numpy as np
 from markupsafe import Markup
 
 from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.report.inputs import ReportInput
-from shadowtime.report.numbers import MINUS, span
-from shadowtime.report.page.chart import robust_top
-from shadowtime.report.page.heat import difference_maps
-from shadowtime.report.page.markup import mark
-from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
-from shadowtime.report.page.templates import fill
+from shadowtime.report import inputs, numbers
+from shadowtime.report.page import chart, heat, markup, templates
+from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter, quarters
 from shadowtime.types import AnyArray, Floats
 
 STRETCHES = 60
@@ -33,16 +29,16 @@ SPAN_STEPS = tuple(
 OUTLIERS = "; a policy far above the others leaves the scale"
 
 
-def difference(report: ReportInput) -> str:
+def difference(report: inputs.ReportInput) -> str:
     """Which jobs wait longer or shorter than under the baseline, by how much, and when.
 
     One policy alone has its waits over time.
     """
-    maps = difference_maps(report)
+    maps = heat.difference_maps(report)
     waits = waits_over_time(report)
     if not maps and not waits:
         return ""
-    return fill(
+    return templates.fill(
         "difference.html",
         baseline=report.baseline.name if len(report.runs) > 1 else "",
         record=report.replay,
@@ -51,7 +47,7 @@ def difference(report: ReportInput) -> str:
     )
 
 
-def waits_over_time(report: ReportInput) -> str:
+def waits_over_time(report: inputs.ReportInput) -> str:
     """Mean wait of the jobs submitted in each interval of time, and its difference."""
     jobs = report.workload
     if len(jobs) < 2 or not any(bool(report.shown(run).any()) for run in report.runs):
@@ -62,9 +58,9 @@ def waits_over_time(report: ReportInput) -> str:
     )
     axis = TimeAxis.of(jobs, edges)
     means = [mean_by_submission(run, report.shown(run), edges) for run in report.runs]
-    top = robust_top([float(np.nanmax(values, initial=0.0)) for values in means])
+    top = chart.robust_top([float(np.nanmax(values, initial=0.0)) for values in means])
     lines = [
-        Line(run.name, mark(i), values)
+        Line(run.name, markup.mark(i), values)
         for i, (run, values) in enumerate(zip(report.runs, means, strict=True))
     ]
     drawing = over_time(
@@ -78,9 +74,9 @@ def waits_over_time(report: ReportInput) -> str:
     if len(lines) == 1:
         return drawing
     gaps = [Line(one.name, one.mark, one.values - means[0]) for one in lines[1:]]
-    most = robust_top([float(np.nanmax(np.abs(one.values), initial=0.0)) for one in gaps])
+    most = chart.robust_top([float(np.nanmax(np.abs(one.values), initial=0.0)) for one in gaps])
     around = span_ticks(most or 1.0)
-    below = [(-at, f"{MINUS}{label}") for at, label in reversed(around[2::2])]
+    below = [(-at, f"{numbers.MINUS}{label}") for at, label in reversed(around[2::2])]
     above = [(at, f"+{label}") for at, label in around[2::2]]
     return drawing + over_time(
         gaps,
@@ -106,6 +102,16 @@ def mean_by_submission(run: PolicyRun, done: AnyArray, edges: Floats) -> Floats:
     return means
 
 
+def metric_ticks(unit: str, top: float) -> tuple[list[str], float]:
+    """The labels of five ticks from 0 for a metric, and the value of the last one."""
+    if unit == "s":
+        ticks = span_ticks(top)
+        return [label for _, label in ticks], ticks[-1][0]
+    scale = 100.0 if unit == "share" else 1.0
+    ticks = quarters(top * scale)
+    return [label for _, label in ticks], ticks[-1][0] / scale
+
+
 def span_ticks(top: float) -> tuple[tuple[float, str], ...]:
     """Five ticks from 0 to a round number of minutes, hours or days.
 
@@ -117,4 +123,4 @@ def span_ticks(top: float) -> tuple[tuple[float, str], ...]:
     step = next((size for size in SPAN_STEPS if 4 * size >= top), 0.0)
     if not step:
         step = 86_400.0 * quarter(top / 86_400)
-    return tuple((step * k, span(step * k) if k else "0") for k in range(5))
+    return tuple((step * k, numbers.span(step * k) if k else "0") for k in range(5))

@@ -10,17 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from shadowtime.metrics import lost_work
+from shadowtime.metrics import Jobs, lost_work
 from shadowtime.metrics.by_class import ClassRow
-from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.metrics.resources import Shares, counted, shares_over_time
 from shadowtime.policy.estimate import Actual, Requested
-from shadowtime.report.classes import bounded_slowdown
-from shadowtime.report.inputs import ReportInput
-from shadowtime.report.levels import Level
+from shadowtime.report import inputs, levels
 from shadowtime.report.numbers import number, percent, span
 from shadowtime.report.page.bandwidth import bandwidth, energy
-from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
+from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, spots, svg
 from shadowtime.report.page.fairness import fairness
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import mark, named, section, swatch, table, tabs, text
@@ -33,13 +30,12 @@ from shadowtime.report.page.over_time import (
     resource_mark,
     stretches,
 )
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import lost_parts, started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.accuracy import Accuracy, accuracy_report, estimate_of
 from shadowtime.types import AnyArray, Floats
 
 
-def extra_sections(report: ReportInput) -> str:
+def extra_sections(report: inputs.ReportInput) -> str:
     """Resources, fairness, predictions, preemption, bandwidth, energy: those that have data."""
     several = resources(report, group_scores(report, "resources"))
     return (
@@ -70,7 +66,7 @@ LEAD = (
 )
 
 
-def predictions(report: ReportInput) -> str:
+def predictions(report: inputs.ReportInput) -> str:
     """The errors of every policy's estimates, if at least one policy predicts."""
     parts = {i: estimate_of(run.parameters) for i, run in enumerate(report.runs)}
     if all(part is None or isinstance(part, Requested | Actual) for part in parts.values()):
@@ -85,7 +81,7 @@ def predictions(report: ReportInput) -> str:
             named(i, report.runs[i].name),
             text(known.predictor),
             *_measures(known.overall),
-            _clamped(report.runs[i]),
+            number(report.runs[i].metrics.get("clamped_predictions")),
         ]
         for i, known in found.items()
     ]
@@ -118,10 +114,6 @@ def _measures(metrics: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _clamped(run: PolicyRun) -> str:
-    return number(run.metrics.get("clamped_predictions"))
-
-
 HOUR = 3600.0
 COUNTED = (
     "Preemption",
@@ -134,7 +126,7 @@ COUNTED = (
 )
 
 
-def preemption(report: ReportInput) -> str:
+def preemption(report: inputs.ReportInput) -> str:
     """A row per policy that preempts, and the work each has lost over time; else nothing."""
     rows = [
         [named(i, run.name), *_preempted(run.schedule)]
@@ -151,10 +143,10 @@ def preemption(report: ReportInput) -> str:
 
 
 def _preempted(schedule: Schedule) -> list[str]:
-    lost = lost_parts(schedule)
+    lost = runs.lost_parts(schedule)
     wasted = float(((lost.until - lost.since) * lost.taken(schedule.procs)).sum())
     hit = schedule.kills[schedule.kills > 0]
-    done = started(schedule)
+    done = runs.started(schedule)
     useful = float((schedule.worked * schedule.procs)[done].sum())
     return [
         number(len(hit)),
@@ -166,7 +158,7 @@ def _preempted(schedule: Schedule) -> list[str]:
     ]
 
 
-def _lost(report: ReportInput) -> str:
+def _lost(report: inputs.ReportInput) -> str:
     """Lost work over time: in each interval, and cumulative."""
     begin = int(report.workload.submit[0])
     end = max(int(run.schedule.end.max()) for run in report.runs)
@@ -174,7 +166,7 @@ def _lost(report: ReportInput) -> str:
     upto = [
         Line(run.name, mark(i), _lost_by(run.schedule, edges))
         for i, run in enumerate(report.runs)
-        if len(lost_parts(run.schedule))
+        if len(runs.lost_parts(run.schedule))
     ]
     if not upto:
         return ""
@@ -209,7 +201,7 @@ def _lost_by(schedule: Schedule, edges: Floats) -> Floats:
 PER_CENT = tuple((k / 4, f"{25 * k} %") for k in range(5))
 
 
-def resources(report: ReportInput, numbers: str) -> str:
+def resources(report: inputs.ReportInput, numbers: str) -> str:
     """A drawing per policy, their imbalance in one, and the ``numbers`` of the group.
 
     Nothing where one resource counts.
@@ -226,7 +218,7 @@ def resources(report: ReportInput, numbers: str) -> str:
     drawings = "".join(
         over_time(
             [
-                Line(one, resource_mark(k), Level(found.at, found.share[:, k]).means(edges))
+                Line(one, resource_mark(k), levels.Level(found.at, found.share[:, k]).means(edges))
                 for k, one in enumerate(names)
             ],
             title=f"Resources in use under {name}",
@@ -246,7 +238,7 @@ def resources(report: ReportInput, numbers: str) -> str:
         name="imbalance",
         caption="Imbalance: the fullest resource over the average of all",
         axis=axis,
-        ticks=tuple((1 + (len(names) - 1) * k / 4, _step(len(names), k)) for k in range(5)),
+        ticks=tuple((at, number(at)) for at in (1 + (len(names) - 1) * k / 4 for k in range(5))),
     )
     lead = (
         "Part of each resource in use from the first to the last submission, averaged over "
@@ -258,16 +250,12 @@ def resources(report: ReportInput, numbers: str) -> str:
     return section("resources", "Resources", body, lead=lead)
 
 
-def _step(count: int, k: int) -> str:
-    return number(1 + (count - 1) * k / 4)
-
-
 def _imbalance(shares: Shares, edges: Floats) -> Floats:
     """Its mean in each interval while anything is in use, nan if nothing is."""
     value = shares.imbalance
     used = ~np.isnan(value)
-    total = Level(shares.at, np.where(used, value, 0.0)).means(edges)
-    part = Level(shares.at, used.astype(np.float64)).means(edges)
+    total = levels.Level(shares.at, np.where(used, value, 0.0)).means(edges)
+    part = levels.Level(shares.at, used.astype(np.float64)).means(edges)
     mean: Floats = np.divide(total, part, out=np.full(len(part), np.nan), where=part > 1e-9)
     return mean
 
@@ -275,14 +263,13 @@ def _imbalance(shares: Shares, edges: Floats) -> Floats:
 POINTS = 240
 
 
-def distributions(report: ReportInput) -> str:
+def distributions(report: inputs.ReportInput) -> str:
     """The CDFs of wait and bounded slowdown side by side."""
     waits, slowdowns = [], []
     for run in report.runs:
-        done = report.shown(run)
-        wait = run.schedule.wait[done]
-        waits.append(np.sort(wait))
-        slowdowns.append(np.sort(bounded_slowdown(wait, run.schedule.worked[done])))
+        jobs = Jobs.of(run.schedule, report.shown(run))
+        waits.append(np.sort(jobs.wait))
+        slowdowns.append(np.sort(jobs.bounded()))
     if not any(len(values) for values in waits):
         return section(
             "distributions", "Distributions", '<p class="empty">No job has finished.</p>'
@@ -326,10 +313,8 @@ def _cdf(
 
 def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int, name: str) -> str:
     shares = np.searchsorted(values, at, side="right") / len(values)
-    points = " ".join(
-        f"{frame.x(x):.1f},{frame.y(s):.1f}"
-        for x, s in zip(at.tolist(), shares.tolist(), strict=True)
-    )
+    pairs = zip(at.tolist(), shares.tolist(), strict=True)
+    points = spots((frame.x(x), frame.y(share)) for x, share in pairs)
     # the shares are included so that the page can read a value under the pointer
     packed = " ".join(f"{share:.4f}" for share in shares.tolist())
     return (

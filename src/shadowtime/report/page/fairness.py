@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from shadowtime.metrics.policy_run import PolicyRun
-from shadowtime.metrics.resources import counted
+from shadowtime.metrics import policy_run, resources
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import named, section, table, tabs, text
-from shadowtime.schedule import Schedule
-from shadowtime.schedule.runs import started
+from shadowtime.schedule import Schedule, runs
 from shadowtime.study.fairness import FairnessView, Taken, fairness_view
 from shadowtime.types import UNKNOWN
 
@@ -59,7 +57,7 @@ def _promises(report: ReportInput) -> str:
 def _kept(schedule: Schedule) -> list[str]:
     assert schedule.promised is not None
     blocked = 0 if schedule.blocked_at is None else int((schedule.blocked_at != UNKNOWN).sum())
-    given = (schedule.promised != UNKNOWN) & started(schedule)
+    given = (schedule.promised != UNKNOWN) & runs.started(schedule)
     slip = (schedule.start - schedule.promised)[given]
     late = slip[slip > 0]
     early = -slip[slip <= 0]
@@ -90,9 +88,9 @@ def _delays(report: ReportInput) -> str:
     return table([text(h) for h in DELAYS], rows, kind="numbers") + whom + shown
 
 
-def _known(report: ReportInput, run: PolicyRun) -> bool:
+def _known(report: ReportInput, run: policy_run.PolicyRun) -> bool:
     """Fair starts are defined on a pool of processors alone, for jobs that keep their size."""
-    alone = len(counted(report.workload, report.cluster)) < 2
+    alone = len(resources.counted(report.workload, report.cluster)) < 2
     pool = report.cluster.shape == "pool" and alone
     keeps = run.schedule.attempts.procs is None
     return pool and keeps and run.schedule.blocked_at is not None and len(run.schedule) > 0
@@ -125,7 +123,7 @@ def _whom(view: FairnessView) -> str:
                 DASH if job.user == UNKNOWN else str(job.user),
                 number(job.procs),
                 span(job.delay_s),
-                _culprits(job.by, job.by_procs),
+                f"{', '.join(map(str, job.by))} ({number(job.by_procs)} processors in all)",
             ]
             for job in view.longest
         ],
@@ -140,10 +138,6 @@ def _whom(view: FairnessView) -> str:
         if taken
     )
     return f'{jobs}<div class="pair">{pairs}</div>'
-
-
-def _culprits(ids: tuple[int, ...], procs: int) -> str:
-    return f"{', '.join(map(str, ids))} ({number(procs)} processors in all)"
 
 
 def _pairs(title: str, taken: tuple[Taken, ...], total: float) -> str:

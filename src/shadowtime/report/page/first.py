@@ -12,8 +12,7 @@ from shadowtime.report.contest import Contest, contest, metric_names, runner_up
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
-from shadowtime.report.page.chart import robust_top
-from shadowtime.report.page.templates import fill
+from shadowtime.report.page import chart, templates
 from shadowtime.report.verdict import verdict_of
 
 MANY = 3
@@ -31,7 +30,7 @@ def first_screen(report: ReportInput, losers: str, frontier: str = "") -> str:
     grouped = sorted(rest, key=lambda name: describe(name).group)
     copied = any(run.copies for run in report.runs)
     note = report.interval_note or "Means over copies of the log with their 95 % intervals."
-    return fill(
+    return templates.fill(
         "result.html",
         title=report.title,
         facts=_facts(report),
@@ -79,7 +78,7 @@ def scoreboard(
     """Metrics down, policies across; the best value of each row is marked."""
     if not contests:
         return Markup("")
-    return fill(
+    return templates.fill(
         "scores.html",
         label=label,
         names=[run.name for run in report.runs],
@@ -107,7 +106,7 @@ def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
 def _row(report: ReportInput, result: Contest) -> dict[str, Any]:
     """One metric: its heading, a cell per policy, and the winner against others."""
     info, runs = result.info, report.runs
-    top = robust_top([abs(v) for v in result.values if v is not None])
+    top = chart.robust_top([abs(v) for v in result.values if v is not None])
     side = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
     about = ": ".join(part for part in (info.name, info.definition) if part)
     rivals = [0] if len(runs) > 1 else []

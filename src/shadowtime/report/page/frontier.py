@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.metrics.by_class import ClassRow
-from shadowtime.report.contest import metric_names
+from shadowtime.report import contest, metadata, payers
 from shadowtime.report.inputs import ReportInput
-from shadowtime.report.metadata import HEADLINE, describe
 from shadowtime.report.page.templates import fill
-from shadowtime.report.payers import class_named
 from shadowtime.study.losers import LEAST
 
 FIRST = ("wait_mean_s", "wait_max_s")
@@ -46,9 +44,9 @@ def _metrics(report: ReportInput) -> list[str]:
     """Those of the first screen that every run has and that have a better side."""
     return [
         name
-        for name in metric_names(report.runs)
-        if name in HEADLINE
-        and describe(name).better != "neither"
+        for name in contest.metric_names(report.runs)
+        if name in metadata.HEADLINE
+        and metadata.describe(name).better != "neither"
         and all(run.point(name) is not None for run in report.runs)
     ]
 
@@ -57,7 +55,7 @@ def axes(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> list[
     """Every axis: its label and direction, and each policy's value, with its interval if any."""
     found = []
     for name in _metrics(report):
-        info, spans = describe(name), [run.interval(name) for run in report.runs]
+        info, spans = metadata.describe(name), [run.interval(name) for run in report.runs]
         values = [run.point(name) for run in report.runs]
         if len(set(values)) > 1:
             found.append(
@@ -88,12 +86,12 @@ def _of_classes(
         for run in report.runs
     ]
     labels = [label for label in by_run[0] if all(label in rows for rows in by_run)]
-    info = describe(metric)
+    info = metadata.describe(metric)
     none = [None] * len(by_run)
     return [
         {
             "key": f"{metric}/{kind}/{label}",
-            "label": f"{info.label} of {class_named(kind, label)}",
+            "label": f"{info.label} of {payers.class_named(kind, label)}",
             "unit": info.unit,
             "better": info.better,
             "values": [rows[label].metrics[metric] for rows in by_run],

@@ -13,12 +13,7 @@ from shadowtime.report.contest import Contest, contest, metric_names
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import amount, number, span
-from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.difference import span_ticks
-from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
-from shadowtime.report.page.markup import mark, text
-from shadowtime.report.page.over_time import quarters
-from shadowtime.report.page.templates import fill
+from shadowtime.report.page import chart, difference, html, markup, templates
 from shadowtime.report.verdict import verdict_of
 
 MOST_COLUMNS = 4
@@ -48,7 +43,7 @@ def render_grid(
 ) -> str:
     """Which policy wins where, then every metric over the grid."""
     policies = list(dict.fromkeys(run.name for _, result in results for run in result.runs))
-    first = fill(
+    first = templates.fill(
         "grid_result.html",
         title=title,
         headline=_headline(results),
@@ -56,9 +51,9 @@ def render_grid(
     )
     metrics = [name for name in _metrics(results) if describe(name).better != "neither"][:SHOWN]
     figures = [_figure(results, policies, name) for name in metrics]
-    loads = fill("grid_metrics.html", figures=figures)
+    loads = templates.fill("grid_metrics.html", figures=figures)
     versions = results[0][1].versions
-    return whole_page(title, [first, loads], [], versions=versions, scripts=TABLE_SCRIPTS)
+    return html.whole_page(title, [first, loads], [], versions=versions, scripts=html.TABLE_SCRIPTS)
 
 
 def _metrics(results: Sequence[tuple[str, ReportInput]]) -> list[str]:
@@ -113,7 +108,7 @@ def _figure(
         cells = [_cell(result, found, policy, info.unit) for policy in policies]
         rows.append({"name": name, "cells": cells})
     for i, policy in enumerate(policies):
-        lines.append((policy, mark(i), [row["cells"][i]["number"] for row in rows]))
+        lines.append((policy, markup.mark(i), [row["cells"][i]["number"] for row in rows]))
     label = info.label if info.unit == "s" else info.heading
     settings = [name for name, _ in results]
     across = len(policies) <= len(settings)
@@ -151,34 +146,19 @@ def _chart(
     settings: list[str],
     lines: list[tuple[str, str, list[float | None]]],
 ) -> str:
-    frame = Frame(low=0.0, high=1.0, height=240, left=76, right=24, bottom=40)
+    frame = chart.Frame(low=0.0, high=1.0, height=240, left=76, right=24, bottom=40)
     top = max((v for _, _, values in lines for v in values if v is not None), default=0.0)
-    scale = 100.0 if unit == "share" else 1.0
-    ticks = span_ticks(top) if unit == "s" else quarters(top * scale)
-    high = ticks[-1][0] / (1.0 if unit == "s" else scale) or 1.0
-    right = frame.width - frame.right
-    parts = []
-    for k, (_, label) in enumerate(ticks):
-        y = frame.y(k / 4)
-        parts.append(
-            f'<path class="grid" d="M{frame.left} {y:.1f}H{right}"/><text class="value" '
-            f'x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{text(label)}</text>'
-        )
-    step = (right - frame.left) / max(1, len(settings) - 1)
+    labels, high = difference.metric_ticks(unit, top)
+    parts = [frame.upwards((k / 4, label) for k, label in enumerate(labels))]
+    step = (frame.end - frame.left) / max(1, len(settings) - 1)
     for k, name in enumerate(settings):
         last = k == len(settings) - 1 and k > 0
-        parts.append(
-            f'<text class="time" x="{frame.left + k * step:.1f}" '
-            f'y="{frame.height - frame.bottom + 17}" '
-            f'text-anchor="{"end" if last else "middle"}">{text(name)}</text>'
-        )
+        parts.append(frame.below(frame.left + k * step, name, "end" if last else "middle"))
     for name, kind, values in lines:
-        spots = [
-            (frame.left + k * step, frame.y(value / high))
+        found = [
+            (frame.left + k * step, frame.y(value / (high or 1.0)))
             for k, value in enumerate(values)
             if value is not None
         ]
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
-        parts.append(f'<polyline class="line {kind}" data-name="{text(name)}" points="{points}"/>')
-        parts += [f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
-    return svg(frame, "".join(parts), title=title, name="grid")
+        parts.append(chart.dotted(kind, name, found, 3.5))
+    return chart.svg(frame, "".join(parts), title=title, name="grid")

@@ -12,8 +12,7 @@ from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.classes import runtime_classes, size_classes
 from shadowtime.report.inputs import ReportInput
 from shadowtime.report.numbers import MINUS, number, span
-from shadowtime.report.page.chart import robust_top
-from shadowtime.report.page.templates import fill
+from shadowtime.report.page import chart, templates
 from shadowtime.types import AnyArray
 
 STEPS = 9
@@ -70,7 +69,7 @@ def heat_maps(report: ReportInput) -> str:
         title = f"{number(count)} jobs, mean wait {span(wait)}"
         return {"kind": f"h{step(wait, low, top)}", "shown": short_span(wait), "title": title}
 
-    return fill(
+    return templates.fill(
         "heat.html",
         figures=_figures(report, maps, range(len(report.runs)), shown),
         sizes=maps.sizes,
@@ -88,7 +87,7 @@ def difference_maps(report: ReportInput) -> str:
         return ""
     base = maps.waits[0]
     gaps = [waits - base for waits in maps.waits]
-    top = robust_top([float(np.nanmax(np.abs(g), initial=0.0)) for g in gaps[1:]])
+    top = chart.robust_top([float(np.nanmax(np.abs(g), initial=0.0)) for g in gaps[1:]])
 
     def shown(run: int, row: int, column: int) -> dict[str, str] | None:
         gap = float(gaps[run][row, column])
@@ -101,7 +100,7 @@ def difference_maps(report: ReportInput) -> str:
         )
         return {"kind": change_step(gap, top), "shown": signed_span(gap), "title": title}
 
-    return fill(
+    return templates.fill(
         "difference_maps.html",
         baseline=report.baseline.name,
         figures=_figures(report, maps, range(1, len(report.runs)), shown),

@@ -16,24 +16,17 @@ from typing import Any
 from markupsafe import Markup
 
 from shadowtime.private import write_result
-from shadowtime.report.contest import relative
+from shadowtime.report import contest, payers, verdict
 from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
 from shadowtime.report.machine import machine, memory
 from shadowtime.report.numbers import DASH, cell, number, percent
-from shadowtime.report.page.data import job_columns, policy_columns, summary
+from shadowtime.report.page import data, extra, first, heat, losers, templates
 from shadowtime.report.page.difference import difference
-from shadowtime.report.page.extra import distributions, extra_sections
-from shadowtime.report.page.first import first_screen
 from shadowtime.report.page.frontier import frontier
-from shadowtime.report.page.heat import heat_maps
-from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block, section, text
-from shadowtime.report.page.templates import fill
 from shadowtime.report.page.whatif import effects, replayed
 from shadowtime.report.page.whatif import first_screen as options_screen
-from shadowtime.report.payers import classes_of, with_classes
 from shadowtime.report.rows import Rows, lay_out
-from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import started
 
 STYLES = ("base.css", "result.css", "figure.css", "print.css")
@@ -115,8 +108,8 @@ def write_html(report: ReportInput, path: str | Path) -> Path:
 def render(report: ReportInput) -> str:
     """The report as text. The same input gives the same bytes."""
     rows = [lay_out(run.schedule, run.cluster or report.cluster) for run in report.runs]
-    report = with_classes(report)
-    classes = {run.name: classes_of(report, run) for run in report.runs}
+    report = payers.with_classes(report)
+    classes = {run.name: payers.classes_of(report, run) for run in report.runs}
     schedule = schedule_figure(
         report,
         penalties=any(run.schedule.penalised is not None for run in report.runs),
@@ -126,22 +119,24 @@ def render(report: ReportInput) -> str:
         sections = [options_screen(report), effects(report), schedule, inputs(report)]
     else:
         sections = [
-            first_screen(report, who_loses(report, classes), frontier(report, classes)),
+            first.first_screen(
+                report, losers.who_loses(report, classes), frontier(report, classes)
+            ),
             replayed(report),
             paper(report),
             difference(report),
             schedule,
-            distributions(report),
-            heat_maps(report),
-            class_table(report, classes),
-            extra_sections(report),
+            extra.distributions(report),
+            heat.heat_maps(report),
+            losers.class_table(report, classes),
+            extra.extra_sections(report),
             inputs(report),
         ]
     blocks = [
-        json_block("summary", summary(report, rows, classes)),
-        _packed("jobs", job_columns(report)),
+        json_block("summary", data.summary(report, rows, classes)),
+        _packed("jobs", data.job_columns(report)),
         *(
-            _packed(f"policy-{i}", policy_columns(report, run, rows[i]))
+            _packed(f"policy-{i}", data.policy_columns(report, run, rows[i]))
             for i, run in enumerate(report.runs)
         ),
     ]
@@ -170,7 +165,7 @@ def whole_page(
     script = _script(scripts)
     there = "".join(sections)
     return (
-        fill(
+        templates.fill(
             "page.html",
             digest=script_digest(scripts),
             title=title,
@@ -242,8 +237,8 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
     The baseline and the winner are shown first.
     """
     names = [run.name for run in report.runs]
-    winner = verdict_of(report).winner
-    return fill(
+    winner = verdict.verdict_of(report).winner
+    return templates.fill(
         "schedule.html",
         names=names,
         second=min(winner or 1, len(names) - 1),
@@ -268,7 +263,7 @@ def inputs(report: ReportInput) -> str:
     touched = {rule: f"{number(count)} jobs" for rule, count in report.cleaned.items() if count}
     idle = [rule for rule, count in report.cleaned.items() if not count]
     note = f"No job touched by {', '.join(idle)}." if idle else ""
-    return fill(
+    return templates.fill(
         "inputs.html",
         blocks=[
             ("Trace", facts, ""),
@@ -379,7 +374,7 @@ def _table(table: PaperTable) -> str:
 
 
 def _row(value: PaperValue, top: float) -> str:
-    change = relative(value.ours, value.paper)
+    change = contest.relative(value.ours, value.paper)
     if change is not None:
         difference = percent(change, signed=True)
     elif value.ours is not None and value.paper is not None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.metrics import REGISTRY, ClassRow
-from shadowtime.report.inputs import ReportInput
-from shadowtime.report.metadata import describe
+from shadowtime.report import inputs, metadata, verdict
 from shadowtime.report.numbers import amount, number, percent, with_unit
 from shadowtime.report.page.markup import swatch, text
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import Payers, payers
-from shadowtime.report.verdict import winner_payers
 from shadowtime.study.losers import METRIC, Change
 
 TITLES = {
@@ -26,12 +24,12 @@ HALF = 1.0
 """A bar of full length is this change, or the largest one if that is less."""
 
 
-def who_loses(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
+def who_loses(report: inputs.ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
     """The classes under every other policy against the first; the winner is open first."""
     runs = report.runs
     if not any(classes.values()):
         return ""
-    shown = winner_payers(report)
+    shown = verdict.winner_payers(report)
     if shown is None:
         return _alone(classes[report.baseline.name])
     tabs, panels = [], []
@@ -123,7 +121,7 @@ SHOWN = (*ALWAYS, "energy_kwh", "energy_cost", "carbon_kg", "deadlines_missed")
 """Mean wait first: it determines which classes pay."""
 
 
-def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
+def class_table(report: inputs.ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
     """A table per metric: a row per class, a column per policy."""
     rows = [row for found in classes.values() for row in found]
     metrics = [name for name in SHOWN if any(name in row.metrics for row in rows)]
@@ -134,7 +132,7 @@ def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -
         "classes.html",
         names=[run.name for run in report.runs],
         tables=[
-            {"title": describe(name).label, "groups": _groups(report, classes, name)}
+            {"title": metadata.describe(name).label, "groups": _groups(report, classes, name)}
             for name in metrics
         ],
     )
@@ -147,7 +145,7 @@ def _differs(classes: dict[str, tuple[ClassRow, ...]], metric: str) -> bool:
 
 
 def _groups(
-    report: ReportInput, classes: dict[str, tuple[ClassRow, ...]], metric: str
+    report: inputs.ReportInput, classes: dict[str, tuple[ClassRow, ...]], metric: str
 ) -> list[dict[str, Any]]:
     """The classes of each kind that occurs."""
     found = []
@@ -163,7 +161,7 @@ def _groups(
 
 
 def _row(label: str, by_run: list[dict[str, ClassRow]], metric: str) -> dict[str, Any]:
-    info = describe(metric)
+    info = metadata.describe(metric)
     values = [found[label].metrics.get(metric) if label in found else None for found in by_run]
     there = [value for value in values if value is not None]
     best = min(there, default=None) if info.better == "lower" else max(there, default=None)

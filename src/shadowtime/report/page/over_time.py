@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shadowtime.report.clock import time_ticks, unix_start
-from shadowtime.report.page.chart import Frame, svg
+from shadowtime.report.page.chart import Frame, spots, svg
 from shadowtime.report.page.markup import text
 from shadowtime.types import Floats
 from shadowtime.workload import Workload
@@ -125,9 +125,9 @@ def _packed(values: Floats) -> str:
 
 
 def _points(frame: Frame, share: Floats) -> str:
-    width = frame.width - frame.left - frame.right
-    return " ".join(
-        f"{frame.left + (i + 0.5) / len(share) * width:.1f},{frame.y(min(max(y, 0.0), 1.0)):.1f}"
+    width = frame.end - frame.left
+    return spots(
+        (frame.left + (i + 0.5) / len(share) * width, frame.y(min(max(y, 0.0), 1.0)))
         for i, y in enumerate(share.tolist())
         if not math.isnan(y)
     )
@@ -135,24 +135,13 @@ def _points(frame: Frame, share: Floats) -> str:
 
 def _grid(frame: Frame, ticks: Sequence[tuple[float, str]], axis: TimeAxis) -> str:
     """The ticks upwards, the calendar sideways."""
-    right = frame.width - frame.right
     low, high = ticks[0][0], ticks[-1][0]
-    parts = []
-    for value, label in ticks:
-        y = frame.y((value - low) / (high - low))
-        parts.append(
-            f'<path class="grid" d="M{frame.left} {y:.1f}H{right}"/>'
-            f'<text class="value" x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{text(label)}</text>"
-        )
+    parts = [frame.upwards(((value - low) / (high - low), label) for value, label in ticks)]
     bottom = frame.height - frame.bottom
     for at, label in time_ticks(axis.begin, axis.end, axis.epoch):
         share = (at - axis.begin) / max(axis.end - axis.begin, 1e-9)
-        x = frame.left + share * (right - frame.left)
-        side = "end" if x > right - 24 else "middle"
-        parts.append(
-            f'<path class="grid" d="M{x:.1f} {frame.top}V{bottom}"/>'
-            f'<text class="time" x="{x:.1f}" y="{bottom + 17}" text-anchor="{side}">'
-            f"{text(label)}</text>"
-        )
+        x = frame.left + share * (frame.end - frame.left)
+        side = "end" if x > frame.end - 24 else "middle"
+        line = f'<path class="grid" d="M{x:.1f} {frame.top}V{bottom}"/>'
+        parts.append(line + frame.below(x, label, side))
     return "".join(parts)

@@ -18,14 +18,9 @@ from typing import Any
 from markupsafe import Markup
 
 from shadowtime.metrics.added import Metric
-from shadowtime.report.figures import draw_bars, save_figure
-from shadowtime.report.metadata import describe, ordered
+from shadowtime.report import figures, metadata
 from shadowtime.report.numbers import amount, number, span
-from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.difference import span_ticks
-from shadowtime.report.page.html import TABLE_SCRIPTS, whole_page
-from shadowtime.report.page.markup import mark, text
-from shadowtime.report.page.over_time import quarters
+from shadowtime.report.page import chart, difference, html, markup
 from shadowtime.report.page.templates import fill
 from shadowtime.study.sweep.curves import Point, curve
 from shadowtime.study.sweep.shards import SETTING
@@ -67,8 +62,8 @@ def sweep_page(
     versions: Mapping[str, str] | None = None,
 ) -> str:
     """The page of a collected table whose parameters are numbers (``shards.numbered``)."""
-    known = [name for name in table.column_names if describe(name).better != "neither"]
-    shown = list(metrics) or ordered(known)[:METRICS]
+    known = [name for name in table.column_names if metadata.describe(name).better != "neither"]
+    shown = list(metrics) or metadata.ordered(known)[:METRICS]
     rows = table.select(["log", "machine", "load", "error", "kind"]).to_pylist()
     places = sorted({(r["log"], r["machine"] or "", r["load"]) for r in rows})
     settings = sorted((Place(*one) for one in places), key=lambda one: one.load != "as recorded")
@@ -110,7 +105,7 @@ def sweep_page(
         sections.append(fill("sweep_curves.html", figures=[one for one in curves if one]))
     if maps:
         sections.append(fill("sweep_maps.html", figures=[one for one in maps if one]))
-    return whole_page(title, sections, [], versions=versions or {}, scripts=TABLE_SCRIPTS)
+    return html.whole_page(title, sections, [], versions=versions or {}, scripts=html.TABLE_SCRIPTS)
 
 
 def _ranged(table: Any, template: str) -> list[str]:
@@ -141,12 +136,12 @@ def bars_of(
         known = best_guess(point)
         if known is not None:
             found.append((str(point.at[0]), *known))
-    back = describe(metric).better == "higher"
+    back = metadata.describe(metric).better == "higher"
     return sorted(found, key=lambda one: (-one[1] if back else one[1], one[0]))
 
 
 def _bars(table: Any, place: Place, metric: str) -> dict[str, Any]:
-    info = describe(metric)
+    info = metadata.describe(metric)
     bars = bars_of(table, place.where, metric)
     return {
         "title": f"{_label(info)}: {place}",
@@ -174,22 +169,12 @@ def _label(info: Metric) -> str:
     return info.label if info.unit == "s" else info.heading
 
 
-def _ticks(info: Metric, top: float) -> tuple[list[str], float]:
-    """The labels of five ticks from 0, and the value of the last one."""
-    if info.unit == "s":
-        ticks = span_ticks(top)
-        return [label for _, label in ticks], ticks[-1][0]
-    scale = 100.0 if info.unit == "share" else 1.0
-    ticks = quarters(top * scale)
-    return [label for _, label in ticks], ticks[-1][0] / scale
-
-
 def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *, title: str) -> str:
     """A horizontal bar per policy with a whisker over its interval."""
     high_end = max((high for _, _, _, high in bars), default=0.0)
-    labels, top = _ticks(info, max(high_end, 0.0))
+    labels, top = difference.metric_ticks(info.unit, max(high_end, 0.0))
     left, row = 8, 36
-    frame = Frame(low=0.0, high=1.0, height=len(bars) * row + 38, left=left, right=18, top=4)
+    frame = chart.Frame(low=0.0, high=1.0, height=len(bars) * row + 38, left=left, right=18, top=4)
     wide = frame.width - left - frame.right
     bottom = frame.top + len(bars) * row
 
@@ -202,17 +187,14 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
         side = {0: "start", 4: "end"}.get(k, "middle")
         parts.append(f'<path class="grid" d="M{at:.1f} {frame.top}V{bottom}"/>')
         if k % 2 == 0:
-            parts.append(
-                f'<text class="time" x="{at:.1f}" y="{bottom + 17}" text-anchor="{side}">'
-                f"{text(label)}</text>"
-            )
+            parts.append(frame.below(at, label, side))
     for i, (name, value, low, high) in enumerate(bars):
         above = frame.top + i * row
         y = above + 26
         cut = name if len(name) <= LONGEST else f"{name[:20]}…{name[21 - LONGEST :]}"
         parts.append(
-            f'<text class="bar-name" x="{left}" y="{above + 15}">{text(cut)}'
-            f"<title>{text(name)}</title></text>"
+            f'<text class="bar-name" x="{left}" y="{above + 15}">{markup.text(cut)}'
+            f"<title>{markup.text(name)}</title></text>"
             f'<rect class="value-bar" x="{left}" y="{y - 6}" width="{x(value) - left:.1f}" '
             f'height="12" rx="2"/>'
         )
@@ -221,7 +203,7 @@ def _bar_chart(info: Metric, bars: Sequence[tuple[str, float, float, float]], *,
                 f'<path class="whisker" d="M{x(low):.1f} {y}H{x(high):.1f}M{x(low):.1f} {y - 4}v8'
                 f'M{x(high):.1f} {y - 4}v8"/>'
             )
-    return svg(frame, "".join(parts), title=title, name="bars")
+    return chart.svg(frame, "".join(parts), title=title, name="bars")
 
 
 def _axis(values: Sequence[Any]) -> tuple[list[float], list[str]]:
@@ -229,7 +211,7 @@ def _axis(values: Sequence[Any]) -> tuple[list[float], list[str]]:
 
     Numbers lie by their size, on a logarithmic scale where they span two decades; words evenly.
     """
-    names = [f"{one:g}" if isinstance(one, float) else str(one) for one in values]
+    names = [_shown(one) for one in values]
     evenly = [k / max(1, len(values) - 1) for k in range(len(values))]
     if any(isinstance(one, str) for one in values) or len(values) < 2:
         return evenly, names
@@ -243,7 +225,7 @@ def _curve(
     table: Any, settings: list[Place], template: str, name: str, metric: str, *, others: bool
 ) -> dict[str, Any] | None:
     """A metric over one parameter: a line for each setting, its interval as a band."""
-    info = describe(metric)
+    info = metadata.describe(metric)
     lines = []
     for place in settings:
         found = curve(table, metric, name, where={**place.where, "template": template})
@@ -256,33 +238,24 @@ def _curve(
         {at for _, points in lines for at, *_ in points}, key=lambda v: (str(type(v)), v)
     )
     share, names = _axis(values)
-    labels, top = _ticks(info, max(high for _, points in lines for *_, high in points))
-    frame = Frame(low=0.0, high=1.0, height=250, left=76, right=24, bottom=40)
-    right = frame.width - frame.right
-    at = {one: frame.left + x * (right - frame.left) for one, x in zip(values, share, strict=True)}
-    parts = [
-        f'<path class="grid" d="M{frame.left} {frame.y(k / 4):.1f}H{right}"/><text class="value" '
-        f'x="{frame.left - 8}" y="{frame.y(k / 4) + 4:.1f}" text-anchor="end">{text(label)}</text>'
-        for k, label in enumerate(labels)
-    ]
+    most = max(high for _, points in lines for *_, high in points)
+    labels, top = difference.metric_ticks(info.unit, most)
+    frame = chart.Frame(low=0.0, high=1.0, height=250, left=76, right=24, bottom=40)
+    wide = frame.end - frame.left
+    at = {one: frame.left + x * wide for one, x in zip(values, share, strict=True)}
+    parts = [frame.upwards((k / 4, label) for k, label in enumerate(labels))]
     last = -math.inf
     for one, shown in zip(values, names, strict=True):
         if at[one] - last >= 14 + 7 * len(shown):
             last = at[one]
-            parts.append(
-                f'<text class="time" x="{last:.1f}" y="{frame.height - frame.bottom + 17}" '
-                f'text-anchor="middle">{text(shown)}</text>'
-            )
+            parts.append(frame.below(last, shown))
     for i, (place, points) in enumerate(lines):
         line = [(at[one], frame.y(value / top)) for one, value, _, _ in points]
         band = [(at[one], frame.y(min(1, high / top))) for one, _, _, high in points]
         band += [(at[one], frame.y(max(0, low / top))) for one, _, low, _ in reversed(points)]
         if any(low < high for *_, low, high in points):
-            parts.append(f'<polygon class="band {mark(i)}" points="{_points(band)}"/>')
-        parts.append(
-            f'<polyline class="line {mark(i)}" data-name="{text(place)}" points="{_points(line)}"/>'
-        )
-        parts += [f'<circle class="{mark(i)}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in line]
+            parts.append(f'<polygon class="band {markup.mark(i)}" points="{chart.spots(band)}"/>')
+        parts.append(chart.dotted(markup.mark(i), place, line, 3))
     where = "" if len(lines) == 1 else " of each line"
     return {
         "title": f"{_label(info)} over {name}: {template}",
@@ -290,9 +263,9 @@ def _curve(
         "csv": f"{metric} over {name}",
         "first": name,
         "chart": Markup(
-            svg(frame, "".join(parts), title=f"{info.label} over {name}", name="curve")
+            chart.svg(frame, "".join(parts), title=f"{info.label} over {name}", name="curve")
         ),
-        "legend": [(mark(i), str(place)) for i, (place, _) in enumerate(lines)],
+        "legend": [(markup.mark(i), str(place)) for i, (place, _) in enumerate(lines)],
         "several": len(lines) > 1,
         "rows": [
             {**_cells(info, _shown(one), *rest), "place": str(place)}
@@ -300,10 +273,6 @@ def _curve(
             for one, *rest in points
         ],
     }  # fmt: skip
-
-
-def _points(spots: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
 
 
 def _shown(value: Any) -> str:
@@ -314,7 +283,7 @@ def _map(
     table: Any, place: Place, template: str, pair: tuple[str, str], metric: str, *, others: bool
 ) -> dict[str, Any] | None:
     """A metric over two parameters: a cell for each pair of values, darker for larger values."""
-    info = describe(metric)
+    info = metadata.describe(metric)
     found = curve(table, metric, list(pair), where={**place.where, "template": template})
     known = {one.at: guess for one in found if (guess := best_guess(one))}
     if not known:
@@ -358,8 +327,8 @@ def write_sweep_figures(
     table: Any, folder: str | Path, *, metrics: Sequence[str] = ()
 ) -> list[Path]:
     """A figure ``bars`` for each log on each machine at each load; returns the files."""
-    known = [name for name in table.column_names if describe(name).better != "neither"]
-    shown = list(metrics) or ordered(known)[:METRICS]
+    known = [name for name in table.column_names if metadata.describe(name).better != "neither"]
+    shown = list(metrics) or metadata.ordered(known)[:METRICS]
     rows = table.select(["log", "machine", "load"]).to_pylist()
     settings = list({tuple(sorted(row.items())): row for row in rows}.values())
     settings.sort(key=lambda row: (row["log"], row["machine"] or "", row["load"]))
@@ -373,6 +342,6 @@ def write_sweep_figures(
         name = "bars" if len(settings) == 1 else f"bars-{i + 1}"
         title = f"{where['log']} {where['machine'] or ''}".strip()
         load = "" if where["load"] == "as recorded" else f", load {where['load']}"
-        drawing = partial(draw_bars, panels=panels, title=title + load)
-        written += save_figure(drawing, Path(folder), name)
+        drawing = partial(figures.draw_bars, panels=panels, title=title + load)
+        written += figures.save_figure(drawing, Path(folder), name)
     return written

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import amount, number, percent, span, with_unit
+from shadowtime.report import metadata, numbers
 from shadowtime.report.page.markup import mark
 
 
@@ -21,15 +20,10 @@ def fill(template: str, /, **values: Any) -> Markup:
     >>> print(fill("name.html", index=13, name="<b>"))
     <i class="swatch p1 again"></i><span class="name" title="&lt;b&gt;">&lt;b&gt;</span>
     """
-    return Markup(_template(template).render(values))  # escaped by the environment
+    return Markup(_environment().get_template(template).render(values))  # escaped there
 
 
 @cache
-def _template(name: str) -> Template:
-    return _environment().get_template(name)
-
-
-@lru_cache(maxsize=1)
 def _environment() -> Environment:
     found = Environment(
         loader=PackageLoader("shadowtime.report", "templates"),
@@ -40,12 +34,12 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     found.globals |= {
-        "amount": amount,
-        "describe": describe,
+        "amount": numbers.amount,
+        "describe": metadata.describe,
         "mark": mark,
-        "number": number,
-        "percent": percent,
-        "span": span,
-        "with_unit": with_unit,
+        "number": numbers.number,
+        "percent": numbers.percent,
+        "span": numbers.span,
+        "with_unit": numbers.with_unit,
     }
     return found

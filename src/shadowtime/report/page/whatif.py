@@ -16,22 +16,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from shadowtime.report.inputs import ReportInput
+from shadowtime.metrics.groups import COLUMN
+from shadowtime.report import inputs, tradeoff
+from shadowtime.report.classes import NOUNS, by_kind
 from shadowtime.report.numbers import DASH, MINUS, THIN, number, span
-from shadowtime.report.page.markup import mark, text
-from shadowtime.report.page.templates import fill
-from shadowtime.report.tradeoff import listed, rough
+from shadowtime.report.page import markup, templates
 
-TITLES = {
-    "all": "",
-    "partition": "By partition",
-    "account": "By account",
-    "qos": "By QOS",
-    "size": "By processors",
-    "user": "By user",
-    "gpus": "By GPUs",
-}
-WORDS = {"partition": "partition ", "account": "account ", "qos": "QOS ", "user": "user "}
 FIRST_COLOUR = 2
 """The first two colours of policies, blue and orange, mean shorter and longer on this page."""
 NAMED = 3
@@ -84,7 +74,7 @@ def _sentence(option: Mapping[str, Any]) -> str:
     if whole["effect"] not in ("shorter", "longer"):
         return f"{label}: no clear effect on the mean wait" + (f", {pays}" if pays else "")
     gap, before = abs(float(whole["difference_s"])), float(whole["baseline_wait_mean_s"])
-    size = f"{rough(gap / before)} {whole['effect']}" if before >= 1 else whole["effect"]
+    size = f"{tradeoff.rough(gap / before)} {whole['effect']}" if before >= 1 else whole["effect"]
     none = "and no group clearly pays" if whole["effect"] == "shorter" else "for all jobs"
     means = f"from {span(before)} to {span(before + float(whole['difference_s']))}"
     return f"{label}: waits become {size} ({means} on average), {pays or none}"
@@ -107,7 +97,7 @@ def _moved(option: Mapping[str, Any], effect: str) -> list[Mapping[str, Any]]:
 def _who(rows: Sequence[Mapping[str, Any]]) -> str:
     words = [name_of(row) for row in rows[:NAMED]]
     more = len(rows) - NAMED
-    return listed([*words, f"{more} more"] if more > 0 else words)
+    return tradeoff.listed([*words, f"{more} more"] if more > 0 else words)
 
 
 def name_of(row: Mapping[str, Any]) -> str:
@@ -121,7 +111,13 @@ def name_of(row: Mapping[str, Any]) -> str:
     if row["by"] == "all":
         return "all jobs"
     name = row["name"] or "none"
-    return f"{name} processors" if row["by"] == "size" else f"{WORDS.get(row['by'], '')}{name}"
+    if row["by"] in COLUMN:
+        return f"{NOUNS.get(row['by'], row['by'])} {name}"
+    return f"{name} processors" if row["by"] == "size" else name
+
+
+def _title(by: str) -> str:
+    return "" if by == "all" else f"B{by_kind(by)[1:]}"
 
 
 def share_of(row: Mapping[str, Any]) -> str:
@@ -138,13 +134,13 @@ def share_of(row: Mapping[str, Any]) -> str:
     return f"{shown}{THIN}% ± {half:,.{digits}f}"
 
 
-def first_screen(report: ReportInput) -> str:
+def first_screen(report: inputs.ReportInput) -> str:
     """Title, sentence, the options side by side, and their effects by group as a chart."""
     options = options_of(report.effects)
     first, detail = headline(report.effects)
     jobs = report.workload
     return str(
-        fill(
+        templates.fill(
             "whatif_result.html",
             first_colour=FIRST_COLOUR,
             title=jobs.name,
@@ -216,7 +212,7 @@ def _kind(row: Mapping[str, Any]) -> str:
     return {"shorter": "good", "longer": "poor"}.get(row["effect"], "unclear")
 
 
-def effects(report: ReportInput) -> str:
+def effects(report: inputs.ReportInput) -> str:
     """Every group under every option; empty elsewhere."""
     if not report.effects:
         return ""
@@ -226,11 +222,11 @@ def effects(report: ReportInput) -> str:
     order = list(dict.fromkeys(by for by, _ in keys))
     keys.sort(key=lambda key: order.index(key[0]))
     groups = [
-        {"title": TITLES.get(by, f"By {by}"), "rows": [_group(key, by_key) for key in mine]}
+        {"title": _title(by), "rows": [_group(key, by_key) for key in mine]}
         for by, mine in groupby(keys, key=lambda key: key[0])
     ]
     return str(
-        fill(
+        templates.fill(
             "effects.html",
             first_colour=FIRST_COLOUR,
             inputs=report.effects["inputs"],
@@ -303,7 +299,7 @@ def chart(options: Sequence[Mapping[str, Any]]) -> str:
         label = named if len(named) <= 30 else f"{named[:29]}…"
         parts.append(
             f'<text class="bar-name" x="{left - 8}" y="{y + tall / 2 + 1:.1f}" text-anchor="end">'
-            f"{text(label)}</text>"
+            f"{markup.text(label)}</text>"
         )
         for mine, i, row in rows:
             if mine == key:
@@ -359,9 +355,9 @@ def _dot(
     unclear = "" if row["effect"] in ("shorter", "longer") else " beaten"
     title = f"{name_of(row)}: {share_of(row)}{', may be chance' if unclear else ''}"
     return (
-        f'<g class="point {mark(place + FIRST_COLOUR)}{unclear}"><path class="whisker" '
+        f'<g class="point {markup.mark(place + FIRST_COLOUR)}{unclear}"><path class="whisker" '
         f'd="M{x(ends[1]):.1f} {y:.1f}H{x(ends[2]):.1f}"/>'
-        f'<circle cx="{x(ends[0]):.1f}" cy="{y:.1f}" r="4"/><title>{text(title)}</title></g>'
+        f'<circle cx="{x(ends[0]):.1f}" cy="{y:.1f}" r="4"/><title>{markup.text(title)}</title></g>'
     )
 
 
@@ -370,17 +366,17 @@ def _signed(seconds: float) -> str:
     return f"{'+' if seconds > 0 else MINUS if seconds < 0 else ''}{shown}"
 
 
-def replayed(report: ReportInput) -> str:
+def replayed(report: inputs.ReportInput) -> str:
     """The section of a site's replay; empty elsewhere."""
     replay = report.replayed
     if not replay:
         return ""
     groups = [
-        {"title": TITLES.get(by, f"By {by}"), "rows": [_beside_recorded(one) for one in rows]}
+        {"title": _title(by), "rows": [_beside_recorded(one) for one in rows]}
         for by, rows in groupby(replay["groups"], key=lambda one: one["by"])
     ]
     return str(
-        fill(
+        templates.fill(
             "replayed.html",
             runs=replay["runs"],
             groups=groups,

@@ -11,12 +11,10 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.errors import UsageError, near
-from shadowtime.metrics.where import Where
-from shadowtime.metrics.window import seconds_of
+from shadowtime.metrics import where, window
 from shadowtime.types import NO_LIMIT, AnyArray
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.fit import fit
-from shadowtime.workload.site_requests import row_of_job
 
 FIELDS = ("procs", "request", "run", "submit")
 """What may be changed of the explained job."""
@@ -75,13 +73,16 @@ class Variation:
         """Mask of the jobs that are taken away."""
         found = np.zeros(len(workload), bool)
         for text in self.without:
-            row = row_of_job(workload, text)
+            row = site_requests.row_of_job(workload, text)
             if row is None and not is_condition(text):
                 raise UsageError(
                     f"--without {text}: {workload.name} has no such job; give a job number, or "
                     "conditions as in --without user=eva"
                 )
-            found |= _only(workload, row) if row is not None else _fulfil(workload, text)
+            if row is not None:
+                found[row] = True
+            else:
+                found |= where.Where.parse(text, option="--without").mask(workload)
         found[workload.job_id == job] = False
         if bool(found.any()) or not self.without:
             return found
@@ -108,16 +109,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not mark or not value.strip():
         raise UsageError(f"--if {text!r}: write FIELD=VALUE, as in procs=32 or submit=-2h")
     return key, value
-
-
-def _only(workload: Workload, row: int) -> AnyArray:
-    found = np.zeros(len(workload), bool)
-    found[row] = True
-    return found
-
-
-def _fulfil(workload: Workload, text: str) -> AnyArray:
-    return Where.parse(text, option="--without").mask(workload)
 
 
 def _with_procs(workload: Workload, row: int, text: str) -> Workload:
@@ -151,7 +142,7 @@ def _with_procs(workload: Workload, row: int, text: str) -> Workload:
 
 
 def _with_request(workload: Workload, row: int, text: str) -> Workload:
-    seconds = seconds_of(text, option=f"--if request={text}")
+    seconds = window.seconds_of(text, option=f"--if request={text}")
     request, limit = workload.request.copy(), workload.limit.copy()
     if limit[row] != NO_LIMIT:
         limit[row] = seconds
@@ -161,7 +152,7 @@ def _with_request(workload: Workload, row: int, text: str) -> Workload:
 
 def _with_run(workload: Workload, row: int, text: str) -> Workload:
     run = workload.run.copy()
-    run[row] = seconds_of(text, option=f"--if run={text}")
+    run[row] = window.seconds_of(text, option=f"--if run={text}")
     return workload.replace(run=run)
 
 
@@ -169,7 +160,7 @@ def _with_submit(workload: Workload, row: int, text: str) -> Workload:
     match = _SHIFT.fullmatch(text)
     if match is None:
         raise UsageError(f"--if submit={text}: write how much earlier or later: -2h or +30m")
-    seconds = seconds_of(match[2], option=f"--if submit={text}")
+    seconds = window.seconds_of(match[2], option=f"--if submit={text}")
     submit = workload.submit.copy()
     submit[row] += seconds if match[1] == "+" else -seconds
     if submit[row] < 0:

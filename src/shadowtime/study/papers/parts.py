@@ -19,20 +19,20 @@ from typing import Any
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import UsageError
 from shadowtime.kernel.sources import PACKAGE
-from shadowtime.study.papers.reproduction import Paper, Plan, Subject, Task, find_subjects
+from shadowtime.study.papers.reproduction import Paper, Runs, Subject, Task, find_subjects
 from shadowtime.study.sweep.keys import canonical, digest, of_file, of_workload
 from shadowtime.study.sweep.store import Store
 
 
 def kept(
-    plan: Plan,
+    plan: Runs,
     folder: str | os.PathLike[str],
     *,
     paper: str,
     subjects: Sequence[Subject],
     seeds: int,
     quick: bool = False,
-) -> Plan:
+) -> Runs:
     """The same plan, whose tasks take what the folder has and keep what it has not.
 
     Ctrl-C and kill -9 lose only the tasks in progress.
@@ -43,12 +43,12 @@ def kept(
                                               digest(*canonical(one.cluster)))
     ]  # fmt: skip
     common = digest(paper, str(SEMANTICS), sources(), str(seeds), str(quick), *inputs)
-    tasks = []
-    for at, task in enumerate(plan.tasks):
+    tasks = {}
+    for at, (name, task) in enumerate(plan.tasks.items()):
         key = digest(common, str(at), task.name)
         work = partial(_once, store, key, task)
-        tasks.append(Task(name=task.name, work=work, path=store.path(key)))
-    return Plan(tasks=tuple(tasks), put_together=plan.put_together)
+        tasks[name] = Task(name=task.name, work=work, path=store.path(key))
+    return replace(plan, tasks=tasks)
 
 
 def _once(store: Store, key: str, task: Task) -> Any:
@@ -114,7 +114,7 @@ class PaperStudy:
             return paper.subjects(), []
         return find_subjects(paper.logs, self.traces)
 
-    def plan(self, subjects: Sequence[Subject]) -> Plan:
+    def plan(self, subjects: Sequence[Subject]) -> Runs:
         """Its tasks on these subjects; each keeps its result where there is a folder."""
         paper = self.paper
         seeds = self.seeds or paper.seeds
@@ -127,4 +127,4 @@ class PaperStudy:
 
     def parts(self) -> list[Callable[[], Any]]:
         """Every task, for a worker."""
-        return [task.work for task in self.plan(self.subjects()[0]).tasks]
+        return [task.work for task in self.plan(self.subjects()[0]).tasks.values()]

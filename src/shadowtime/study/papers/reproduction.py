@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,9 +14,7 @@ from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.study.fan_out import fan_out
 from shadowtime.trace import read
-from shadowtime.workload import Workload
-from shadowtime.workload.clean import fit
-from shadowtime.workload.embedded import PROCS, demo_workload
+from shadowtime.workload import Workload, clean, embedded
 
 if TYPE_CHECKING:
     from shadowtime.study.papers.values import Claim, PaperFigure, PaperTable
@@ -65,11 +63,16 @@ class Subject:
     def generated(self) -> bool:
         return self.path is None
 
+    @property
+    def overran(self) -> float:
+        """The share of its jobs that were cut at their request."""
+        return self.workload.cleaning.get("overrun_cut", 0) / len(self.workload)
+
     def recleaned(self, overrun: Literal["cut", "extend", "keep"]) -> Subject:
         """The same log with another rule for jobs that ran longer than requested."""
         assert self.path is not None
         memory = "memory" in self.cluster.resources
-        jobs = fit(read(self.path, overrun=overrun, memory=memory), self.cluster)
+        jobs = clean.fit(read(self.path, overrun=overrun, memory=memory), self.cluster)
         return Subject(label=self.label, workload=jobs, cluster=self.cluster, path=self.path)
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,8 +95,8 @@ def find_subjects(logs: Sequence[Log], folder: str | None) -> tuple[list[Subject
     the logs is refused.
     """
     if folder is None:
-        jobs = demo_workload()
-        return [Subject(label=GENERATED, workload=jobs, cluster=Cluster.pool(PROCS))], []
+        jobs = embedded.demo_workload()
+        return [Subject(label=GENERATED, workload=jobs, cluster=Cluster.pool(embedded.PROCS))], []
     place = Path(folder)
     if not place.is_dir():
         raise UsageError(f"there is no folder {folder}: give --traces a folder with the logs")
@@ -103,7 +106,7 @@ def find_subjects(logs: Sequence[Log], folder: str | None) -> tuple[list[Subject
         if path is None:
             missing.append(f"{log.file}.gz")
             continue
-        jobs = fit(read(path, memory=bool(log.memory)), log.cluster)
+        jobs = clean.fit(read(path, memory=bool(log.memory)), log.cluster)
         found.append(Subject(label=log.label, workload=jobs, cluster=log.cluster, path=path))
     if not found:
         raise UsageError(
@@ -214,11 +217,16 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """All runs of a paper by their keys, and the findings that the results amount to."""
+    """Tasks that do not depend on each other, by their keys, and what the results amount to."""
 
     tasks: Mapping[Any, Task]
     collect: Callable[[Mapping[Any, Any]], Any]
     """From the results by the same keys."""
+
+    def missing(self) -> list[int]:
+        """The places of the tasks whose file is not there yet."""
+        tasks = enumerate(self.tasks.values())
+        return [at for at, task in tasks if task.path and not task.path.exists()]
 
 
 def of_kind(results: Mapping[Any, Any], kind: str) -> dict[Any, Any]:
@@ -230,18 +238,6 @@ def of_kind(results: Mapping[Any, Any], kind: str) -> dict[Any, Any]:
     {('a', 1): 3.0}
     """
     return {key[1:]: found for key, found in results.items() if key[0] == kind}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Tasks that do not depend on each other, and how their results make a reproduction."""
-
-    tasks: tuple[Task, ...]
-    put_together: Callable[[list[Any]], Reproduction]
-
-    def missing(self) -> list[int]:
-        """The places of the tasks whose file is not there yet."""
-        return [at for at, task in enumerate(self.tasks) if task.path and not task.path.exists()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,14 +271,10 @@ class Paper:
     seeds: int = 10
     """Runs for each point that depends on chance, unless given."""
 
-    def plan(self, subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Plan:
-        """Every run of the study on these subjects."""
+    def plan(self, subjects: Sequence[Subject], seeds: int, *, quick: bool = False) -> Runs:
+        """Every run of the study on these subjects, which make a reproduction."""
         runs = self.runs(tuple(subjects), seeds, quick)
-
-        def put_together(results: list[Any]) -> Reproduction:
-            return self.reproduction(runs.collect(dict(zip(runs.tasks, results, strict=True))))
-
-        return Plan(tasks=tuple(runs.tasks.values()), put_together=put_together)
+        return replace(runs, collect=lambda found: self.reproduction(runs.collect(found)))
 
     def reproduction(self, found: Any) -> Reproduction:
         """The paper with our numbers in it."""
@@ -303,7 +295,7 @@ class Paper:
 
 
 def carry_out(
-    plan: Plan, *, threads: int | None = None, progress: Callable[[str], None] = lambda name: None
+    plan: Runs, *, threads: int | None = None, progress: Callable[[str], None] = lambda name: None
 ) -> Reproduction:
     """Run a plan's tasks on all cores; ``progress`` gets the name of each finished one."""
 
@@ -315,4 +307,6 @@ def carry_out(
 
         return work
 
-    return plan.put_together(fan_out([counted(task) for task in plan.tasks], threads=threads))
+    results = fan_out([counted(task) for task in plan.tasks.values()], threads=threads)
+    made: Reproduction = plan.collect(dict(zip(plan.tasks, results, strict=True)))
+    return made

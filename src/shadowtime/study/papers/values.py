@@ -389,7 +389,7 @@ class Published:
         )
 
 
-def near(ours: float, paper: float, share: float = NEAR) -> bool:
+def near(ours: float, paper: float) -> bool:
     """Ours meets the paper's number.
 
     Examples
@@ -397,4 +397,4 @@ def near(ours: float, paper: float, share: float = NEAR) -> bool:
     >>> near(33.8, 32.9), near(57.0, 90.7)
     (True, False)
     """
-    return abs(ours - paper) <= share * abs(paper)
+    return abs(ours - paper) <= NEAR * abs(paper)

@@ -17,11 +17,9 @@ import numpy as np
 from shadowtime.cluster.features import choices, counted
 from shadowtime.cluster.known_settings import lacking_parameters
 from shadowtime.cluster.site import Site
-from shadowtime.slurm.from_site import model_notes
-from shadowtime.slurm.parameters import Parameters
+from shadowtime.slurm import from_site, parameters
 from shadowtime.types import UNKNOWN, AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import requests_of
+from shadowtime.workload import Workload, site_requests
 
 PER_SETTING = 0.05
 """What a setting of the whole site adds to the expected error. Assumed, not calibrated: its effect
@@ -99,7 +97,7 @@ core-hours)'], 1.0)
             )
         )
 
-    asked = requests_of(workload, site)
+    asked = site_requests.requests_of(workload, site)
     for name in sorted({name for one in asked.distinct for name in one.beyond}):
         has = np.array([name in one.beyond for one in asked.distinct], bool)[asked.index]
         add(name if " " in name else f"--{name}", has)
@@ -132,9 +130,9 @@ def wants_counts(features: str) -> bool:
 
 def _of_model(site: Site) -> list[str]:
     """Settings that are read and that the model of Slurm does not follow."""
-    words = Parameters.without_effect(site.setting("SchedulerParameters"))
+    words = parameters.Parameters.without_effect(site.setting("SchedulerParameters"))
     return [*(f"SchedulerParameters {word}" for word in lacking_parameters(words)),
-            *model_notes(site)]  # fmt: skip
+            *from_site.model_notes(site)]  # fmt: skip
 
 
 SCOPES = ("partition", "QOS", "association", "reservation")
@@ -144,7 +142,7 @@ SCOPES = ("partition", "QOS", "association", "reservation")
 def _named(workload: Workload, site: Site, scope: str, names: Sequence[str]) -> AnyArray:
     """The jobs in these partitions, QOS, accounts (or of these users) or reservations."""
     chosen = frozenset(names)
-    asked = requests_of(workload, site)
+    asked = site_requests.requests_of(workload, site)
     usual = tuple(one.name for one in site.partitions if one.default)
     has = []
     for one in asked.distinct:

@@ -10,10 +10,8 @@ from shadowtime.cluster.amounts import COUNTED
 from shadowtime.cluster.site import Limits, Site
 from shadowtime.slurm.tally import SAME_NAME
 from shadowtime.slurmtext.hostlist import expand
-from shadowtime.study.site import keys
+from shadowtime.study.site import conf_edit, keys, settings
 from shadowtime.study.site.changes import Change, add_nodes, apply_all, like_kind
-from shadowtime.study.site.conf_edit import ConfFiles
-from shadowtime.study.site.settings import with_parameter
 from shadowtime.study.site.world import SiteWorld
 
 
@@ -72,7 +70,7 @@ def deployment(
     ('scontrol reconfigure',)
     """
     changed = apply_all(world, changes)  # every change is checked before anything is printed
-    plan = _Plan(world.site, changed.site, ConfFiles(files or {}))
+    plan = _Plan(world.site, changed.site, conf_edit.ConfFiles(files or {}))
     for change in changes:
         if change.kind == "set":
             plan.set(change)
@@ -84,7 +82,7 @@ def deployment(
 class _Plan:
     """Gathers lines and commands."""
 
-    def __init__(self, site: Site, changed: Site, files: ConfFiles) -> None:
+    def __init__(self, site: Site, changed: Site, files: conf_edit.ConfFiles) -> None:
         self.site, self.changed, self.files = site, changed, files
         self.first: list[str] = []
         self.commands: list[str] = []
@@ -115,7 +113,7 @@ class _Plan:
             )
             self.back.append(f"scontrol delete ReservationName={rest}")
         elif change.key in keys.PARAMETERS:
-            self.parameters = with_parameter(self.parameters, change.key, change.value)
+            self.parameters = settings.with_parameter(self.parameters, change.key, change.value)
             self._setting("SchedulerParameters", self.parameters)
         elif kind := next((one for one in COUNTED if one.setting == change.key), None):
             if kind.of_slurm:

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.cluster import limits, site_folder, site_summary
 from shadowtime.cluster.amounts import amounts_taken, kind_of
-from shadowtime.cluster.limits import job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER, Partition, Site
-from shadowtime.cluster.site_folder import FILES
-from shadowtime.cluster.site_summary import summarise
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurmtext.hostlist import compress
@@ -58,7 +56,7 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     found["missing"] += _missing_configuration(folder, site)
     found |= {
         "counts": _counts(site, workload),
-        "nodes": summarise(site)["nodes"],
+        "nodes": site_summary.summarise(site)["nodes"],
         "from": _stamp(workload, 0),
         "to": _stamp(workload, int(workload.submit.max(initial=0))),
         "repaired": {rule: count for rule, count in workload.cleaning.items() if count},
@@ -123,7 +121,7 @@ def _missing(folder: Path, today: date) -> Iterator[dict[str, str]]:
     days = sorted(path.stem for path in (folder / DAYS).glob("*.psv"))
     since = date.fromisoformat(days[0]) if days and _is_day(days[0]) else today
     alone = (folder / "slurm.conf").is_file()
-    others = {names[0]: names[1:] for names in FILES.values()}
+    others = {names[0]: names[1:] for names in site_folder.FILES.values()}
     for command in site_commands(since):
         names = (command.file, *others.get(command.file, ()))
         in_conf = alone and command.file in ("nodes.txt", "partitions.txt", "config.txt")
@@ -338,7 +336,7 @@ def _why(
             reason = "asks for more than the nodes of its partition have together"
         elif partition.max_time is not None and seconds > partition.max_time:
             reason = "has a time limit beyond that of its partition"
-        elif not job_allowed(site, request, partition, shape, seconds, user):
+        elif not limits.job_allowed(site, request, partition, shape, seconds, user):
             reason = "exceeds a limit of its QOS, account or reservation"
         else:
             return _runs_without(request), True

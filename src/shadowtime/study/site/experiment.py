@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from shadowtime.errors import InputError, UsageError, near
+from shadowtime.study.site import stretches, trials
 from shadowtime.study.site.changes import KINDS, Change
 from shadowtime.study.site.options import Option
-from shadowtime.study.site.stretches import stretches_of
-from shadowtime.study.site.trials import PHASES, Repeats
 from shadowtime.workload import Workload
 
 HEAD = "# A what-if on a site: shadowtime run THIS_FILE"
@@ -44,7 +43,7 @@ class Experiment:
     """Of a node-hour, beside options."""
     cluster: str = ""
     baseline: str = "slurm"
-    phases: int = PHASES
+    phases: int = trials.PHASES
     shake: bool = False
     resample: bool = False
     feedback: bool = False
@@ -59,12 +58,12 @@ class Experiment:
         if self.prices and not self.options:
             raise UsageError("--price compares the cost of options: give --option too")
 
-    def repeats_on(self, jobs: Workload) -> Repeats:
+    def repeats_on(self, jobs: Workload) -> trials.Repeats:
         """How it is repeated on a log."""
-        usual = Repeats(
+        usual = trials.Repeats(
             phases=self.phases, shake=self.shake, resample=self.resample, seed=self.seed
         )
-        found = stretches_of(jobs) if self.quick else ()
+        found = stretches.stretches_of(jobs) if self.quick else ()
         return replace(usual, stretches=found, phases=len(found)) if found else usual
 
     def to_toml(self, folder: str | os.PathLike[str] | None = None) -> str:

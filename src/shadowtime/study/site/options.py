@@ -79,11 +79,7 @@ class Offer:
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""
-        return {
-            "utilisation": self.utilisation,
-            "node_hours": self.node_hours,
-            "cost": self.cost,
-        }
+        return dict(vars(self))
 
 
 def offer_of(site: Site, trials: Sequence[Trial], prices: Mapping[str, float]) -> Offer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,21 +13,19 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Site
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, measure
+from shadowtime.metrics import Window, intervals, measure
 from shadowtime.metrics.groups import BY, groups_of
-from shadowtime.metrics.intervals import Interval
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
 from shadowtime.study.expected_error import LEAST, expected_error, off_by
-from shadowtime.study.replay import WaitRow, shown_groups, wait_row, wait_rows
+from shadowtime.study.replay import Beside, shown_groups, wait_row, wait_rows
 from shadowtime.study.site.coverage import NotModelled, coverage
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
-from shadowtime.study.trust import Trust, unknown_share
+from shadowtime.study.trust import unknown_share
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN, AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.site_requests import counted_jobs
+from shadowtime.workload import Workload, site_requests
 
 BY_LOG = ("Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
 """Reasons that the simulation takes from the log: jobs are considered once they were eligible."""
@@ -42,7 +40,7 @@ class GroupWait:
     jobs: int
     run_mean_s: float
     recorded_s: float
-    simulated: Interval
+    simulated: intervals.Interval
     error: float | None = None
     """The expected error of the mean wait, as a share of it; None where jobs are too few."""
 
@@ -130,39 +128,21 @@ class CancelledJobs:
 
     def as_dict(self) -> dict[str, float]:
         """For ``--json``."""
-        return {
-            "jobs": self.jobs,
-            "started": self.started,
-            "core_share": self.core_share,
-            "sensitivity": self.sensitivity,
-        }
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SiteReplay:
+class SiteReplay(Beside):
     """What a site did, compared with its simulated scheduler."""
 
-    workload: Workload
     site: Site
-    window: Window
-    policy: str
-    parameters: Mapping[str, Any]
     repeats: Repeats
     groups: tuple[GroupWait, ...]
-    whole: WaitRow
-    rows: tuple[WaitRow, ...]
-    """The same waits by every kind of group that a replay knows, means over the runs."""
-    trust: Trust
-    recorded: Schedule
     trials: tuple[Trial, ...]
-    recorded_metrics: Mapping[str, float]
-    simulated_metrics: Mapping[str, float]
     backfilled: tuple[float, float, float] | None
     """Share of starts by backfill: recorded (sacct's Flags), and the lowest and highest run's."""
     reasons: tuple[ReasonRow, ...]
     """What jobs waited for (sacct's Reason)."""
-    never_started: int
-    """Jobs with a recorded start that no simulated run starts."""
     cancelled: CancelledJobs | None = None
     """None where no job was cancelled while it waited."""
 
@@ -232,7 +212,7 @@ def replay_site(
     repeats = repeats or Repeats()
     if repeats.shake or repeats.resample:
         raise UsageError("a replay uses the unmodified log: omit --shake and --resample")
-    which = (workload.recorded_start != UNKNOWN) & counted_jobs(workload)
+    which = (workload.recorded_start != UNKNOWN) & site_requests.counted_jobs(workload)
     which &= scored.mask(workload.submit)
     if where:
         which &= where.mask(workload)

@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shadowtime.cluster.amounts import COUNTED, replaced
+from shadowtime.cluster import amounts, slurm_site
 from shadowtime.cluster.sacctmgr import limits_of
 from shadowtime.cluster.site import FOREVER, Limits, Outage, Site
 from shadowtime.cluster.slurm_records import parse_partition, parse_reservations, preempting
-from shadowtime.cluster.slurm_site import enforced
 from shadowtime.errors import ClusterError, PolicyError, UsageError, near
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.slurmtext.hostlist import expand
+from shadowtime.slurmtext import hostlist, times
 from shadowtime.slurmtext.scontrol import read_table
-from shadowtime.slurmtext.times import parse_limit, parse_stamp
 from shadowtime.study.site import keys
 from shadowtime.study.site.world import SiteWorld, with_user
 
@@ -91,7 +89,7 @@ def _global(world: SiteWorld, name: str, value: str) -> SiteWorld:
     if name in keys.NUMBERS and not re.fullmatch(r"\d{1,10}", value):
         raise ClusterError("it must be a whole number")
     if name in keys.TIMES:
-        parse_limit(value)
+        times.parse_limit(value)
     if name in keys.CHOICES:
         chosen = [
             one for one in keys.CHOICES[name] if value.lower() in (one, one.rpartition("/")[2])
@@ -107,10 +105,10 @@ def _global(world: SiteWorld, name: str, value: str) -> SiteWorld:
         if lost:
             raise ClusterError(f"not modelled: {', '.join(lost)}")
     if name == "AccountingStorageEnforce":
-        return changed.on_site(enforce=enforced(value))
-    for kind in COUNTED:
+        return changed.on_site(enforce=slurm_site.enforced(value))
+    for kind in amounts.COUNTED:
         if name == kind.setting:
-            return world.on_site(amounts=replaced(world.site.amounts, kind, value))
+            return world.on_site(amounts=amounts.replaced(world.site.amounts, kind, value))
     if name == "JobRequeue":
         return changed.on_site(requeue=value == "1")
     return changed
@@ -271,14 +269,10 @@ def _user(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
     return _association(world, "", name, key, value.strip())
 
 
-def _account(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
-    return _association(world, name, "", key, value.strip())
-
-
 def _node(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
     site = world.site
     names = [node.name for node in site.nodes]
-    chosen = [names[_place(names, one, "node")] for one in expand(name)]
+    chosen = [names[_place(names, one, "node")] for one in hostlist.expand(name)]
     if key in ("Drain", "Down"):
         return with_outage(world, chosen, value, drain=key == "Drain")
     change: dict[str, Any]
@@ -295,7 +289,7 @@ def _node(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
 _SCOPES: dict[str, Callable[[SiteWorld, str, str, str], SiteWorld]] = {
     "partition": _partition,
     "qos": _qos,
-    "account": _account,
+    "account": lambda world, name, key, value: _association(world, name, "", key, value.strip()),
     "user": _user,
     "node": _node,
 }
@@ -335,7 +329,7 @@ def with_reservation(world: SiteWorld, name: str, words: str) -> SiteWorld:
     if strange or not found.nodes:
         raise ClusterError(f"there is no node {strange[0]}" if strange else "give Nodes=...")
     if given:
-        lasts = parse_limit(given[1])
+        lasts = times.parse_limit(given[1])
         found = replace(found, end=FOREVER if lasts is None else found.begin + lasts)
     if found.end <= found.begin:
         raise ClusterError("it ends before it begins: give EndTime or Duration")
@@ -346,8 +340,8 @@ def with_outage(world: SiteWorld, nodes: Sequence[str], value: str, *, drain: bo
     """Nodes that accept no jobs FROM/UNTIL; running jobs continue if the nodes are drained."""
     first, slash, last = value.partition("/")
     try:
-        begin = parse_stamp(first.strip(), world.zone)
-        end = parse_stamp(last.strip(), world.zone) if last.strip() else FOREVER
+        begin = times.parse_stamp(first.strip(), world.zone)
+        end = times.parse_stamp(last.strip(), world.zone) if last.strip() else FOREVER
     except ValueError as error:
         raise ClusterError(str(error)) from None
     if begin < 0 or not slash or end <= begin:

@@ -20,8 +20,7 @@ from shadowtime.study.site.experiment import Experiment
 from shadowtime.study.site.options import Option
 from shadowtime.study.site.trials import Repeats, Trial, as_measured
 from shadowtime.study.site.world import SiteWorld
-from shadowtime.study.sweep.keys import of_run
-from shadowtime.study.sweep.store import Store, kept
+from shadowtime.study.sweep import keys, store
 from shadowtime.types import Ints
 from shadowtime.workload.follows import as_submitted, closed_loop
 
@@ -162,7 +161,7 @@ class WhatIfStudy:
         given = self.experiment
         return trial_runs(
             world, given.changes, options=given.options, repeats=given.repeats_on(world.jobs),
-            feedback=given.feedback, engine=kept(simulate, self.folder),
+            feedback=given.feedback, engine=store.kept(simulate, self.folder),
         ).all  # fmt: skip
 
     def missing(self, world: SiteWorld) -> list[int]:
@@ -172,4 +171,4 @@ class WhatIfStudy:
     def _has(self, run: TrialRun) -> bool:
         made = run.input()
         cluster = cast("Cluster", made.site)
-        return Store.at(self.folder).has(of_run(made.jobs, cluster, run.policy))
+        return store.Store.at(self.folder).has(keys.of_run(made.jobs, cluster, run.policy))

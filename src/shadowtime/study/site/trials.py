@@ -19,9 +19,8 @@ from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
 from shadowtime.study.site.stretches import Stretch, in_words
 from shadowtime.types import AnyArray, Floats, Ints, Reason
-from shadowtime.workload import Workload
+from shadowtime.workload import Workload, site_requests
 from shadowtime.workload.resample import JITTER, STRETCH, resample_users, shaken
-from shadowtime.workload.site_requests import counted_jobs
 
 PHASES = 6
 """Runs by default: the number of offsets of Slurm's passes."""
@@ -115,7 +114,7 @@ class Trial:
     @cached_property
     def counted(self) -> AnyArray:
         """Jobs whose wait counts: started, not cancelled in the queue, in the stretch."""
-        found = (self.schedule.start >= 0) & counted_jobs(self.workload)
+        found = (self.schedule.start >= 0) & site_requests.counted_jobs(self.workload)
         return found if self.stretch is None else found & self.stretch.counts(self.workload)
 
     @cached_property

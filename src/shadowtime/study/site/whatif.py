@@ -13,9 +13,8 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window
+from shadowtime.metrics import Window, intervals
 from shadowtime.metrics.groups import BY, Key, groups_of
-from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.metrics.where import Where
 from shadowtime.schedule import Schedule
 from shadowtime.study.compare import Engine
@@ -49,9 +48,9 @@ class GroupEffect:
     recorded_s: float
     """nan if the log has no start of these jobs."""
     baseline_s: float
-    changed: Interval
+    changed: intervals.Interval
     """The mean, and the range in which one real run is expected."""
-    difference: Interval
+    difference: intervals.Interval
     """Changed minus baseline, run by run, with the interval of its mean."""
 
     @property
@@ -316,7 +315,7 @@ def _arm(
         jobs, olds, news, runs = zip(*found, strict=True)
         length = float(np.mean(runs))
         changed = predicted(news, length)
-        difference = interval(np.subtract(news, olds))
+        difference = intervals.interval(np.subtract(news, olds))
         mean = float(np.subtract(news, olds).mean())
         assert changed is not None
         groups.append(
@@ -328,7 +327,7 @@ def _arm(
                 recorded_s=recorded.get(key, math.nan),
                 baseline_s=float(np.mean(olds)),
                 changed=changed,
-                difference=difference or Interval(mean, -math.inf, math.inf, len(found)),
+                difference=difference or intervals.Interval(mean, -math.inf, math.inf, len(found)),
             )
         )
     order = {kind: place for place, kind in enumerate(by)}

@@ -12,9 +12,7 @@ import numpy as np
 from shadowtime.cluster.site import Association, Site
 from shadowtime.errors import ClusterError, near
 from shadowtime.types import UNKNOWN, AnyArray
-from shadowtime.workload import Workload
-from shadowtime.workload.request import Request
-from shadowtime.workload.site_requests import requests_of
+from shadowtime.workload import Workload, request, site_requests
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,8 +67,8 @@ def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
 def _narrowed(world: SiteWorld, rows: AnyArray, most: int) -> Workload:
     """Requests for more nodes are lowered to this number, tasks in proportion; run times stay."""
     jobs = world.jobs
-    asked = requests_of(jobs, world.site)
-    place: dict[Request, int] = {}
+    asked = site_requests.requests_of(jobs, world.site)
+    place: dict[request.Request, int] = {}
     index = np.empty(len(jobs), np.int64)
     demand = jobs.demand.copy()
     for row, (old, mine) in enumerate(zip(asked.index.tolist(), rows.tolist(), strict=True)):
@@ -89,9 +87,9 @@ def _moved(world: SiteWorld, jobs: Workload, rows: AnyArray, column: str, value:
     if value not in labels[1:]:
         labels = (*labels, value)
     number = labels.index(value, 1)
-    asked = requests_of(jobs, world.site)
+    asked = site_requests.requests_of(jobs, world.site)
     field = "qos" if column == "queue" else "account"
-    place: dict[Request, int] = {}
+    place: dict[request.Request, int] = {}
     index = np.empty(len(jobs), np.int64)
     for row, (old, change) in enumerate(zip(asked.index.tolist(), rows.tolist(), strict=True)):
         one = asked.distinct[old]

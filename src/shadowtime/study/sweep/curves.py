@@ -74,9 +74,5 @@ def curve(
             interval=interval([sum(one) / len(one) for one in copies.get(at, {}).values()]),
             runs=len(plain.get(at, [])) + sum(map(len, copies.get(at, {}).values())),
         )
-        for at in sorted({*plain, *copies}, key=_sortable)
+        for at in sorted({*plain, *copies}, key=lambda at: [(isinstance(x, str), x) for x in at])
     ]
-
-
-def _sortable(at: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple((isinstance(one, str), one) for one in at)

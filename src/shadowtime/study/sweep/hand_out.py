@@ -178,24 +178,18 @@ class Lost(Generic[Item]):
     """True if its own worker died, False if it may have been lost with another item."""
 
 
-class Deaths:
-    """How often the worker of a single item died, for certain.
+def abandon(deaths: Counter[Hashable], name: Hashable, lost: Lost[Item]) -> bool:
+    """Charge the certain death of a worker to its item; True if that has had its chances.
 
     Examples
     --------
-    >>> deaths = Deaths()
+    >>> deaths = Counter()
     >>> lost = [Lost(item=1, why="", certain=certain) for certain in (False, True, True)]
-    >>> [deaths.abandon(1, one) for one in lost]
+    >>> [abandon(deaths, 1, one) for one in lost]
     [False, False, True]
     """
-
-    def __init__(self) -> None:
-        self._counts: Counter[Hashable] = Counter()
-
-    def abandon(self, name: Hashable, lost: Lost[Item]) -> bool:
-        """Charge a death to an item; True if it has had its chances."""
-        self._counts[name] += lost.certain
-        return self._counts[name] >= DEATHS
+    deaths[name] += lost.certain
+    return deaths[name] >= DEATHS
 
 
 def hand_out(
@@ -314,7 +308,7 @@ def run_parts(
     ``workers`` processes of this machine are used. A part whose worker dies is run again, and
     ends the study if its worker dies again.
     """
-    deaths = Deaths()
+    deaths: Counter[Hashable] = Counter()
     done = 0
 
     def count(_: None) -> None:
@@ -324,7 +318,7 @@ def run_parts(
 
     def again(lost: list[Lost[Part]]) -> list[Part]:
         for one in lost:
-            if deaths.abandon(one.item[1], one):
+            if abandon(deaths, one.item[1], one):
                 raise ShadowtimeError(f"run {one.item[1] + 1} of the study failed twice: {one.why}")
         return [one.item for one in lost]
 

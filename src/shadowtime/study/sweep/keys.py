@@ -22,9 +22,8 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.engine.semantics import SEMANTICS
 from shadowtime.errors import InputError, UsageError
-from shadowtime.policy import Policy
+from shadowtime.policy import Policy, functions
 from shadowtime.policy.files import ORIGIN, files_in, name_of_text
-from shadowtime.policy.functions import plain
 from shadowtime.policy.part import Part
 from shadowtime.policy.written import Written
 from shadowtime.workload import Workload
@@ -152,7 +151,7 @@ def _written(value: Any) -> Any:
 
 def _setting(value: Any) -> Any:
     if callable(value):
-        return _source(plain(value))
+        return _source(functions.plain(value))
     if isinstance(value, str) and len(value) < 4096 and Path(value).is_file():
         return of_file(Path(value))  # a table or a database that a part reads
     return value if isinstance(value, bool | int | float | str | None) else repr(value)

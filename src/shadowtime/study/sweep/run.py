@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from shadowtime.metrics import Window
 from shadowtime.study.compare import Known
 from shadowtime.study.fan_out import cores
 from shadowtime.study.replicas import Load
-from shadowtime.study.sweep.hand_out import Deaths, Lost, Progress, hand_out, on_executor
+from shadowtime.study.sweep.hand_out import Lost, Progress, abandon, hand_out, on_executor
 from shadowtime.study.sweep.plan import Case, Log, Plan
 from shadowtime.study.sweep.shards import ERROR, FIXED, SETTING, Shards, failed_row
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
@@ -125,13 +126,16 @@ def prepare(
     return jobs
 
 
+@dataclass
 class _Count:
     """Runs so far."""
 
-    def __init__(self, *, planned: int, skipped: int, progress: Callable[[Progress], None]) -> None:
-        self.planned, self.skipped, self.progress = planned, skipped, progress
-        self.ran = self.failed = 0
-        self.stopped = False
+    planned: int
+    skipped: int
+    progress: Callable[[Progress], None]
+    ran: int = 0
+    failed: int = 0
+    stopped: bool = False
 
     def add(self, done: Done) -> None:
         self.ran += done.ran
@@ -141,15 +145,13 @@ class _Count:
         self.progress(Progress(done=self.ran, failed=self.failed, total=total))
 
     def outcome(self) -> Outcome:
-        return Outcome(
-            planned=self.planned, skipped=self.skipped, ran=self.ran, failed=self.failed,
-            stopped=self.stopped,
-        )  # fmt: skip
+        names = (one.name for one in fields(Outcome))
+        return Outcome(**{name: getattr(self, name) for name in names})
 
 
 def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[Unit]]:
     """What to send instead of units that were lost: halves, until the failing run is found."""
-    deaths = Deaths()
+    deaths: Counter[Hashable] = Counter()
 
     def again(lost: list[Lost[Unit]]) -> list[Unit]:
         done = shards.done()
@@ -157,7 +159,7 @@ def _again(shards: Shards, count: _Count) -> Callable[[list[Lost[Unit]]], list[U
         for one in lost:
             left = tuple(case for case in one.item.cases if case.key not in done)
             count.add(Done(ran=len(one.item.cases) - len(left), failed=0))
-            if len(left) == 1 and deaths.abandon(left[0].key, one):
+            if len(left) == 1 and abandon(deaths, left[0].key, one):
                 shards.write([failed_row(left[0], one.why)])
                 count.add(Done(ran=1, failed=1))
             else:

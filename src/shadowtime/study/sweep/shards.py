@@ -234,11 +234,9 @@ def _one_per_key(arrow: Any, table: Any) -> Any:
     table = table.take(order)
     keys = table.column("key").combine_chunks()
     first = arrow.compute.not_equal(keys.slice(1), keys.slice(0, len(keys) - 1))
-    return table.filter(arrow.concat_arrays([arrow.array([True]), *_chunks(first)]))
-
-
-def _chunks(column: Any) -> list[Any]:
-    return list(column.chunks) if hasattr(column, "chunks") else [column]
+    return table.filter(
+        arrow.concat_arrays([arrow.array([True]), *getattr(first, "chunks", [first])])
+    )
 
 
 def _as_bytes(arrow: Any, table: Any) -> bytes:

@@ -15,8 +15,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of
 from shadowtime.engine.watch import CHECKPOINT, Watch
 from shadowtime.errors import ShadowtimeError
-from shadowtime.metrics import Window, measure
-from shadowtime.metrics.unstarted import NAMES as NEVER_STARTED
+from shadowtime.metrics import Window, measure, unstarted
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.study.replicas import Replicas
@@ -138,7 +137,7 @@ def run_case(case: Case, load: Loader, watch: Watch | None = None) -> dict[str, 
         return failed_row(case, "out of memory")
     except Exception as error:  # a bug of ours or of a user's part: the other runs go on
         return failed_row(case, f"{type(error).__name__}: {' '.join(str(error).split())}")
-    names = dict.fromkeys((*case.metrics, *NEVER_STARTED)) if case.metrics else found
+    names = dict.fromkeys((*case.metrics, *unstarted.NAMES)) if case.metrics else found
     kept = {name: float(found[name]) for name in names if name in found}
     never = why_never(schedule, jobs, cluster, window=case.window)
     why = {WHY: "; ".join(f"{one.jobs}: {one.why}" for one in never)} if never else {}

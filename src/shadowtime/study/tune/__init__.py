@@ -16,8 +16,7 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.engine.watch import Watch
 from shadowtime.errors import PolicyError, UsageError, near
-from shadowtime.metrics import REGISTRY, measure
-from shadowtime.metrics.intervals import Interval, paired
+from shadowtime.metrics import REGISTRY, intervals, measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.comparison import NEVER
 from shadowtime.study.fan_out import cores, fan_out
@@ -71,10 +70,7 @@ class Trials:
 
     def as_dict(self) -> dict[str, int]:
         """For ``--json``."""
-        return {
-            "asked": self.asked, "different": self.different, "pruned": self.pruned,
-            "failed": self.failed,
-        }  # fmt: skip
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +97,7 @@ class Report:
     metric: str
     value: float
     baseline: float
-    difference: Interval | None
+    difference: intervals.Interval | None
     """Chosen - baseline over shaken copies of the last part, pair by pair."""
     gain: tuple[float, float, float]
     """Share by which the baseline is improved on the first, second and last part."""
@@ -304,7 +300,10 @@ class _Task:
         entries = [
             Entry(
                 policy=space.policy(best[at]).name, settings=dict(best[at]),
-                tuned=dict(zip(objectives, _unsigned(searched[best[at]], signs), strict=True)),
+                tuned={
+                    name: sign * value
+                    for name, sign, value in zip(objectives, signs, searched[best[at]], strict=True)
+                },
                 selected=chosen_on[at],
             )
             for at in sorted(front(second), key=lambda at: second[at])
@@ -419,7 +418,7 @@ def _report(
         rows.append(
             Report(
                 metric=name, value=mine[0].get(name, math.nan),
-                baseline=theirs[0].get(name, math.nan), difference=paired(*columns),
+                baseline=theirs[0].get(name, math.nan), difference=intervals.paired(*columns),
                 gain=(gains[0], gains[1], gains[2]),
             )
         )  # fmt: skip
@@ -443,10 +442,6 @@ def _signed(
         return tuple(math.inf for _ in names)
     pairs = zip(names, signs, strict=True)
     return tuple(sign * found.get(name, math.inf * sign) for name, sign in pairs)
-
-
-def _unsigned(values: Values, signs: Sequence[int]) -> list[float]:
-    return [sign * value for sign, value in zip(signs, values, strict=True)]
 
 
 def _policy(space: Space, candidate: Candidate) -> Any:

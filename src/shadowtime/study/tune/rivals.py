@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shadowtime.metrics.intervals import Interval, interval
-from shadowtime.policy import catalogue, make_policy
-from shadowtime.policy.parse import slot_with
+from shadowtime.policy import catalogue, make_policy, parse
 from shadowtime.policy.part import SLOTS
 from shadowtime.study.tune.space import Space
 
@@ -91,7 +90,7 @@ def same_kind(space: Space) -> list[str]:
     ['easy', 'lxf', 'sjf', 'wfp3']
     """
     template = make_policy(space.base)
-    tuned = {a.name if a.name in SLOTS else slot_with(template, a.name) for a in space.axes}
+    tuned = {a.name if a.name in SLOTS else parse.slot_with(template, a.name) for a in space.axes}
     return [
         one.name
         for one in catalogue()

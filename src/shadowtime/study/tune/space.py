@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shadowtime.errors import UsageError, optional
-from shadowtime.policy import make_policy, parse_policy
-from shadowtime.policy.parse import slot_with
+from shadowtime.policy import make_policy, parse, parse_policy
 from shadowtime.policy.part import SLOTS
 from shadowtime.policy.policy import Policy
 from shadowtime.printable import shown
@@ -124,7 +123,7 @@ def _is_whole(policy: Policy, name: str) -> bool:
     """True for a slot that takes a number (the depth of reservations) or a whole parameter."""
     if name in SLOTS:
         return True
-    default = getattr(policy, slot_with(policy, name)).declared()[name].default
+    default = getattr(policy, parse.slot_with(policy, name)).declared()[name].default
     return isinstance(default, int) and not isinstance(default, bool)
 
 

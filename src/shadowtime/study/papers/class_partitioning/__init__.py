@@ -8,14 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shadowtime.study.papers.class_partitioning import claims, figures
 from shadowtime.study.papers.class_partitioning import runs as r
-from shadowtime.study.papers.class_partitioning.claims import paper_claims
-from shadowtime.study.papers.class_partitioning.figures import (
-    HOURS,
-    choices,
-    paper_figures,
-    paper_notes,
-)
 from shadowtime.study.papers.class_partitioning.runs import ALL, LARGE, WHOLE, Findings
 from shadowtime.study.papers.published import rows as _rows
 from shadowtime.study.papers.reproduction import Paper, Runs, Subject
@@ -91,9 +85,9 @@ def _table_8(found: Findings) -> PaperTable:
 def _policies(found: Findings) -> PaperTable:
     """Every policy of section 4 by class."""
     measures = {
-        "average wait": ("wait_mean_s", HOURS, "h"),
-        "95th percentile wait": ("wait_p95_s", HOURS, "h"),
-        "maximum wait": ("wait_max_s", HOURS, "h"),
+        "average wait": ("wait_mean_s", figures.HOURS, "h"),
+        "95th percentile wait": ("wait_p95_s", figures.HOURS, "h"),
+        "maximum wait": ("wait_max_s", figures.HOURS, "h"),
         "average slowdown": ("slowdown_mean", 1.0, ""),
         "slowdown bounded at 60 s": ("bsld60_mean", 1.0, ""),
     }
@@ -132,7 +126,7 @@ def _by_depth(
         (
             Cell.over(
                 found.values(month, r.with_depth(order, depth), metric, group, world=world),
-                scale=HOURS,
+                scale=figures.HOURS,
             )
             for depth in found.depths
         ),
@@ -178,7 +172,8 @@ def _sharing(found: Findings) -> PaperTable:
             f"{words}, {group}",
             (
                 Cell.over(
-                    found.values(month, policy, "wait_mean_s", group, world=world), scale=HOURS
+                    found.values(month, policy, "wait_mean_s", group, world=world),
+                    scale=figures.HOURS,
                 )
                 for policy in named.values()
             ),
@@ -227,10 +222,10 @@ PAPER = Paper(
     policies=("lxfw",),
     runs=study,
     tables=paper_tables,
-    figures=paper_figures,
-    claims=paper_claims,
-    notes=lambda found, tables: paper_notes(found),
-    choices=choices,
+    figures=figures.paper_figures,
+    claims=claims.paper_claims,
+    notes=lambda found, tables: figures.paper_notes(found),
+    choices=figures.choices,
     more=more,
     subjects=r.subjects,
 )

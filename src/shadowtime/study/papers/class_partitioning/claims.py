@@ -266,10 +266,7 @@ def _part_l_sm(judge: r.Judge) -> Iterator[Claim]:
             for words, metric in ALL_JOBS.items()
             if judge.change(month, r.L_SM_50, r.SINGLE, metric, ALL, world) > SAME
         ]
-        average = "; ".join(
-            judge.described(month, r.L_SM_50, r.SINGLE, "wait_mean_s", ALL, world)
-            for month in r.MONTH_NAMES
-        )
+        average = judge.all_months(r.L_SM_50, r.SINGLE, "wait_mean_s", ALL, world)
         count = len(r.MONTH_NAMES) * len(ALL_JOBS)
         yield judge.published["part-l-sm"].judged(
             not worse,
@@ -285,10 +282,7 @@ def _part_l_sm(judge: r.Judge) -> Iterator[Claim]:
                 for metric in ("wait_mean_s", "wait_p95_s")
             )
         ]
-        listed = "; ".join(
-            judge.described(month, r.L_SM_50, r.SINGLE, "wait_mean_s", LARGE, world)
-            for month in r.MONTH_NAMES
-        )
+        listed = judge.all_months(r.L_SM_50, r.SINGLE, "wait_mean_s", LARGE, world)
         yield judge.published["part-l-sm"].judged(
             len(lower) >= 3,
             f"average wait of large jobs {listed}; greatly lower, with the 95th percentile, in "
@@ -308,14 +302,11 @@ def _short_limit(judge: r.Judge) -> Iterator[Claim]:
             ]
             for group in (SMALL, MEDIUM)
         }
-        listed = "; ".join(
-            f"{group}: "
-            + ", ".join(
-                judge.described(month, r.L_SM_5, r.L_SM_50, "wait_mean_s", group, world)
-                for month in r.MONTH_NAMES
-            )
+        waits = {
+            group: judge.all_months(r.L_SM_5, r.L_SM_50, "wait_mean_s", group, world, by=", ")
             for group in worse
-        )
+        }
+        listed = "; ".join(f"{group}: {text}" for group, text in waits.items())
         yield judge.published["short-limit"].judged(
             all(len(months) == len(r.MONTH_NAMES) for months in worse.values()),
             f"average wait of (3H,5h) against (3H,50h), {listed}",
@@ -339,14 +330,10 @@ def _part_l_a(judge: r.Judge) -> Iterator[Claim]:
             ours=f"{len(close)} of {len(gaps)} within 10 %",
             reading=f"part-L/A(3H,50h); {reading}",
         )
-        poor = {
-            month: judge.change(month, r.L_A_5, r.L_SM_50, "wait_mean_s", ALL, world)
-            for month in r.HEAVY
-        }
-        longest = {
-            month: judge.change(month, r.L_A_5, r.L_SM_50, "wait_max_s", ALL, world)
-            for month in r.HEAVY
-        }
+        poor, longest = (
+            {month: judge.change(month, r.L_A_5, r.L_SM_50, of, ALL, world) for month in r.HEAVY}
+            for of in ("wait_mean_s", "wait_max_s")
+        )
         yield judge.published["part-l-a"].judged(
             min(poor.values()) >= r.MUCH,
             "against part-L/SM(3H,50h): average wait "

@@ -13,20 +13,16 @@ from functools import partial
 
 import numpy as np
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.examples import example
+from shadowtime.cluster import Cluster, examples
 from shadowtime.engine import simulate
-from shadowtime.metrics import Classes, Window, by_classes, classify, times_up_to
-from shadowtime.metrics.intervals import paired
+from shadowtime.metrics import Classes, Window, by_classes, classify, intervals, times_up_to
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.values import Estimate, Published
 from shadowtime.types import Ints
-from shadowtime.workload import Workload
-from shadowtime.workload.o2k import O2kCheck, o2k_workload
-from shadowtime.workload.o2k_draw import MONTHS, SHARED_PROCS
+from shadowtime.workload import Workload, o2k, o2k_draw
 
-MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), MONTHS, strict=True))
+MONTH_NAMES = dict(zip(("Dec02", "Jan03", "Feb03", "Mar03"), o2k_draw.MONTHS, strict=True))
 """The paper's names of the months, and the generator's."""
 
 HEAVY = ("Jan03", "Feb03")
@@ -101,7 +97,7 @@ class DrawnMonth:
     """One draw of a month in its three worlds, and how it compares with the paper's tables."""
 
     worlds: dict[str, World]
-    check: O2kCheck
+    check: o2k.O2kCheck
 
 
 def draw_month(month: str, seed: int) -> DrawnMonth:
@@ -113,12 +109,12 @@ def draw_month(month: str, seed: int) -> DrawnMonth:
     >>> [len(world.cluster.hosts) for world in drawn.worlds.values()]
     [12, 12, 9]
     """
-    drawn = o2k_workload(MONTH_NAMES[month], seed=seed)
-    jobs, machine = drawn.workload, example("o2k")
+    drawn = o2k.o2k_workload(MONTH_NAMES[month], seed=seed)
+    jobs, machine = drawn.workload, examples.example("o2k")
     window = Window(since=drawn.window[0], until=drawn.window[1])
     sharing = machine.replace(options={**machine.options, "dedicated_exclusive": False})
     rest = machine.replace(hosts=machine.hosts[FOR_DEDICATED:])
-    narrow = jobs.take(jobs.procs <= SHARED_PROCS)
+    narrow = jobs.take(jobs.procs <= o2k_draw.SHARED_PROCS)
     return DrawnMonth(
         worlds={
             WHOLE: World(workload=jobs, cluster=machine, window=window),
@@ -190,7 +186,7 @@ class MonthRuns:
     """What one draw of a month gave: outcomes by world and policy, and the month beside Table 4."""
 
     outcomes: Mapping[tuple[str, str], Outcome]
-    check: O2kCheck
+    check: o2k.O2kCheck
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,7 +225,7 @@ class Findings:
         known = Estimate.of(self.values(month, policy, metric, group, **of))
         return known.mean if known else math.nan
 
-    def checks(self, month: str) -> list[O2kCheck]:
+    def checks(self, month: str) -> list[o2k.O2kCheck]:
         """The month's draws beside the paper's tables."""
         return [self.months[month, seed].check for seed in self.seeds]
 
@@ -334,11 +330,15 @@ class Judge:
         scale, unit = (1 / 3600, " h") if metric.endswith("_s") else (1.0, "")
         means = [scale * sum(column) / len(column) for column in (ours, theirs)]
         text = f"{month} {means[0]:.2f} against {means[1]:.2f}{unit}"
-        between = paired(ours, theirs)
+        between = intervals.paired(ours, theirs)
         if between is None:
             return text
         low, high = scale * between.low, scale * between.high
         return f"{text} (difference {low:+.2f} to {high:+.2f})"
+
+    def all_months(self, *asked: str, by: str = "; ") -> str:
+        """The same for every month."""
+        return by.join(self.described(month, *asked) for month in MONTH_NAMES)
 
     def each(self, values: Callable[[str], float], form: str, months: Iterable[str] = ()) -> str:
         """A value for every month."""

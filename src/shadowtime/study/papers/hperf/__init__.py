@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from shadowtime.metrics.energy import demand_of, drawn_over_time
-from shadowtime.study.papers import published
+from shadowtime.study.papers import published, reproduction
 from shadowtime.study.papers.hperf import runs as r
 from shadowtime.study.papers.hperf.runs import GRACE, MEASURES, POLICIES, TABLES, UNLIMITED
-from shadowtime.study.papers.reproduction import Paper
 from shadowtime.study.papers.values import (
     Cell,
     Claim,
@@ -353,7 +352,7 @@ def more(found: r.Findings) -> dict[str, Any]:
     }
 
 
-PAPER = Paper(
+PAPER = reproduction.Paper(
     name="hperf",
     title=TITLE,
     reference=REFERENCE,

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.cluster import Cluster
-from shadowtime.cluster.contention import node_cluster
+from shadowtime.cluster import Cluster, contention
 from shadowtime.engine import simulate
 from shadowtime.metrics.energy import demand_of, peak_drawn
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
-from shadowtime.workload import Workload
-from shadowtime.workload.hperf_jobs import hperf_workload
+from shadowtime.workload import Workload, hperf_jobs
 
 POLICIES = {
     "ConsRes": "consres",
@@ -84,7 +82,7 @@ def thesis_cluster(
     >>> thesis_cluster().total
     {'procs': 256, 'bandwidth': 400000}
     """
-    machine = node_cluster(nodes, procs=CORES, name="MareNostrum 3", bandwidth=bandwidth)
+    machine = contention.node_cluster(nodes, procs=CORES, name="MareNostrum 3", bandwidth=bandwidth)
     law = {"shared": ["bandwidth"], "law": "sloped", "slope": slope}
     if phys:
         law["phys"] = {"bandwidth": phys}
@@ -100,7 +98,7 @@ def jobs_of(name: str, seed: int, *, noise: float = NOISE) -> Workload:
     >>> bool((a.request == b.request).all()), int(b.run.sum()) - int(b.request.sum()) < 0
     (True, True)
     """
-    jobs = hperf_workload(WORKLOADS[name], seed=seed)
+    jobs = hperf_jobs.hperf_workload(WORKLOADS[name], seed=seed)
     if noise == 0:
         return jobs
     spread = np.random.default_rng([seed, len(name)]).normal(0.0, noise, len(jobs))

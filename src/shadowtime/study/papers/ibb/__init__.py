@@ -187,6 +187,7 @@ def _filtered(found: Findings) -> str:
 def choices(found: Findings) -> tuple[str, ...]:
     """What the text does not give and is chosen here."""
     grid = ", ".join(f"{load:g}" for load in c.GRID)
+    cut = ", ".join(f"{one.overran:.0%} of {one.workload.name}'s" for one in found.subjects)
     return (
         f"Relative loads {grid}; the paper's are not given. Submissions come so many times as "
         "fast, run times stay.",
@@ -195,21 +196,13 @@ def choices(found: Findings) -> tuple[str, ...]:
         "Mixed: both logs from 0 over the shorter span, 1,830 processors (1,024 and 806) with 1 GB "
         "each; the paper does not say how large its machine was. METACENTRUM's log has no "
         "requested times: they are the run times.",
-        f"Jobs that ran longer than requested are cut at the request ({_cut(found)}); the readings "
+        f"Jobs that ran longer than requested are cut at the request ({cut}); the readings "
         "have the other rules.",
         "IBB's test is equation 2; Algorithm 1 contradicts it and would let no job overtake.",
         f"Shaken inputs: {len(found.seeds)} draws without 1 % of the jobs, the same for every "
         "policy and load.",
         "Simulated with one pass an instant, after all its ends and submissions; a simulator with "
         "a pass an event gives BB more chances.",
-    )
-
-
-def _cut(found: Findings) -> str:
-    return ", ".join(
-        f"{subject.workload.cleaning.get('overrun_cut', 0) / len(subject.workload):.0%} of "
-        f"{subject.workload.name}'s"
-        for subject in found.subjects
     )
 
 

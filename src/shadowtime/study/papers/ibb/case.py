@@ -15,8 +15,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.study.papers.reproduction import Subject
 from shadowtime.trace import read
 from shadowtime.types import Ints
-from shadowtime.workload import Workload, lublin_workload, merge, scale_load
-from shadowtime.workload.clean import fit
+from shadowtime.workload import Workload, clean, lublin_workload, merge, scale_load
 
 PURE, MIXED, CERIT = "pure", "mixed", "CERIT-SC"
 """The main cases."""
@@ -39,15 +38,25 @@ class Case:
     """The jobs, made when a run asks for them."""
     cluster: Cluster
     loads: tuple[float, ...]
-    kind: Literal["main", "machine", "reading"]
+    kind: Literal["main", "machine", "reading"] = "main"
 
     @property
     def main(self) -> bool:
         return self.kind == "main"
 
+    def on(self, what: str, says: str, cluster: Cluster, loads: tuple[float, ...]) -> Case:
+        """The same on another machine."""
+        name = f"{self.name}, {what}"
+        return replace(self, name=name, says=says, cluster=cluster, loads=loads, kind="machine")
+
+    def read_as(self, what: str, says: str, make: Callable[[], Workload]) -> Case:
+        """The same read in another way, at relative load 1."""
+        name = f"{self.name}, {what}"
+        return replace(self, name=name, says=says, make=make, loads=(1.0,), kind="reading")
+
     def jobs(self, load: float = 1.0) -> Workload:
         """The jobs that fit on the machine, arriving ``load`` times as fast as recorded."""
-        fitting = fit(self.make(), self.cluster)
+        fitting = clean.fit(self.make(), self.cluster)
         return fitting if load == 1 else scale_load(fitting, load)
 
 
@@ -87,7 +96,6 @@ def generated_cases(subject: Subject) -> list[Case]:
         make=lambda: plain,
         cluster=pool(procs, GB),
         loads=LOADS,
-        kind="main",
     )
     says = "the same with narrow jobs that need more memory"
     return [pure, replace(pure, name=MIXED, says=says, make=lambda: together)]
@@ -151,7 +159,6 @@ def _pure(lanl: Subject) -> list[Case]:
         make=lambda: jobs,
         cluster=pool(LANL_PROCS, GB),
         loads=GRID,
-        kind="main",
     )
 
     def again(**switches: Any) -> Callable[[], Workload]:
@@ -167,22 +174,10 @@ def _pure(lanl: Subject) -> list[Case]:
     return [
         paper,
         *(
-            replace(
-                paper,
-                name=f"{PURE}, {size}",
-                says=f"{size} a processor: {why}",
-                cluster=pool(LANL_PROCS, GB >> halvings),
-                loads=loads,
-                kind="machine",
-            )
+            paper.on(size, f"{size} a processor: {why}", pool(LANL_PROCS, GB >> halvings), loads)
             for size, (halvings, loads, why) in machines.items()
         ),
-        *(
-            replace(
-                paper, name=f"{PURE}, {name}", says=says, make=make, loads=(1.0,), kind="reading"
-            )
-            for name, (make, says) in readings.items()
-        ),
+        *(paper.read_as(name, says, make) for name, (make, says) in readings.items()),
     ]
 
 
@@ -194,7 +189,6 @@ def _mixed(lanl: Workload, meta: Workload) -> list[Case]:
         make=lambda: mixed,
         cluster=pool(MIXED_PROCS, GB),
         loads=GRID,
-        kind="main",
     )
 
     def estimated(request: Ints) -> Callable[[], Workload]:
@@ -204,27 +198,11 @@ def _mixed(lanl: Workload, meta: Workload) -> list[Case]:
         "3 x run": (3 * meta.run, "METACENTRUM's estimates are 3 x the run"),
         "queue limits": (by_ladder(meta.run), "METACENTRUM's estimates are 2, 24 or 720 h"),
     }
+    says, smaller = "1,024 processors in place of 1,830", pool(LANL_PROCS, GB)
     return [
         paper,
-        replace(
-            paper,
-            name=f"{MIXED}, 1,024 processors",
-            says="1,024 processors in place of 1,830",
-            cluster=pool(LANL_PROCS, GB),
-            loads=UP_TO_ONE,
-            kind="machine",
-        ),
-        *(
-            replace(
-                paper,
-                name=f"{MIXED}, {name}",
-                says=says,
-                make=estimated(request),
-                loads=(1.0,),
-                kind="reading",
-            )
-            for name, (request, says) in readings.items()
-        ),
+        paper.on("1,024 processors", says, smaller, UP_TO_ONE),
+        *(paper.read_as(name, why, estimated(asked)) for name, (asked, why) in readings.items()),
     ]
 
 
@@ -235,18 +213,9 @@ def _cerit(jobs: Workload, cluster: Cluster) -> list[Case]:
         make=lambda: jobs,
         cluster=cluster,
         loads=GRID,
-        kind="main",
     )
     less = Cluster.pool(cluster.procs, memory=cluster.total["memory"] // 2)
-    half = replace(
-        whole,
-        name=f"{CERIT}, half the memory",
-        says="half of the memory",
-        cluster=less,
-        loads=COARSE,
-        kind="machine",
-    )
-    return [whole, half]
+    return [whole, whole.on("half the memory", "half of the memory", less, COARSE)]
 
 
 def with_estimates(workload: Workload, request: Ints) -> Workload:

@@ -17,8 +17,7 @@ from shadowtime.schedule.runs import started
 from shadowtime.study.papers.ibb.case import Case
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task, of_kind
 from shadowtime.types import AnyArray, Reason
-from shadowtime.workload import Workload, leave_out, offered_load
-from shadowtime.workload.clean import fit
+from shadowtime.workload import Workload, clean, leave_out, offered_load
 
 JOBS, NODES, CORES, NODE_MEMORY = 54, 4, 8, 16 << 20
 """Jobs and nodes are the paper's, eight processors and 16 GB of memory a node are ours."""
@@ -26,7 +25,7 @@ CONDOR_SEED = 16
 MODES = {"FCFS": "fcfs", "Best-fit": "greedy", "IBB": "ibb"}
 
 
-def condor_jobs(seed: int = CONDOR_SEED) -> Workload:
+def condor_jobs() -> Workload:
     """The 54 jobs.
 
     Examples
@@ -35,7 +34,7 @@ def condor_jobs(seed: int = CONDOR_SEED) -> Workload:
     >>> len(jobs), int(jobs.submit[-1]), int(jobs.procs.max()) <= 32
     (54, 53, True)
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(CONDOR_SEED)
     weight = np.array([3, 3, 4, 4, 2, 1])
     procs = 2 ** rng.choice(6, JOBS, p=weight / weight.sum())
     run = np.exp(rng.uniform(np.log(4), np.log(240), JOBS)).astype(np.int64)
@@ -280,7 +279,7 @@ def _simulated(jobs: Workload, cluster: Cluster, name: str, text: str) -> Schedu
     policy = parse_policy(text)
     if name == ONE_RESOURCE:
         processors = type(cluster).pool(cluster.procs)
-        return simulate(fit(jobs, processors, uncounted="ignore"), processors, policy)
+        return simulate(clean.fit(jobs, processors, uncounted="ignore"), processors, policy)
     return simulate(jobs, cluster, policy)
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shadowtime.study.papers.pv_easy import claims, figures
 from shadowtime.study.papers.pv_easy import runs as r
-from shadowtime.study.papers.pv_easy.claims import paper_claims
-from shadowtime.study.papers.pv_easy.figures import paper_figures
 from shadowtime.study.papers.pv_easy.runs import Findings
 from shadowtime.study.papers.pv_easy.tables import VIOLATIONS, paper_tables
 from shadowtime.study.papers.reproduction import GENERATED_NOTE, Log, Paper
@@ -213,8 +212,8 @@ PAPER = Paper(
     policies=("easy", "pv-easy"),
     runs=lambda subjects, seeds, _: r.runs(subjects, tuple(range(1, seeds + 1))),
     tables=paper_tables,
-    figures=paper_figures,
-    claims=paper_claims,
+    figures=figures.paper_figures,
+    claims=claims.paper_claims,
     notes=paper_notes,
     choices=choices,
     more=more,

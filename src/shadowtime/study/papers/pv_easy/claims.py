@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shadowtime.study.papers import published
+from shadowtime.study.papers import published, reproduction
 from shadowtime.study.papers.pv_easy import runs as r
 from shadowtime.study.papers.pv_easy.figures import METRICS
 from shadowtime.study.papers.pv_easy.runs import BIG, BORDERS, ERRORS, FAIR, Findings
-from shadowtime.study.papers.reproduction import Subject
 from shadowtime.study.papers.values import NEAR, Claim, Estimate, Published, near
 
 NO_LOGS = "on a generated workload alone:"
@@ -99,7 +98,7 @@ def beats_easy(judge: Judge) -> Iterator[Claim]:
             )
 
 
-def _point(judge: Judge, subject: Subject, line: str, x: float, at: int) -> float:
+def _point(judge: Judge, subject: reproduction.Subject, line: str, x: float, at: int) -> float:
     return Estimate(tuple(pair[at] for pair in judge.found.sweep[subject.label, line, x])).mean
 
 
@@ -231,27 +230,26 @@ def paper_claims(found: Findings) -> tuple[Claim, ...]:
 
 
 def _delay_max(judge: Judge) -> Iterator[Claim]:
-    for reading in (r.DEFINED, r.NEAREST):
-        hours = judge.values(r.easy(reading), "fst2_delay_max_s", 1 / 3600)
-        yield judge.verdict(
-            "delay-max",
-            near(max(hours), 90.7),
-            f"longest delay beyond FST2 in h: {judge.each(hours, '.1f')}",
-            ours=f"{max(hours):.1f} h",
-            reading=f"EASY {reading}",
-        )
+    policies = {f"EASY {reading}": r.easy(reading) for reading in (r.DEFINED, r.NEAREST)}
+    words = "longest delay beyond FST2 in h"
+    yield from _longest(judge, "delay-max", policies, "fst2_delay_max_s", 90.7, words)
 
 
 def _violation_max(judge: Judge) -> Iterator[Claim]:
-    for reading in (r.DEFINED, "fixed", "fixed until missed"):
-        hours = judge.values(r.easy_last(reading), "violation_delay_max_s", 1 / 3600)
-        yield judge.verdict(
-            "violation-max",
-            near(max(hours), 32.9),
-            f"longest delay from the first reservation in h: {judge.each(hours, '.1f')}",
-            ours=f"{max(hours):.1f} h",
-            reading=f"EASY-Last {reading}",
-        )
+    readings = (r.DEFINED, "fixed", "fixed until missed")
+    policies = {f"EASY-Last {reading}": r.easy_last(reading) for reading in readings}
+    words = "longest delay from the first reservation in h"
+    yield from _longest(judge, "violation-max", policies, "violation_delay_max_s", 32.9, words)
+
+
+def _longest(
+    judge: Judge, key: str, policies: dict[str, str], metric: str, paper: float, words: str
+) -> Iterator[Claim]:
+    for reading, policy in policies.items():
+        hours = judge.values(policy, metric, 1 / 3600)
+        evidence, ours = f"{words}: {judge.each(hours, '.1f')}", f"{max(hours):.1f} h"
+        holds = near(max(hours), paper)
+        yield judge.verdict(key, holds, evidence, ours=ours, reading=reading)
 
 
 def _wasted_load(judge: Judge) -> Iterator[Claim]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -163,10 +164,8 @@ class BlockedBySize:
     big: Group
 
 
-def blocked_by_size(
-    schedule: Schedule, cluster: Cluster, *, blocked: AnyArray | None = None
-) -> BlockedBySize:
-    """MBS and MWBS of the jobs that a schedule blocked, or of those of another one (``blocked``).
+def blocked_by_size(schedule: Schedule, cluster: Cluster) -> BlockedBySize:
+    """MBS and MWBS of the jobs that a schedule blocked.
 
     Examples
     --------
@@ -180,9 +179,8 @@ def blocked_by_size(
     >>> found.small, found.big
     (Group(jobs=1, mbs=2.0, mwbs=2.0), Group(jobs=1, mbs=3.0, mwbs=3.0))
     """
-    if blocked is None:
-        assert schedule.blocked_at is not None
-        blocked = schedule.blocked_at != UNKNOWN
+    assert schedule.blocked_at is not None
+    blocked = schedule.blocked_at != UNKNOWN
     share = schedule.procs / cluster.procs
     return BlockedBySize(
         groups=tuple(
@@ -291,7 +289,8 @@ def runs(subjects: tuple[Subject, ...], seeds: tuple[int, ...]) -> Runs:
                     tasks["point", one.label, line, x, seed] = _point(one, line, x, seed)
     for one in ordered:
         for policy in all_policies():
-            tasks["single", one.label, policy] = _single(one, policy)
+            work = partial(outcome, one, policy, keep=policy in KEPT)
+            tasks["single", one.label, policy] = Task(name=f"{one.label}: {policy}", work=work)
     for one in ordered:
         for rule in OVERRUN[1:] if not one.generated else ():
             tasks["recleaned", one.label, rule] = _recleaned(one, rule)
@@ -326,13 +325,6 @@ def _point(subject: Subject, line: str, x: float, seed: int) -> Task:
         return float(bounded.mean()), weighted_mean(bounded, jobs.procs)
 
     return Task(name=f"{subject.label}: {line} at {x:.0%}", work=work)
-
-
-def _single(subject: Subject, policy: str) -> Task:
-    return Task(
-        name=f"{subject.label}: {policy}",
-        work=lambda: outcome(subject, policy, keep=policy in KEPT),
-    )
 
 
 def _recleaned(subject: Subject, rule: Overrun) -> Task:

@@ -295,15 +295,9 @@ def _accuracy(found: Findings, subject: Subject, policy: str) -> Accuracy:
     return known
 
 
-def _overran(found: Findings) -> str:
-    return ", ".join(
-        f"{one.workload.cleaning.get('overrun_cut', 0) / len(one.workload):.0%} of {one.label}"
-        for one in found.subjects
-    )
-
-
 def _cleaning(found: Findings) -> PaperTable:
     counts = _counts("PV-EASY")
+    overran = ", ".join(f"{one.overran:.0%} of {one.label}" for one in found.subjects)
     measures: tuple[tuple[str, str, float, str, dict[str, float]], ...] = (
         ("PV-EASY blocked", "blocked", 1.0, "", counts["blocked"]),
         ("PV-EASY backfilled", "backfilled", 1.0, "", counts["backfilled"]),
@@ -340,7 +334,7 @@ def _cleaning(found: Findings) -> PaperTable:
     return _table(
         found,
         "Cleaning",
-        f"Jobs that ran longer than requested ({_overran(found)}), by three rules",
+        f"Jobs that ran longer than requested ({overran}), by three rules",
         rows(),
         "The paper says both that a job is killed at its request (section 2.1) and that it "
         "finishes after its real run time (section 5.1.1).",

@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shadowtime.study.papers.reproduction import (
-    GENERATED_NOTE,
-    Log,
-    Paper,
-    Runs,
-    Subject,
-    SubjectRun,
-)
+from shadowtime.study.papers import reproduction
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.claims import paper_claims
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Findings
@@ -27,7 +20,7 @@ from shadowtime.workload.demand import SCENARIOS
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
     """Sentences made from the tables: they state nothing that the tables do not show."""
     if found.generated:
-        return (GENERATED_NOTE,)
+        return (reproduction.GENERATED_NOTE,)
     return (
         *(_distance(tables[name]) for name in ("Table 1", "Table 7")),
         _which_high(tables["Table 7"]),
@@ -116,6 +109,9 @@ def choices(found: Findings) -> tuple[str, ...]:
 BALANCE = "A good balance is achieved in the CTC center using the threshold of 1.15."
 CLOSE = "RUA is slightly worse than SJBF with first fit, by less than 5 %; killed jobs fall."
 
+BY_POLICY = {"across": r.COLUMNS, "series": tuple(SCENARIOS), "by_policy": True}
+BY_WORKLOAD = {"across": tuple(SCENARIOS), "series": ("FF", "LC", RUA), "by_policy": False}
+
 
 def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
     """The figures of every center that is there; a generated workload has those of CTC."""
@@ -123,16 +119,15 @@ def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
     figures = []
     for center in found.centers:
         trade, killed, variables = numbers.get(center, numbers["CTC"])
+        title = "Bounded slowdown versus"
+        penalised = f"{title} percentage of penalised run time"
+        beside = "RUA beside SJBF with first fit and LessConsume"
         figures += [
-            _trade_off(found, trade, center, 5, "percentage of penalised run time"),
-            _trade_off(found, killed, center, 7, "killed jobs"),
-            _variables(found, variables, center),
+            _figure(found, trade, penalised, center, (1, 5), **BY_POLICY),
+            _figure(found, killed, f"{title} killed jobs", center, (1, 7), **BY_POLICY),
+            _figure(found, variables, beside, center, (1, 3, 5, 7), **BY_WORKLOAD),
         ]
     return tuple(sorted(figures, key=lambda figure: figure.name))
-
-
-def _highs(found: Findings) -> list[int]:
-    return [high for high in HIGHS if any(key.high == high for key in found.outcomes)]
 
 
 def _panel(
@@ -164,67 +159,39 @@ def _panel(
     )
 
 
-def _trade_off(found: Findings, number: int, center: str, other: int, what: str) -> PaperFigure:
+def _figure(
+    found: Findings, number: int, title: str, center: str, tables: tuple[int, ...], **of: Any
+) -> PaperFigure:
+    """A panel for each value of high demand and each table."""
     panels = [
-        _panel(
-            found,
-            center,
-            high,
-            MEASURES[table],
-            across=r.COLUMNS,
-            series=tuple(SCENARIOS),
-            by_policy=True,
-        )
-        for high in _highs(found)
-        for table in (1, other)
+        _panel(found, center, high, MEASURES[table], **of)
+        for high in found.highs
+        for table in tables
     ]
-    return PaperFigure.of(
-        f"Figure {number}", f"Bounded slowdown versus {what}: {center}", panels, says=BALANCE
-    )
-
-
-def _variables(found: Findings, number: int, center: str) -> PaperFigure:
-    panels = [
-        _panel(
-            found,
-            center,
-            high,
-            MEASURES[table],
-            across=tuple(SCENARIOS),
-            series=("FF", "LC", RUA),
-            by_policy=False,
-        )
-        for high in _highs(found)
-        for table in (1, 3, 5, 7)
-    ]
-    return PaperFigure.of(
-        f"Figure {number}",
-        f"RUA beside SJBF with first fit and LessConsume: {center}",
-        panels,
-        says=CLOSE,
-    )
+    says = BALANCE if of["by_policy"] else CLOSE
+    return PaperFigure.of(f"Figure {number}", f"{title}: {center}", panels, says=says)
 
 
 LOGS = (
-    Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=432),
-    Log(label="SDSC", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
+    reproduction.Log(label="CTC", file="CTC-SP2-1996-3.1-cln.swf", procs=432),
+    reproduction.Log(label="SDSC", file="SDSC-BLUE-2000-4.2-cln.swf", procs=1152),
 )
 
 MOST_SEEDS = 5
 """More seeds narrow the errors, but each costs minutes."""
 
 
-def study(subjects: tuple[Subject, ...], seeds: int, quick: bool) -> Runs:
+def study(subjects: tuple[reproduction.Subject, ...], seeds: int, quick: bool) -> reproduction.Runs:
     """All of the study, or one seed of its heaviest workload."""
     if quick:
         return r.runs(subjects, (1,), scenarios=("HIGH",), highs=HIGHS[:1])
     return r.runs(subjects, tuple(range(1, min(seeds, MOST_SEEDS) + 1)))
 
 
-def _subject(found: Findings, subject: Subject) -> Subject:
+def _subject(found: Findings, subject: reproduction.Subject) -> reproduction.Subject:
     """The jobs and nodes of the kept runs, as the report and the result folder know them."""
     key = next(k for k, one in found.outcomes.items() if one.run and k.center == subject.label)
-    return Subject(
+    return reproduction.Subject(
         label=subject.label,
         workload=r.jobs_of(subject, key),
         cluster=r.machine(subject, r.PLAIN),
@@ -232,7 +199,7 @@ def _subject(found: Findings, subject: Subject) -> Subject:
     )
 
 
-def _kept(found: Findings, center: str) -> tuple[SubjectRun, ...]:
+def _kept(found: Findings, center: str) -> tuple[reproduction.SubjectRun, ...]:
     return tuple(one.run for key, one in found.outcomes.items() if one.run and key.center == center)
 
 
@@ -246,7 +213,7 @@ def more(found: Findings) -> dict[str, Any]:
     }
 
 
-PAPER = Paper(
+PAPER = reproduction.Paper(
     name="rua",
     title="The Resource Usage Aware Backfilling",
     reference="F. Guim, I. Rodero, J. Corbalan: The Resource Usage Aware Backfilling. "

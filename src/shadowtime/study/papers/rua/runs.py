@@ -16,8 +16,7 @@ from shadowtime.metrics.measure import scored
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers.reproduction import Runs, Subject, SubjectRun, Task
 from shadowtime.study.papers.values import Estimate
-from shadowtime.workload import Workload, job_range
-from shadowtime.workload.demand import SCENARIOS, draw_bandwidth
+from shadowtime.workload import Workload, demand, job_range
 
 COLUMNS = ("FF", "LC", "LCT=1", "LCT=1.15", "LCT=1.25", "LCT=1.5")
 """The columns of Tables 1 to 7, all of them SJBF."""
@@ -99,6 +98,16 @@ class Findings:
     def centers(self) -> tuple[str, ...]:
         return tuple(subject.label for subject in self.subjects)
 
+    @property
+    def highs(self) -> tuple[int, ...]:
+        """The values of high demand that were run."""
+        return tuple(high for high in HIGHS if any(key.high == high for key in self.outcomes))
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        there = {key.scenario for key in self.outcomes}
+        return tuple(name for name in demand.SCENARIOS if name in there)
+
     def of(
         self,
         center: str,
@@ -134,7 +143,7 @@ def machine(subject: Subject, reading: str) -> Cluster:
 def jobs_of(subject: Subject, key: Key) -> Workload:
     """The first jobs of a center's log with the demands of a scenario."""
     first = job_range(subject.workload, 0, min(JOBS, len(subject.workload)))
-    return draw_bandwidth(first, key.scenario, seed=key.seed, high=key.high)
+    return demand.draw_bandwidth(first, key.scenario, seed=key.seed, high=key.high)
 
 
 def window_of(jobs: int) -> Window:
@@ -146,7 +155,7 @@ def runs(
     subjects: tuple[Subject, ...],
     seeds: tuple[int, ...],
     *,
-    scenarios: tuple[str, ...] = tuple(SCENARIOS),
+    scenarios: tuple[str, ...] = tuple(demand.SCENARIOS),
     highs: tuple[int, ...] = HIGHS,
 ) -> Runs:
     """Every run once, the long ones first, with the demands of every seed."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.rua import runs as r
 from shadowtime.study.papers.rua.runs import HIGHS, RUA, Key
 from shadowtime.study.papers.values import Cell, PaperTable, Row
-from shadowtime.workload.demand import SCENARIOS
 
 PRINTED = dict(zip(r.COLUMNS, ("ff", "lc", "lct1", "lct115", "lct125", "lct15"), strict=True))
 """Our columns as the published files call them."""
@@ -126,19 +125,10 @@ def _by_policy(
             unit=measure.unit,
             group=f"{scenario}, high = {high}",
         )
-        for high in _highs(found)
-        for scenario in _scenarios(found)
+        for high in found.highs
+        for scenario in found.scenarios
         for policy in (*r.COLUMNS, RUA)
     )
-
-
-def _highs(found: r.Findings) -> tuple[int, ...]:
-    return tuple(high for high in HIGHS if any(key.high == high for key in found.outcomes))
-
-
-def _scenarios(found: r.Findings) -> tuple[str, ...]:
-    there = {key.scenario for key in found.outcomes}
-    return tuple(name for name in SCENARIOS if name in there)
 
 
 def _anyway(found: r.Findings) -> PaperTable:
@@ -160,35 +150,34 @@ SHORT = {
 """Columns of the tables that hold variants of a policy against each other."""
 
 
-def _variants(found: r.Findings, key: Key, names: Mapping[str, tuple[str, str]]) -> list[Row]:
-    """A row per variant, given as name: (policy, reading); a column per measure."""
-    return [
+def _variants(
+    found: r.Findings, names: Mapping[str, tuple[str, str]], scenarios: Iterable[str]
+) -> list[Row]:
+    """A row per variant that was run, given as name: (policy, reading); a column per measure."""
+    rows = [
         Row.of(
             name,
             (
-                cell_of(found, key._replace(policy=policy, reading=reading), measure)
+                cell_of(found, Key(center, scenario, HIGHS[0], policy, 0, reading), measure)
                 for measure in SHORT.values()
             ),
-            group=f"{key.center} {key.scenario}",
+            group=f"{center} {scenario}",
         )
+        for center in found.centers
+        for scenario in scenarios
         for name, (policy, reading) in names.items()
     ]
+    return [row for row in rows if any(cell.ours is not None for cell in row.cells)]
 
 
 def _limit(found: r.Findings) -> PaperTable:
     """RUA's longer limit taken away, and given to first fit."""
     names = {policy: (policy, "") for policy in ("FF", *r.LIMIT, RUA)}
-    rows = [
-        row
-        for center in found.centers
-        for scenario in _scenarios(found)
-        for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
-    ]
     return PaperTable.of(
         "The limit",
         f"What the longer limit does alone (high = {HIGHS[0]})",
         SHORT,
-        rows,
+        _variants(found, names, found.scenarios),
         note="RUA gives a job request x planned factor; the others kill at the request.",
     )
 
@@ -200,17 +189,11 @@ def _readings(found: r.Findings) -> PaperTable:
         for reading in ("", r.WINDOW, r.NODES_128)
         for policy in r.READINGS
     }
-    rows = [
-        row
-        for center in found.centers
-        for row in _variants(found, Key(center, _scenarios(found)[0], HIGHS[0], "", 0), names)
-        if any(cell.ours is not None for cell in row.cells)
-    ]
     return PaperTable.of(
         "Readings",
         f"The same with other choices (high = {HIGHS[0]})",
         SHORT,
-        rows,
+        _variants(found, names, found.scenarios[:1]),
         note="stretch=window adds the penalty of the shared windows to the run time, as the paper "
         "writes it; the size of its CTC machine is not stated (108 nodes here, 128 beside it).",
     )
@@ -220,19 +203,10 @@ def _beyond(found: r.Findings) -> PaperTable:
     """The paper's future work, measured."""
     texts = {RUA: r.POLICIES[RUA]} | r.BEYOND
     names = {policy: (policy, "") for policy in texts}
-    rows = [
-        row
-        for center in found.centers
-        for scenario in _scenarios(found)
-        if scenario != "LOW"
-        for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
-    ]
     return PaperTable.of(
         "Beyond the paper",
         f"What the paper left for later (high = {HIGHS[0]})",
         SHORT,
-        rows,
-        note="; ".join(
-            f"{name}: {text}" for name, text in ({RUA: r.POLICIES[RUA]} | r.BEYOND).items()
-        ),
+        _variants(found, names, [one for one in found.scenarios if one != "LOW"]),
+        note="; ".join(f"{name}: {text}" for name, text in texts.items()),
     )
