@@ -10,8 +10,10 @@ import numpy as np
 from shadowtime.kernel import library
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
+from shadowtime.kernel.slurm import books as k
 from shadowtime.kernel.slurm.main_walk import main_walk
 from shadowtime.kernel.slurm.rows import rows_now
+from shadowtime.kernel.slurm.run import run
 from shadowtime.kernel.slurm.walk import walk
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 from shadowtime.slurm.choose import Choice, Chooser
@@ -28,6 +30,7 @@ from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.kept_queue import KeptQueue
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.queue import Record
@@ -72,6 +75,7 @@ class PassBoard:
         self.parameters = parameters
         self.walk = walk if compiled else getattr(walk, "py_func", walk)
         self.main_walk = main_walk if compiled else getattr(main_walk, "py_func", main_walk)
+        self.run = run if compiled else getattr(run, "py_func", run)
         self._rows_now = rows_now if compiled else getattr(rows_now, "py_func", rows_now)
         self.words = words_of(len(machine.nodes))
         self.sections = {name: at for at, name in enumerate(machine.sections)}
@@ -232,6 +236,42 @@ class PassBoard:
         rows = kept.rows[: len(records), :2]
         return rows if kept.order is None else rows[kept.order]
 
+    def ranks_of(self, record: Record) -> tuple[int, bool]:
+        """The rank by which a job is preempted once it runs here, and whether it keeps its nodes.
+
+        -1: it cannot be. It keeps them in the map of plans if it is exclusive and not preempted.
+        """
+        job, section = record
+        mode = "off"
+        if self.preemption.on:
+            mode = self.preemption.mode_in(job, section)
+        keeps = mode == "off" and job.ask.on(section).exclusive
+        return self.rank_of_prey(job, section, mode), keeps
+
+    def rank_of_prey(self, job: Job, section: Section, mode: str) -> int:
+        """The rank by which a job that runs is preempted; -1: it cannot be."""
+        return self._rank(job, section.name) if mode in PREEMPTABLE else -1
+
+    def lay_out(self, queue: KeptQueue, state: SlurmState) -> None:
+        """Put the queue on the board, in the order of passes."""
+        rows = queue.rows[: len(queue), : k.Q_SUBMIT]
+        order = queue.preemptors_first(state)
+        self.board.queue[: len(queue), : b.NOW_ONLY] = rows if order is None else rows[order]
+        self.board.queue[: len(queue), b.TASKS] = 1
+
+    def forget(self) -> None:
+        """The state was changed elsewhere: all is written again."""
+        self.seen, self.usable, self.written = (None, None, -1), (-1, 0), -1
+        self.running.clear()
+
+    def who(self, state: SlurmState, job: Job, section: Section) -> int:
+        """The row of a job's limits in a partition."""
+        who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
+        if who is None:
+            self.board = self.limits.room(self.board, state.accounts, job, section)
+            who = self.limits.row(self.board, state.accounts, job, section)
+        return who
+
     def places(self, state: SlurmState, record: Record) -> tuple[int, int]:
         """The row of a record in these arrays, and the slot of its job."""
         return self._row(state, record), state.accounts.met.slot(record.job.id)
@@ -329,10 +369,7 @@ class PassBoard:
         asked = job.ask.on(section)
         watched = bool(job.tasks or job.licences)
         rank = self._rank(job, section.name) if self.preemption.on else -1
-        who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
-        if who is None:
-            self.board = self.limits.room(self.board, state.accounts, job, section)
-            who = self.limits.row(self.board, state.accounts, job, section)
+        who = self.who(state, job, section)
         key = (
             id(asked), section.name, job.limit, job.least_time, watched, rank, job.licences,
             job.reservation, who,

@@ -66,6 +66,24 @@ class EventQueue:
         """The next event, which is no longer in the queue."""
         return heapq.heappop(self._heap)
 
+    def peek(self) -> Event:
+        """The next event."""
+        return self._heap[0]
+
+    def split(self, kinds: tuple[str, ...]) -> tuple[list[Event], list[Event]]:
+        """The events of these kinds, in their order, and the others."""
+        own = sorted(event for event in self._heap if event.kind in kinds)
+        return own, [event for event in self._heap if event.kind not in kinds]
+
+    def keep(self, events: list[Event]) -> None:
+        """These are all events."""
+        self._heap = events
+        heapq.heapify(self._heap)
+
+    def put_back(self, event: Event) -> None:
+        """An event that has its number already."""
+        heapq.heappush(self._heap, event)
+
     @property
     def only_periodic(self) -> bool:
         """True if nothing is left but what repeats for ever: one event of each such kind."""
