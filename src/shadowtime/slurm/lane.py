@@ -151,7 +151,9 @@ class Lane:
         self.pause = PAUSE
         if state.windows or any(map(self.is_odd, loop.waiting.values())):
             return False
-        odd = any(job.licences or job.array or job.suspended_at is not None for job in state.running)
+        odd = any(
+            job.licences or job.array or job.suspended_at is not None for job in state.running
+        )
         self.pause = 0 if not odd else PAUSE
         return not odd
 
@@ -237,10 +239,11 @@ class Lane:
         for at, share in enumerate(held):
             books.core[first + at] = packed(share.cores, self.core_words)
         reg["shares"] += len(held)
-        runner = books.runner
         mode = state.preemption.mode_in(job, section)
-        runner[place] = (
-            state.accounts.met.slot(job.id), job.record, job.start, job.ends_by,
+        slot = self._describe(job, self.loop.row_of[job.id])
+        books = self.books
+        books.runner[place] = (
+            slot, job.record, job.start, job.ends_by,
             board.sections[section.name], self._who(job, section),
             board.rank_of_prey(job, section, mode), first, len(held), job.cpus,
             sum(share.gpus.bit_count() for share in held), sum(share.memory for share in held),
@@ -433,28 +436,29 @@ class Lane:
 
     def enter(self, job: Job) -> None:
         """A job is in the queue: what passes must know of it."""
+        self.jobs[self._describe(job, self.loop.rows[job.id, None])] = job
+        reg = self.books.reg
+        reg["waiting"] += 1
+        reg["with_gpus"] += job.ask.gpus > 0
+        reg["with_least_time"] += job.least_time > 0
+
+    def _describe(self, job: Job, row: int) -> int:
+        """Write down what is known of a job, with its row in the log; its slot."""
         loop, books = self.loop, self.books
-        state, reg = loop.state, books.reg
+        state, phase = loop.state, loop.phase
         slot = state.accounts.met.slot(job.id)
         while slot >= len(books.waiter):
-            more = np.zeros_like(books.waiter)
-            books = self.books = books._replace(waiter=np.concatenate([books.waiter, more]))
-        self.jobs[slot] = job
-        row = loop.rows[job.id, None]
+            books = self.books = books._replace(waiter=_longer(books.waiter))
         named = state.machine.sections.get(job.partitions[0]) if job.partitions else None
         factors = loop.priorities.factors
-        phase = loop.phase
         books.waiter[slot] = (
             row, job.record, job.limit, loop.workload.submit[row], loop.requests.begin[row],
             -1 if factors is None else factors.shares.place(job.account, job.user),
             len(job.partitions), self._who(job, named) if named is not None else -1,
-            phase.is_early(row), loop.depends is not None,
-            float(loop.workload.run[row]) + loop.longer[row],
+            phase.is_early(row), job.ask.gpus > 0, job.least_time > 0, float(loop.workload.run[row]) + loop.longer[row],
             phase.part_of_second(row, loop.run_step),
         )  # fmt: skip
-        reg["waiting"] += 1
-        reg["with_gpus"] += job.ask.gpus > 0
-        reg["with_least_time"] += job.least_time > 0
+        return slot
 
     def submitted(self, job: Job) -> None:
         """A job came into the queue while the tables were in use."""
@@ -493,8 +497,9 @@ class Lane:
         tests = int(self.books.reg["tests"][0])
         for number in [one for one, then in self.entered.items() if tests > then]:
             del self.entered[number]
-            self.loop.priorities.tested.add(number)
-            factors.note(self.loop.waiting[number], tested=True)
+            if number in self.loop.waiting:
+                self.loop.priorities.tested.add(number)
+                factors.note(self.loop.waiting[number], tested=True)
 
     def _who(self, job: Job, section: Section) -> int:
         key = job.qos, job.account, job.user, section.qos
@@ -683,9 +688,7 @@ class Lane:
             board.board = board.board._replace(
                 share=np.zeros((count, wide), np.int64), holder=np.zeros((count, 4), np.int64)
             )
-            self.books = self.books._replace(
-                core=np.zeros((count, self.core_words), np.uint64)
-            )
+            self.books = self.books._replace(core=np.zeros((count, self.core_words), np.uint64))
 
     def _pack_shares(self) -> None:
         """Drop what ended jobs held; room for as much again."""

@@ -58,9 +58,7 @@ class Held:
             del self.jobs[id(job)]
 
 
-def groups_of(
-    accounts: Accounts, qos: str, account: str, user: str, part_qos: str
-) -> list[Group]:
+def groups_of(accounts: Accounts, qos: str, account: str, user: str, part_qos: str) -> list[Group]:
     """The groups that a running job counts in: of its own QOS and of its partition's, too."""
     own = accounts.chains.get((account, user), ())
     above = {link.account for link in own if not link.user}

@@ -98,7 +98,8 @@ WAITER = np.dtype(
         ("partitions", NUMBER),
         ("who", NUMBER),  # whose limits apply in the partition that it names first; -1: none
         ("early", NUMBER),  # its start by a main pass is recorded a second early
-        ("told", NUMBER),  # others wait for it
+        ("gpus", NUMBER),  # it asks for some
+        ("least_time", NUMBER),  # it has --time-min
         ("run", PART),  # seconds that it runs
         ("part", PART),  # of a second, that the log cut off
     ],

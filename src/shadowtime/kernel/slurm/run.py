@@ -53,9 +53,7 @@ def free_changed(board: Board, desk: Desk) -> None:
 @kernel
 def lacks_room(board: Board, books: Books, hosts: int) -> bool:
     """No room for a start on so many nodes."""
-    return (
-        books.reg["shares"][0] + hosts > board.share.shape[0] or books.reg["free_places"][0] == 0
-    )
+    return books.reg["shares"][0] + hosts > board.share.shape[0] or books.reg["free_places"][0] == 0
 
 
 @routine
@@ -266,6 +264,8 @@ def finish_pass(board: Board, books: Books) -> None:
         slot = books.started[one]
         leave(books.queue, books.size, slot)
         reg["waiting"][0] -= 1
+        reg["with_gpus"][0] -= books.waiter["gpus"][slot]
+        reg["with_least_time"][0] -= books.waiter["least_time"][slot]
     if reg["started"][0] > 0:
         clocks.started(books.clock, reg, books.clock["time"][0])
     reg["kind"][0], reg["stage"][0] = k.NO_PASS, k.BEFORE
