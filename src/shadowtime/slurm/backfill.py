@@ -151,7 +151,7 @@ class BackfillPass:
         while True:
             what = asked
             if what is None:
-                what = board.walk(board.board, board.chooser.asks.desk)
+                what = board.walk()
             asked = None
             if what == ENDS_WANTED:
                 board.write_running(self.state)
@@ -222,7 +222,7 @@ class BackfillPass:
         mark[b.RECORDS] = 0
         for job in self.state.running:
             if self.keep(job):
-                board.walk(board.board, board.chooser.asks.desk)
+                board.walk()
         mark[b.RECORDS] = len(self.records)
 
     def _record(self) -> tuple[Job, Section]:

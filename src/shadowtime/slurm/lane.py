@@ -7,7 +7,6 @@ nodes that fail, reservations) the loop gets its own objects back, and goes on b
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,16 +15,14 @@ from shadowtime.engine.priority.factors import billing_of
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import books as k
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm import holding as h
 from shadowtime.kernel.slurm import run as r
 from shadowtime.kernel.slurm.starting import count_in, list_place, note_preys, schedule
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 from shadowtime.slurm.ends import with_room
 from shadowtime.slurm.event_queue import RANKS, Event
 from shadowtime.slurm.running import Running, groups_of
-from shadowtime.slurm.submissions import SUBMIT_STEP
 from shadowtime.slurm.usage import Share, WholeNodes
-from shadowtime.types import AnyArray, Ints
+from shadowtime.types import AnyArray
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
@@ -563,7 +560,7 @@ class Lane:
                 books = self.books = books._replace(queue=queue.rows, size=queue.size)
             if board.board.met is not loop.state.accounts.met.numbers:
                 board.board = board.board._replace(met=loop.state.accounts.met.numbers)
-            what = board.run(board.board, board.chooser.asks.desk, books)
+            what = board.run(books)
             events.number = int(reg["number"][0])
             if what == r.MAKE_ROOM:
                 self._make_room()

@@ -17,10 +17,10 @@ from shadowtime.slurm.event_queue import RANKS, EventQueue
 from shadowtime.slurm.from_site import changes_of, requeue_delay, setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.kept_queue import KeptQueue
+from shadowtime.slurm.lane import Lane, Pass
 from shadowtime.slurm.latency import BY_MAIN
 from shadowtime.slurm.main_pass import MainPass, main_pass
 from shadowtime.slurm.outcome import Allocation, Outcome, SlurmRun
-from shadowtime.slurm.lane import Lane, Pass
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.phase import RUN_STEP

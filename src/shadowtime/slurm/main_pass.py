@@ -64,7 +64,7 @@ class MainPass:
         while True:
             what = asked
             if what is None:
-                what = board.main_walk(board.board, board.chooser.asks.desk)
+                what = board.main_walk()
             asked = None
             if what == OVER:
                 break

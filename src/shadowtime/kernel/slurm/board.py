@@ -72,7 +72,10 @@ OWNERS_END, OWNED_NODES, OWNED_UNTIL = range(84, 87)
 next node that was left out is free."""
 KEPT_NODES = 87
 """Nothing preempts the job that started last, so that a backfill pass leaves it its nodes."""
-MARKS = 88
+DO = 88
+"""What is asked for (run.py): a run from event to event, the walk of a main or of a backfill pass."""
+RUN, MAIN_WALK, BACKFILL_WALK = range(3)
+MARKS = 89
 
 # ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
 NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)

@@ -362,17 +362,27 @@ def go_on(board: Board, desk: Desk, books: Books) -> int:
 
 @entry
 def run(board: Board, desk: Desk, books: Books) -> int:
-    """For Python: as :func:`go_on`.
+    """For Python: what DO asks for, as :func:`go_on` here or that of a pass.
+
+    One entry, as all of them are compiled from the same parts.
 
     Examples
     --------
     >>> from shadowtime.kernel.slurm.board import empty_board
     >>> from shadowtime.kernel.slurm.books import empty_books
     >>> from shadowtime.kernel.slurm.desk import empty_desk
-    >>> books = empty_books(8)
+    >>> board, desk, books = empty_board(8), empty_desk(8), empty_books(8)
     >>> books.reg["only_periodic"], books.clock["main_due"] = 1, clocks.NEVER
-    >>> books.clock["next_backfill"] = clocks.NEVER
-    >>> run(empty_board(8), empty_desk(8), books) == DONE
+    >>> books.clock["python"] = clocks.NEVER
+    >>> run(board, desk, books) == DONE
+    True
+    >>> board.mark[b.DO] = b.BACKFILL_WALK
+    >>> run(board, desk, books) == backfill.DONE
     True
     """
-    return go_on(by_reference(board), by_reference(desk), by_reference(books))
+    own, other = by_reference(board), by_reference(desk)
+    if board.mark[b.DO] == b.MAIN_WALK:
+        return main.go_on(own, other)
+    if board.mark[b.DO] == b.BACKFILL_WALK:
+        return backfill.go_on(own, other)
+    return go_on(own, other, by_reference(books))
