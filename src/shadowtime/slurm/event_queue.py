@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,10 @@ class EventQueue:
     def peek(self) -> Event:
         """The next event."""
         return self._heap[0]
+
+    def to_submit(self) -> Iterator[Any]:
+        """What is still to be submitted."""
+        return (event.what for event in self._heap if event.kind == "submit")
 
     def split(self, kinds: tuple[str, ...]) -> tuple[list[Event], list[Event]]:
         """The events of these kinds, in their order, and the others."""

@@ -1,8 +1,8 @@
 """Runs between passes without Python: loads the tables of a run, and tells what happened there.
 
-While only ordinary things happen, jobs start and end in kernel/slurm/run.py. Python submits jobs and
-ticks priorities meanwhile. For all else (arrays, licences, dependencies that are met, preemption,
-nodes that fail, reservations) the loop gets its own objects back, and goes on by itself for a while.
+While only ordinary things happen, jobs start and end in kernel/slurm/run.py. Python submits jobs
+and ticks priorities meanwhile. For all else (arrays, licences, dependencies, preemption, nodes that
+fail, reservations) the loop gets its own objects back, and goes on by itself for a while.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 PAUSE = 64
 """Events that the loop carries out itself before the tables are loaded again."""
 STRIDE = 1 << 40
+COUNTED = (
+    (b.SUM_CPU, "cpus"), (b.SUM_NODE, "shares"), (b.SUM_GPU, "gpus"), (b.SUM_MEM, "memory"),
+)  # fmt: skip
+"""What running jobs hold of the sums of limits."""
 
 
 class Live(NamedTuple):
@@ -81,6 +85,8 @@ class Lane:
         """Jobs that have started since the loop's own state was current, by id."""
         self.entered: dict[int, int] = {}
         """Jobs that no pass has tested, with the number of tests when they entered."""
+        self.noted: set[tuple[str, str, str, tuple[str, ...]]] = set()
+        """Kinds of jobs whose limits have their rows."""
         self.stale: dict[int, Event] = {}
         """Ends that will not happen, by number."""
         state = loop.state
@@ -175,13 +181,16 @@ class Lane:
 
     def load(self) -> None:
         """Put the state of the loop into the tables."""
-        loop, books, reg = self.loop, self.books, self.books.reg
+        loop, reg = self.loop, self.books.reg
         state = loop.state
         board = state.board
         board.running.clear()
         board.seen = None, None, -1
         for job in loop.waiting.values():
             self._note_kinds(job)
+        if not self.kinds[0]:  # those to come, too: new groups are counted from the beginning
+            for job in loop.events.to_submit():
+                self._note_kinds(job)
         board.write(state)
         self.live, self.gone, self.stale, self.jobs = {}, {}, {}, {}
         for name in ("waiting", "with_gpus", "with_least_time", "running", "shares", "events"):
@@ -249,7 +258,7 @@ class Lane:
         books.nodes[place] = packed(job.nodes, board.words)
 
     def _load_events(self) -> None:
-        loop, books, reg = self.loop, self.books, self.books.reg
+        loop, reg = self.loop, self.books.reg
         own, rest = loop.events.split(("end", "free"))
         loop.events.keep(rest)
         place_of = {one.job.id: place for place, one in self.live.items()}
@@ -274,7 +283,6 @@ class Lane:
                 else:
                     self.stale[event.number] = event
             schedule(self.books, event.time, rank, event.number, what)
-        books = self.books
         reg["number"] = loop.events.number
 
     def leave(self) -> None:
@@ -452,7 +460,8 @@ class Lane:
             row, job.record, job.limit, loop.workload.submit[row], loop.requests.begin[row],
             -1 if factors is None else factors.shares.place(job.account, job.user),
             len(job.partitions), self._who(job, named) if named is not None else -1,
-            phase.is_early(row), job.ask.gpus > 0, job.least_time > 0, float(loop.workload.run[row]) + loop.longer[row],
+            phase.is_early(row), job.ask.gpus > 0, job.least_time > 0,
+            float(loop.workload.run[row]) + loop.longer[row],
             phase.part_of_second(row, loop.run_step),
         )  # fmt: skip
         return slot
@@ -508,6 +517,10 @@ class Lane:
 
     def _note_kinds(self, job: Job) -> None:
         """Limits of a job in all its partitions have their rows."""
+        kind = job.qos, job.account, job.user, job.partitions
+        if kind in self.noted:
+            return
+        self.noted.add(kind)
         state = self.loop.state
         for name in job.partitions:
             section = state.machine.sections.get(name)
@@ -538,9 +551,19 @@ class Lane:
         board = state.board.board
         board.sums[:] = 0
         books.rank_jobs[:] = 0
-        for place in books.by_record[: books.reg["running"][0]].tolist():
-            count_in(board, books, place, 1)
-        note_preys(board, books)
+        runner = books.runner[books.by_record[: books.reg["running"][0]]]
+        who = runner["who"]
+        each = books.first_group[who + 1] - books.first_group[who]
+        one = np.repeat(np.arange(len(who)), each)
+        within = np.arange(len(one)) - np.repeat(np.cumsum(each) - each, each)
+        group = books.groups[books.first_group[who][one] + within]
+        for column, name in COUNTED:
+            np.add.at(board.sums, (group, column), runner[name][one])
+        np.add.at(board.sums, (group, b.SUM_JOBS), 1)
+        if state.preemption.on:
+            held = ranks[who] if state.preemption.kind == "qos" else runner["section"]
+            np.add.at(books.rank_jobs, held[held >= 0], 1)
+            note_preys(board, books)
 
     # Running.
 

@@ -68,12 +68,12 @@ class PassTimes:
     @property
     def idle(self) -> bool:
         """True where no work is left for the main pass."""
-        return self.main_due == math.inf
+        return bool(self.main_due == math.inf)
 
     @property
     def asleep(self) -> bool:
         """True where the backfill thread waits for something to happen."""
-        return self.next_backfill == math.inf
+        return bool(self.next_backfill == math.inf)
 
     def work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""

@@ -73,7 +73,7 @@ next node that was left out is free."""
 KEPT_NODES = 87
 """Nothing preempts the job that started last, so that a backfill pass leaves it its nodes."""
 DO = 88
-"""What is asked for (run.py): a run from event to event, the walk of a main or of a backfill pass."""
+"""What is asked for (run.py): to run from event to event, or the walk of a pass."""
 RUN, MAIN_WALK, BACKFILL_WALK = range(3)
 MARKS = 89
 

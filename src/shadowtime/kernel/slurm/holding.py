@@ -330,7 +330,7 @@ def take_gpus(desk: Desk, books: Books, ask: int, hosts: int, first: int) -> Non
 @routine
 def hold(board: Board, desk: Desk, books: Books, ask: int, hosts: int) -> None:
     """Write what a job takes on its nodes, which are in ``spot``, to the next rows of ``share``."""
-    spot, share, state, asks = books.spot, board.share, board.now, desk.ask
+    spot, share, asks = books.spot, board.share, desk.ask
     first = books.reg["shares"][0]
     exclusive = asks[ask, d.EXCLUSIVE] != 0
     gpus = asks[ask, d.ASK_GPUS]

@@ -10,7 +10,8 @@ from shadowtime.kernel.slurm import holding as h
 from shadowtime.kernel.slurm.board import Board
 from shadowtime.kernel.slurm.books import Books
 from shadowtime.kernel.slurm.desk import Desk
-from shadowtime.kernel.slurm.words import NONE, ONE, bits_in
+from shadowtime.kernel.slurm.offers import gpus_in
+from shadowtime.kernel.slurm.words import NONE, ONE
 from shadowtime.types import Rows
 
 
@@ -121,13 +122,10 @@ def count_in(board: Board, books: Books, place: int, sign: int) -> None:
     """What a running job holds counts in its groups (1), or no more (-1)."""
     runner, sums = books.runner, board.sums
     who = runner["who"][place]
-    nodes = 0
-    for word in range(books.nodes.shape[1]):
-        nodes += bits_in(books.nodes[place, word])
     for at in range(books.first_group[who], books.first_group[who + 1]):
         group = books.groups[at]
         sums[group, b.SUM_CPU] += sign * runner["cpus"][place]
-        sums[group, b.SUM_NODE] += sign * nodes
+        sums[group, b.SUM_NODE] += sign * runner["shares"][place]
         sums[group, b.SUM_GPU] += sign * runner["gpus"][place]
         sums[group, b.SUM_MEM] += sign * runner["memory"][place]
         sums[group, b.SUM_JOBS] += sign
@@ -196,7 +194,7 @@ def start(
     cpus, memory, gpus = h.tally(board, desk, books, ask, hosts)
     held_gpus = held_memory = 0
     for share in range(first, first + hosts):
-        held_gpus += h.gpus_in(board.share[share, d.FREE_GPUS])
+        held_gpus += gpus_in(board.share[share, d.FREE_GPUS])
         held_memory += board.share[share, d.USED]
     runner["slot"][place], runner["record"][place] = slot, waiter["record"][slot]
     runner["start"][place], runner["ends_by"][place] = now, now + limit
