@@ -66,7 +66,7 @@ GROUPS = {
     ),
     "slurm": Group(
         (),
-        tuple(f"src/shadowtime/kernel/slurm/{one}.py" for one in ("walk", "rows", "choose")),
+        tuple(f"src/shadowtime/kernel/slurm/{one}.py" for one in ("run", "rows", "choose")),
     ),
     "metrics": Group((), ("src/shadowtime/metrics", "src/shadowtime/report/rows.py")),
 }

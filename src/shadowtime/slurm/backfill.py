@@ -19,7 +19,7 @@ from shadowtime.slurm.choose import Choice
 from shadowtime.slurm.job import Job, full_limit, planned_limit
 from shadowtime.slurm.machine import Section
 from shadowtime.slurm.outcome import Allocation, Outcome, Plan
-from shadowtime.slurm.queue import JobCounts, build_queue
+from shadowtime.slurm.queue import JobCounts, Record, build_queue
 from shadowtime.slurm.starting import begin, select_now
 from shadowtime.slurm.tally import tally_of
 from shadowtime.slurmtext.reasons import WaitReason, wait_reason
@@ -52,14 +52,20 @@ class BackfillPass:
     """One backfill pass while it runs."""
 
     def __init__(
-        self, state: SlurmState, now: int, clock: Callable[[int], int] | None, plans: bool
+        self,
+        state: SlurmState,
+        now: int,
+        clock: Callable[[int], int] | None,
+        plans: bool,
+        records: list[Record] | None = None,
     ) -> None:
+        """``records``: those of a pass that has begun already."""
         self.state, self.board, self.clock = state, state.board, clock
         self.mark = state.board.board.mark
         wish = self.parameters = state.parameters
         self.rules = wish.rules
         self.out = Outcome()
-        self.records = build_queue(state)
+        self.records = build_queue(state) if records is None else records
         self.plans = plans
         self.counts = JobCounts(wish)
         accounts = state.accounts
@@ -78,7 +84,8 @@ class BackfillPass:
         """The jobs of places looked at: of an array, what is left of it."""
         self.had_plan = False
         """It had one before this record of it was looked at."""
-        self._begin(now)
+        if records is None:
+            self._begin(now)
 
     def _begin(self, now: int) -> None:
         state, mark, wish = self.state, self.mark, self.parameters
@@ -136,13 +143,16 @@ class BackfillPass:
         board.span[0, : b.WINDOW_NAME] = now // step * step, mark[b.WINDOW_END]
         board.free[0] = packed(state.up, self.board.words)
 
-    def run(self) -> Outcome:
-        """Consider every record in order."""
+    def run(self, asked: int | None = None) -> Outcome:
+        """Consider every record in order; ``asked``: what a walk that has begun stopped for."""
         board, mark, out = self.board, self.mark, self.out
         if self.parameters.bf_running_job_reserve:
             self._keep_running()
         while True:
-            what = board.walk(board.board, board.chooser.asks.desk)
+            what = asked
+            if what is None:
+                what = board.walk()
+            asked = None
             if what == ENDS_WANTED:
                 board.write_running(self.state)
             elif what == START:
@@ -212,7 +222,7 @@ class BackfillPass:
         mark[b.RECORDS] = 0
         for job in self.state.running:
             if self.keep(job):
-                board.walk(board.board, board.chooser.asks.desk)
+                board.walk()
         mark[b.RECORDS] = len(self.records)
 
     def _record(self) -> tuple[Job, Section]:

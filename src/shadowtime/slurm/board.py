@@ -9,10 +9,10 @@ import numpy as np
 
 from shadowtime.kernel import library
 from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm import books as k
 from shadowtime.kernel.slurm import desk as d
-from shadowtime.kernel.slurm.main_walk import main_walk
 from shadowtime.kernel.slurm.rows import rows_now
-from shadowtime.kernel.slurm.walk import walk
+from shadowtime.kernel.slurm.run import run
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 from shadowtime.slurm.choose import Choice, Chooser
 from shadowtime.slurm.desk import longer
@@ -28,6 +28,7 @@ from shadowtime.types import Ints
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.kept_queue import KeptQueue
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.preempt import Preemption
     from shadowtime.slurm.queue import Record
@@ -70,8 +71,7 @@ class PassBoard:
     ) -> None:
         self.machine, self.preemption, self.chooser = machine, preemption, chooser
         self.parameters = parameters
-        self.walk = walk if compiled else getattr(walk, "py_func", walk)
-        self.main_walk = main_walk if compiled else getattr(main_walk, "py_func", main_walk)
+        self._run = run if compiled else getattr(run, "py_func", run)
         self._rows_now = rows_now if compiled else getattr(rows_now, "py_func", rows_now)
         self.words = words_of(len(machine.nodes))
         self.sections = {name: at for at, name in enumerate(machine.sections)}
@@ -94,6 +94,8 @@ class PassBoard:
         self.any_owner = any(one.own_user for one in machine.sections.values())
         """Some nodes may belong to users."""
         self.owners = Owners()
+        self.no_books = k.empty_books()
+        """Those of a single pass."""
         self.written = -1
         """The version of the kept queue that is written."""
         self.up = -1
@@ -139,6 +141,21 @@ class PassBoard:
         if preemption.gang:
             part = self.board.cores.reshape(4, -1, self.running.core_words)
             part[3] = [packed(cores, self.running.core_words) for cores in machine.full_cores]
+
+    def run(self, books: k.Books) -> int:
+        """A run from event to event, until Python must do something."""
+        self.board.mark[b.DO] = b.RUN
+        return self._run(self.board, self.chooser.asks.desk, books)
+
+    def main_walk(self) -> int:
+        """On through the queue of a main pass, until Python must do something."""
+        self.board.mark[b.DO] = b.MAIN_WALK
+        return self._run(self.board, self.chooser.asks.desk, self.no_books)
+
+    def walk(self) -> int:
+        """On through the queue of a backfill pass, until Python must do something."""
+        self.board.mark[b.DO] = b.BACKFILL_WALK
+        return self._run(self.board, self.chooser.asks.desk, self.no_books)
 
     def write(self, state: SlurmState) -> None:
         """What is free now, which nodes are up, and reservations."""
@@ -231,6 +248,42 @@ class PassBoard:
             return np.array([self.places(state, one) for one in records]).reshape(-1, 2)
         rows = kept.rows[: len(records), :2]
         return rows if kept.order is None else rows[kept.order]
+
+    def ranks_of(self, record: Record) -> tuple[int, bool]:
+        """The rank by which a job is preempted once it runs here, and whether it keeps its nodes.
+
+        -1: it cannot be. It keeps them in the map of plans if it is exclusive and not preempted.
+        """
+        job, section = record
+        mode = "off"
+        if self.preemption.on:
+            mode = self.preemption.mode_in(job, section)
+        keeps = mode == "off" and job.ask.on(section).exclusive
+        return self.rank_of_prey(job, section, mode), keeps
+
+    def rank_of_prey(self, job: Job, section: Section, mode: str) -> int:
+        """The rank by which a job that runs is preempted; -1: it cannot be."""
+        return self._rank(job, section.name) if mode in PREEMPTABLE else -1
+
+    def lay_out(self, queue: KeptQueue, state: SlurmState) -> None:
+        """Put the queue on the board, in the order of passes."""
+        rows = queue.rows[: len(queue), : k.Q_SUBMIT]
+        order = queue.preemptors_first(state)
+        self.board.queue[: len(queue), : b.NOW_ONLY] = rows if order is None else rows[order]
+        self.board.queue[: len(queue), b.TASKS] = 1
+
+    def forget(self) -> None:
+        """The state was changed elsewhere: all is written again."""
+        self.seen, self.usable, self.written = (None, None, -1), (-1, 0), -1
+        self.running.clear()
+
+    def who(self, state: SlurmState, job: Job, section: Section) -> int:
+        """The row of a job's limits in a partition."""
+        who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
+        if who is None:
+            self.board = self.limits.room(self.board, state.accounts, job, section)
+            who = self.limits.row(self.board, state.accounts, job, section)
+        return who
 
     def places(self, state: SlurmState, record: Record) -> tuple[int, int]:
         """The row of a record in these arrays, and the slot of its job."""
@@ -329,10 +382,7 @@ class PassBoard:
         asked = job.ask.on(section)
         watched = bool(job.tasks or job.licences)
         rank = self._rank(job, section.name) if self.preemption.on else -1
-        who = self.limits.rows.get((job.qos, job.account, job.user, section.qos))
-        if who is None:
-            self.board = self.limits.room(self.board, state.accounts, job, section)
-            who = self.limits.row(self.board, state.accounts, job, section)
+        who = self.who(state, job, section)
         key = (
             id(asked), section.name, job.limit, job.least_time, watched, rank, job.licences,
             job.reservation, who,
@@ -396,10 +446,10 @@ def pays_to_compile(jobs: int) -> bool:
 
     In the library of this installation, or in the cache.
     """
-    kernels = [getattr(one, "py_func", one) for one in (walk, main_walk)]
-    if jobs >= LONG_LOG or kernels[0] is walk or all(map(library.holds, kernels)):
+    kernel = getattr(run, "py_func", run)
+    if jobs >= LONG_LOG or kernel is run or library.holds(kernel):
         return True
     from shadowtime.kernel.numba_cache import cache_folder
 
-    files = [(Path(one.__code__.co_filename), one.__name__) for one in kernels]
-    return all(any(cache_folder(file).glob(f"{file.stem}.{name}-*.nbi")) for file, name in files)
+    file = Path(kernel.__code__.co_filename)
+    return any(cache_folder(file).glob(f"{file.stem}.{kernel.__name__}-*.nbi"))

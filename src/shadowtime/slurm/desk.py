@@ -83,7 +83,7 @@ class AskTable:
             ask.job_gpus, self.takes_first(ask), fewest, -1 if most is None else most,
             self.takes_whole(ask), floor, -1, first, len(ask.either),
             ask.contiguous, ask.spread, -1, ask.by_partition and not ask.exclusive,
-            ask.least_loaded, ask.cpu_pool, ask.own_user, len(ask.parts), -1,
+            ask.least_loaded, ask.cpu_pool, ask.own_user, len(ask.parts), -1, ask.tasks,
         )  # fmt: skip
         desk.pool[row] = ask.pools or 0
         desk.required[row] = self.packed(ask.required)
@@ -160,6 +160,8 @@ def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
         desk.rule[at] = getattr(parameters.rules, rule)
     desk.rule[d.COUNTS_CPUS] = machine.counts_cpus
     desk.rule[d.LAST_COUNTS] = parameters.rules.last_node_counts
+    desk.rule[d.AS_TOLD] = parameters.rules.tasks_as_told
+    desk.rule[d.AS_COUNTED] = parameters.rules.gpus_as_counted
     desk.rule[d.PACK_SERIAL] = parameters.pack_serial_at_end
     desk.rule[d.SHORTCUTS] = shortcuts
     desk.rule[d.MOST_CPUS] = machine.most_cpus
@@ -172,7 +174,7 @@ def _desk(machine: Machine, parameters: Parameters, *, shortcuts: bool) -> Desk:
     for at, node in enumerate(machine.nodes):
         desk.node[at] = (
             node.memory, node.threads, node.cores, node.sockets, node.gpus, bool(node.near),
-            node.cores * node.threads, reach >> at & 1,
+            node.cores * node.threads, reach >> at & 1, node.picks_gpus,
         )  # fmt: skip
         for socket, near in enumerate(node.near):
             desk.near[at, socket] = near

@@ -57,7 +57,7 @@ class RunningTable:
         """Put these jobs in the place of all; returns the board."""
         count = len(jobs)
         if count >= len(board.held):
-            board = _with_room(board, 2 * count + 1)
+            board = with_room(board, 2 * count + 1)
         if jobs is not self.followed or jobs.moves is None or not self._follow(board, jobs):
             board = self._write_all(board, jobs)
         rows = self.rows[:count]
@@ -161,12 +161,13 @@ class RunningTable:
         self.held[row] = packed(job.nodes, self.words)
         count = 0
         if board.mark[b.SHARES]:
-            count = self._put_shares(board, job)
+            count = self.put_shares(board, job)
         self.job[row] = (0, self.used, count, *self.describe(job))
         self.used += count
         return row
 
-    def _put_shares(self, board: b.Board, job: Job) -> int:
+    def put_shares(self, board: b.Board, job: Job) -> int:
+        """Write what a job holds to the next rows of ``share``; how many."""
         nodes, holding = self.machine.nodes, job.holding
         count = len(holding)
         rows = board.share[self.used : self.used + count]
@@ -212,7 +213,8 @@ class RunningTable:
         )
 
 
-def _with_room(board: b.Board, count: int) -> b.Board:
+def with_room(board: b.Board, count: int) -> b.Board:
+    """The board with room for so many running jobs, and none."""
     words = board.held.shape[1]
     return board._replace(
         held=np.zeros((count, words), np.uint64),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,28 @@ class EventQueue:
     def pop(self) -> Event:
         """The next event, which is no longer in the queue."""
         return heapq.heappop(self._heap)
+
+    def peek(self) -> Event:
+        """The next event."""
+        return self._heap[0]
+
+    def to_submit(self) -> Iterator[Any]:
+        """What is still to be submitted."""
+        return (event.what for event in self._heap if event.kind == "submit")
+
+    def split(self, kinds: tuple[str, ...]) -> tuple[list[Event], list[Event]]:
+        """The events of these kinds, in their order, and the others."""
+        own = sorted(event for event in self._heap if event.kind in kinds)
+        return own, [event for event in self._heap if event.kind not in kinds]
+
+    def keep(self, events: list[Event]) -> None:
+        """These are all events."""
+        self._heap = events
+        heapq.heapify(self._heap)
+
+    def put_back(self, event: Event) -> None:
+        """An event that has its number already."""
+        heapq.heappush(self._heap, event)
 
     @property
     def only_periodic(self) -> bool:

@@ -24,6 +24,8 @@ class LimitTable:
         """Rows of ``who``, by QOS, account, user and the QOS of the partition."""
         self.groups: dict[Group, int] = {}
         self.checks = 0
+        self.any_complex = False
+        """Some limits are not in these tables."""
         self._sums: dict[Group, Held] | None = None
         """Those whose groups have their places in the table, but these new ones:"""
         self._new: list[Group] = []
@@ -43,6 +45,7 @@ class LimitTable:
             )
             if not simple:
                 every = ()
+                self.any_complex = True
             for one in every:
                 place = self.groups.setdefault(one.group, len(self.groups))
                 if place == len(self.groups) - 1:

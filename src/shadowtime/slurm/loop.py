@@ -12,16 +12,18 @@ import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.engine.watch import Watched
-from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.backfill import BackfillPass, backfill_pass
 from shadowtime.slurm.event_queue import RANKS, EventQueue
 from shadowtime.slurm.from_site import changes_of, requeue_delay, setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.kept_queue import KeptQueue
+from shadowtime.slurm.lane import Lane, Pass
 from shadowtime.slurm.latency import BY_MAIN
-from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.main_pass import MainPass, main_pass
 from shadowtime.slurm.outcome import Allocation, Outcome, SlurmRun
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.pass_times import PassTimes
+from shadowtime.slurm.phase import RUN_STEP
 from shadowtime.slurm.priority import RunPriorities
 from shadowtime.slurm.put_off import evicted, rotate
 from shadowtime.slurm.saved import restore, saved
@@ -33,8 +35,6 @@ from shadowtime.workload.request import Requests
 if TYPE_CHECKING:
     from shadowtime.slurm.phase import Phase
 
-RUN_STEP = 0.618
-"""Parts of seconds of run times, from row to row."""
 LIMIT_CHECK = 30
 """Seconds between two checks of time limits."""
 
@@ -68,7 +68,7 @@ class Loop:
             compiled=compiled,
         )
         if shortcuts:
-            self.state.queue = KeptQueue()
+            self.state.queue = KeptQueue(compiled=compiled)
         count = len(workload)
         self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
         self.events = EventQueue()
@@ -106,6 +106,9 @@ class Loop:
         self.priorities = RunPriorities(site, self.state.accounts)
         self.depends = Dependencies(workload, requests) if requests.dependencies else None
         self.requeue_after = requeue_delay(site)
+        self.run_step = RUN_STEP
+        self.lane = Lane(self)
+        """Runs what is ordinary, where it may."""
 
     def run(self) -> SlurmRun:
         """From the first submission, or a checkpoint, to the last end."""
@@ -130,10 +133,16 @@ class Loop:
         while events or not times.idle or (self.waiting and self.running):
             if self._over():
                 break
+            if self.lane.may_begin():
+                self.lane.load()
+                left = self.lane.run()
+                if left is not None:
+                    self._go_on_with(left)
+                continue
             main = times.main
             if watched is not None and (passed := passed - 1) < 0:
                 passed = watched.watch.stride
-                self._report(watched)
+                self.report()
             if events.next_time <= min(main, times.next_backfill):
                 event = events.pop()
                 times.quiet_until = 0
@@ -143,9 +152,10 @@ class Loop:
             else:
                 self._backfill(times.next_backfill)
 
-    def _report(self, watched: Watched) -> None:
+    def report(self) -> None:
         """How far the run is, where somebody wants to know by now."""
-        if watched.due:
+        watched = self.watched
+        if watched is not None and watched.due:
             times = self.times
             now = min(self.events.next_time, times.main, times.next_backfill) - self.opening
             watched.look(now, self.over, partial(saved, self))
@@ -198,11 +208,31 @@ class Loop:
         """Usage is charged, and the queue sorted by new priorities."""
         following = self.priorities.tick(time, self.state.running, self.waiting.values())
         queue = self.state.queue
+        if queue is not None:
+            queue.rank_again()
         if queue is None or queue.sort_again(self.state) or self._rests_on_ticks():
             self.times.fresh = True
         if self.waiting:
             self.times.wake(time)
         self.events.at(following, "tick")
+
+    def ticked_in_lane(self, time: float) -> None:
+        """As :meth:`_on_tick`, while the lane has the state."""
+        queue = self.state.queue
+        assert queue is not None
+        following = self.lane.tick(time)
+        if queue.sort_again(self.state):
+            self.times.fresh = True
+        if self.times.reg["waiting"][0] > 0:
+            self.times.wake(time)
+        self.events.at(following, "tick")
+
+    def submitted_in_lane(self, time: float, job: Job) -> None:
+        """As :meth:`_on_submit`, while the lane has the state."""
+        self.last_priority = job.priority
+        self._on_ready(time, job)
+        self.priorities.entered.clear()
+        self.lane.submitted(job)
 
     def _rests_on_ticks(self) -> bool:
         """What a main pass finds rests on more than the order of priorities, or on the time."""
@@ -304,18 +334,36 @@ class Loop:
         tests = kind == "backfill" or self.builtin
         self.priorities.before_pass(self.waiting, now, tests=tests)
         notes = state.board.notes(state)
-        made: Outcome
+        waited = len(self.waiting)
         if kind == "main":
             made = main_pass(state, now, full=full)
-            # A backfill pass would pass over other jobs, or for other reasons.
-            if state.board.notes(state) != notes or (made.starts and state.accounts.enforced):
-                self.times.changed = True
-            nothing = not made.starts and not made.victims
-            self.times.fresh = not (nothing and (full or self._shallow()))
         else:
             made = backfill_pass(state, now, plans=False)
+        self._finish(Pass(kind, full, 0, [], time, notes, 0, waited), made)
+
+    def _go_on_with(self, left: Pass) -> None:
+        """Python finishes a pass that the lane has begun."""
+        now = math.floor(left.time)
+        if left.kind == "main":
+            made = MainPass(self.state, now, full=left.full, records=left.records).run(left.asked)
+        else:
+            made = BackfillPass(self.state, now, None, False, left.records).run(left.asked)
+        self._finish(left, made)
+
+    def _finish(self, over: Pass, made: Outcome) -> None:
+        """After a pass: what it changes for the next ones, and its starts."""
+        state, time, kind = self.state, over.time, over.kind
+        now = math.floor(time)
+        starts = bool(made.starts or over.started)
+        if kind == "main":
+            # A backfill pass would pass over other jobs, or for other reasons.
+            if state.board.notes(state) != over.notes or (starts and state.accounts.enforced):
+                self.times.changed = True
+            nothing = not starts and not made.victims
+            self.times.fresh = not (nothing and (over.full or self._shallow(over.waited)))
+        else:
             self.times.changed = not made.no_start
-            self.times.quiet_until = made.valid_until
+            self.times.quiet_until = 0 if starts else made.valid_until
             if state.accounts.enforced and state.accounts.bounds_jobs:
                 kept, met = state.queue, state.accounts.met
                 unmet = state.waiting if kept is None else kept.unmet(met)
@@ -333,13 +381,13 @@ class Loop:
             self._started(time, one, kind, state.running.find(one.record))
         if made.starts and state.preemption.gang:
             rotate(self, time)
-        if made.starts:
+        if starts:
             self.times.started(time)
 
-    def _shallow(self) -> bool:
-        """True where every main pass sees the whole queue."""
+    def _shallow(self, waited: int) -> bool:
+        """True where every main pass sees the whole queue of so many jobs."""
         wish = self.state.parameters
-        return not wish.partition_job_depth and len(self.waiting) <= wish.default_queue_depth
+        return not wish.partition_job_depth and waited <= wish.default_queue_depth
 
     def _begun(self, ids: set[int]) -> None:
         """Jobs have started; the rest of an array keeps waiting."""

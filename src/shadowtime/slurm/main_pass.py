@@ -17,6 +17,7 @@ from shadowtime.slurm.tally import Tally, tally_anywhere, tally_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import SlurmState
 
 
@@ -31,10 +32,17 @@ def main_pass(state: SlurmState, now: int, *, full: bool = False) -> Outcome:
 class MainPass:
     """One main pass while it runs."""
 
-    def __init__(self, state: SlurmState, now: int, *, full: bool) -> None:
+    def __init__(
+        self, state: SlurmState, now: int, *, full: bool, records: list[Record] | None = None
+    ) -> None:
+        """``records``: those of a pass that has begun already."""
         self.state, self.board, self.now = state, state.board, now
         wish = state.parameters
         self.out = Outcome()
+        self.mark = state.board.board.mark
+        if records is not None:
+            self.records = records
+            return
         self.records = build_queue(state)
         self.board.write(state)
         self.board.write_queue(state, self.records)
@@ -46,12 +54,18 @@ class MainPass:
         shortcuts = state.chooser.shortcuts and not apart
         mark[b.ANSWERS] = shortcuts and not wish.assoc_limit_stop and not yields
 
-    def run(self) -> Outcome:
-        """Try the records in order, but those whose answer is certain."""
+    def run(self, asked: int | None = None) -> Outcome:
+        """Try the records in order, but those whose answer is certain.
+
+        ``asked``: what a walk that has begun stopped for.
+        """
         board, mark, state = self.board, self.mark, self.state
         most = state.parameters.sched_max_job_start
         while True:
-            what = board.main_walk(board.board, board.chooser.asks.desk)
+            what = asked
+            if what is None:
+                what = board.main_walk()
+            asked = None
             if what == OVER:
                 break
             record = self.records[int(mark[b.AT])]

@@ -1,26 +1,34 @@
-"""When slurmctld makes its two passes, and whether a pass could find anything new."""
+"""When slurmctld makes its two passes: the clocks of kernel/slurm/clocks.py for Python."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.kernel.slurm import clocks
+from shadowtime.kernel.slurm.books import CLOCKS, REGISTERS
 
 if TYPE_CHECKING:
     from shadowtime.slurm.parameters import Parameters
 
-NEVER = math.inf
+
+class _Number:
+    """An attribute that is a number of one of the tables."""
+
+    def __init__(self, table: str, name: str, kind: type) -> None:
+        self.table, self.name, self.kind = table, name, kind
+
+    def __get__(self, times: Any, owner: type) -> Any:
+        return self.kind(getattr(times, self.table)[self.name][0])
+
+    def __set__(self, times: Any, value: float) -> None:
+        getattr(times, self.table)[self.name][0] = value
 
 
-@dataclass(kw_only=True)
 class PassTimes:
     """The clocks of the main pass and of the backfill thread (spec: slurm 1.2, 1.5).
-
-    Rules
-    -----
-    The main pass runs at the next tick of the second after there is work for it, no sooner than
-    batch_sched_delay after the last one, and every sched_interval in any case. The backfill thread
-    wakes every bf_interval; if it finds nothing new, it sleeps and checks again every second.
 
     Examples
     --------
@@ -31,93 +39,67 @@ class PassTimes:
     (104.25, 107.0)
     """
 
-    parameters: Parameters
-    opening: float
-    tick: float
-    """The part of the second in which the main pass begins."""
-    backfill: float
-    """Seconds from the opening to the first backfill pass."""
-    main_due: float = field(default=NEVER, init=False)
-    last_main: float = field(default=-NEVER, init=False)
-    next_full: float = field(init=False)
-    """When the main pass runs in any case: sched_interval after the last such one."""
-    next_backfill: float = field(init=False)
-    fresh: bool = field(default=True, init=False)
-    """Something happened since a main pass over the whole queue started nothing."""
-    changed: bool = field(default=True, init=False)
-    """Something happened since a backfill pass found that no waiting job could start."""
-    news: bool = field(default=True, init=False)
-    """Something happened that makes the backfill thread run at all (spec: slurm 1.5)."""
-    quiet_until: float = field(default=0, init=False)
+    main_due = _Number("clock", "main_due", float)
+    next_backfill = _Number("clock", "next_backfill", float)
+    quiet_until = _Number("clock", "quiet_until", float)
     """No backfill pass before then starts anything, unless something happens."""
-    asleep_since: float = field(default=NEVER, init=False)
+    fresh = _Number("reg", "fresh", bool)
+    """Something happened since a main pass over the whole queue started nothing."""
+    changed = _Number("reg", "changed", bool)
+    """Something happened since a backfill pass found that no waiting job could start."""
 
-    def __post_init__(self) -> None:
-        self.next_full = self.opening + self.tick
-        self.next_backfill = self.opening + self.backfill
+    def __init__(
+        self, *, parameters: Parameters, opening: float, tick: float, backfill: float
+    ) -> None:
+        self.reg, self.clock = np.zeros(1, REGISTERS), np.zeros(1, CLOCKS)
+        clock = self.clock
+        for name in ("sched_interval", "batch_sched_delay", "bf_interval"):
+            clock[name] = getattr(parameters, name)
+        clock["tick"], clock["next_full"] = tick, opening + tick
+        clock["main_due"] = clock["asleep_since"] = clocks.NEVER
+        clock["last_main"], clock["next_backfill"] = -clocks.NEVER, opening + backfill
+        self.reg["fresh"] = self.reg["changed"] = self.reg["news"] = 1
 
     @property
     def main(self) -> float:
         """When the next main pass is due."""
-        return min(self.main_due, self.next_full)
+        return float(clocks.next_main(self.clock))
 
     @property
     def idle(self) -> bool:
         """True where no work is left for the main pass."""
-        return self.main_due == NEVER
+        return bool(self.main_due == math.inf)
 
     @property
     def asleep(self) -> bool:
         """True where the backfill thread waits for something to happen."""
-        return self.next_backfill == NEVER
+        return bool(self.next_backfill == math.inf)
 
     def work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""
-        self.note(time)
-        earliest = max(time, self.last_main + self.parameters.batch_sched_delay)
-        self.main_due = min(self.main_due, math.ceil(earliest - self.tick) + self.tick)
+        clocks.work(self.clock, self.reg, time)
 
     def work_at_once(self, time: float) -> None:
         """There is work for the main pass that waits for no tick (spec: slurm 1.3)."""
-        self.note(time)
-        self.main_due = time
+        clocks.work_at_once(self.clock, self.reg, time)
 
     def note(self, time: float) -> None:
         """Something changed: passes have work to do."""
-        self.changed = self.fresh = True
-        self.wake(time)
+        clocks.note(self.clock, self.reg, time)
 
     def wake(self, time: float) -> None:
         """A backfill thread that found nothing new checks again every second (spec: slurm 1.5)."""
-        self.news = True
-        if self.asleep:
-            self.next_backfill = self.asleep_since + max(0, math.ceil(time - self.asleep_since))
+        clocks.wake(self.clock, self.reg, time)
 
     def begin_main(self, time: float) -> tuple[bool, bool]:
-        """A main pass is due: is there work for it, and is it over the whole queue?
-
-        spec: slurm 1.2.
-        """
-        work, full = time >= self.main_due, time >= self.next_full
-        if full:
-            self.next_full = time + max(1, self.parameters.sched_interval)
-        if work or full:
-            self.main_due, self.last_main = NEVER, time
-        return work, full
+        """A main pass is due: is there work for it, and is it over the whole queue?"""
+        due = bool(clocks.begin_main(self.clock, self.reg, time))
+        return due, bool(self.reg["full"][0])
 
     def begin_backfill(self, time: float, *, waiting: bool) -> bool:
-        """The backfill thread wakes; False if it goes back to sleep because nothing is new.
-
-        While jobs wait, the passes themselves change what is noted about them.
-        """
-        if not self.news:
-            self.asleep_since, self.next_backfill = time, NEVER
-            return False
-        self.news = waiting
-        self.next_backfill = time + self.parameters.bf_interval
-        return True
+        """The backfill thread wakes; False if it goes back to sleep because nothing is new."""
+        return bool(clocks.begin_backfill(self.clock, self.reg, time, waiting))
 
     def started(self, time: float) -> None:
         """A pass started jobs: everything must be reconsidered."""
-        self.fresh, self.quiet_until = True, 0
-        self.wake(time)
+        clocks.started(self.clock, self.reg, time)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 WOKEN = 0.002
 """Seconds after a whole one at which a loop runs that wakes there."""
+RUN_STEP = 0.618
+"""Parts of seconds of run times, from row to row."""
 EARLY_STEP = 0.7548776662
 """Spreads what is recorded early over the jobs."""
 

@@ -105,13 +105,16 @@ class Preemption:
         return bool(self.kind)
 
     def mode_of(self, job: Job, machine: Machine) -> str:
-        """How a job would be preempted: requeue, cancel, suspend or off."""
+        """How a running job would be preempted: requeue, cancel, suspend or off."""
+        return self.mode_in(job, machine.sections.get(job.partition))
+
+    def mode_in(self, job: Job, section: Section | None) -> str:
+        """How a job would be preempted in a partition."""
         if not self.kind:
             return "off"
         if self.kind == "qos":
             mode = self.qos_mode.get(job.qos, "") or self.mode
         else:
-            section = machine.sections.get(job.partition)
             mode = (section.preempt if section else "") or self.mode
         if mode == "requeue" and not job.requeues:
             return "cancel"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
 
 
-_number = attrgetter("id")
 FORGET = 1000
 """So many jobs that wait no longer are kept among those that do."""
 READS_STATE = 1
@@ -104,7 +102,11 @@ class Multifactor:
         spec: slurm 5.4.
         """
         place, billing, start = running_of(running).charged(self.shares.place)
-        self.shares.tick(now, place.astype(np.int64), billing, start)
+        self.charge_all(now, place.astype(np.int64), billing, start)
+
+    def charge_all(self, now: float, place: Ints, billing: Floats, start: Floats) -> None:
+        """As :meth:`tick`, by columns: places of associations, what a second costs, starts."""
+        self.shares.tick(now, place, billing, start)
         self.shares.rank()
 
     def note(self, job: Job, *, tested: bool) -> None:
@@ -123,16 +125,19 @@ class Multifactor:
         self._terms_by_row = np.concatenate([self._terms_by_row.reshape(-1, terms), more])
         self._rests_on = np.concatenate([self._rests_on, np.zeros((count + 64, 3), np.int64)])
 
-    def of_all(self, jobs: Collection[Job], now: float) -> None:
-        """Give many jobs their priorities, as :meth:`of` tells them; all were noted."""
-        if not jobs:
-            return
-        found = map(self._rows.__getitem__, map(_number, jobs))
-        rows = np.fromiter(found, np.int64, len(jobs))
-        if len(self._rows) > 2 * len(jobs) + FORGET:
-            self._rests_on, self._terms_by_row = self._rests_on[rows], self._terms_by_row[rows]
-            self._rows = {job.id: row for row, job in enumerate(jobs)}
-            rows = np.arange(len(jobs))
+    def of_all(self, ids: Sequence[int], now: float, *, keep: Sequence[int] = ()) -> Ints:
+        """The priorities of many jobs, as :meth:`of` tells them; all were noted.
+
+        ``keep``: jobs of which what was noted is kept as well.
+        """
+        if not ids:
+            return np.zeros(0, np.int64)
+        if len(self._rows) > 2 * len(ids) + FORGET:
+            kept = list(dict.fromkeys((*ids, *keep)))
+            old = np.fromiter(map(self._rows.__getitem__, kept), np.int64, len(kept))
+            self._rests_on, self._terms_by_row = self._rests_on[old], self._terms_by_row[old]
+            self._rows = {number: row for row, number in enumerate(kept)}
+        rows = np.fromiter(map(self._rows.__getitem__, ids), np.int64, len(ids))
         place, since, nice = self._rests_on[rows].T
         made = priorities_of(
             self.weights,
@@ -142,8 +147,7 @@ class Multifactor:
             terms=self._terms_by_row[rows],
             nice=nice,
         )
-        for job, priority in zip(jobs, made.astype(np.int64).tolist(), strict=True):
-            job.priority = priority
+        return np.asarray(made.astype(np.int64))
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:
         """A job's priority; ``tested``: a pass has found which cpus it would get.
@@ -227,8 +231,26 @@ class RunPriorities:
         if accounts.enforced and accounts.bounds_ageing:
             for job in waiting:
                 factors.note(job, tested=job.id in self.tested)
-        factors.of_all(waiting, now)
+        made = factors.of_all([job.id for job in waiting], now)
+        for job, priority in zip(waiting, made.tolist(), strict=True):
+            job.priority = priority
         return time + factors.weights.period
+
+    def ticked(
+        self,
+        time: float,
+        charged: tuple[Ints, Floats, Floats],
+        ids: Sequence[int],
+        *,
+        keep: Sequence[int],
+    ) -> tuple[float, Ints]:
+        """As :meth:`tick`, by columns of the running jobs; the next tick, and priorities by id."""
+        factors, accounts, now = self.factors, self.accounts, math.floor(time)
+        assert factors is not None
+        accounts.fade(factors.shares.fade_to(now))
+        factors.charge_all(now, *charged)
+        accounts.counted_to = now
+        return time + factors.weights.period, factors.of_all(ids, now, keep=keep)
 
     def enter(self, job: Job, now: int) -> None:
         """A job enters the queue."""

@@ -72,11 +72,7 @@ def build_queue(state: SlurmState) -> list[Record]:
             at = [table.places.get(one.job.qos, -1) for one in found]
             order = preemptors_first(table.keys[np.array(at, np.int64)])
         return found if order is None else [found[at] for at in order]
-    if kept.in_order is None:
-        kept.order = order = kept.preemptors_first(state) if sorts(policy) else None
-        kept.in_order = kept if order is None else [kept[at] for at in order]
-        kept.version += 1
-    return kept.in_order
+    return kept.in_order(state, sorts=sorts(policy))
 
 
 def sorts(policy: Preemption) -> bool:

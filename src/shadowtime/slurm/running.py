@@ -58,16 +58,16 @@ class Held:
             del self.jobs[id(job)]
 
 
-def groups_of(job: Job, accounts: Accounts) -> list[Group]:
+def groups_of(accounts: Accounts, qos: str, account: str, user: str, part_qos: str) -> list[Group]:
     """The groups that a running job counts in: of its own QOS and of its partition's, too."""
-    own = accounts.chains.get((job.account, job.user), ())
+    own = accounts.chains.get((account, user), ())
     above = {link.account for link in own if not link.user}
-    qos = accounts.qos_of(job)
+    counted = tuple(dict.fromkeys(filter(None, (qos, part_qos))))
     return [
-        *(("qos", name) for name in qos),
-        *(("qos user", name, job.user) for name in qos),
-        *(("qos account", name, job.account) for name in qos),
-        ("user", job.account, job.user),
+        *(("qos", name) for name in counted),
+        *(("qos user", name, user) for name in counted),
+        *(("qos account", name, account) for name in counted),
+        ("user", account, user),
         *(("account", name) for name in above),
     ]  # fmt: skip
 
@@ -210,7 +210,9 @@ class Running(list["Job"]):
         kind = job.qos, job.account, job.user, job.partition
         groups = self._sums_of.get(kind)
         if groups is None:
-            made = [self._sums.setdefault(one, Held()) for one in groups_of(job, self._accounts)]
+            part_qos = self._accounts.part_qos.get(job.partition, "")
+            every = groups_of(self._accounts, job.qos, job.account, job.user, part_qos)
+            made = [self._sums.setdefault(one, Held()) for one in every]
             groups = self._sums_of[kind] = made
         gpu = mem = 0
         for share in job.holding:

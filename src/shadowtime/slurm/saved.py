@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 REBUILT = (
     "workload", "site", "requests", "phase", "longer", "watched", "asks", "rows", "events", "out",
-    "over_in",
+    "over_in", "lane",
 )  # fmt: skip
 """What a new loop has already, or gets back piece by piece."""
 

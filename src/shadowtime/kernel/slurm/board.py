@@ -70,7 +70,12 @@ preempt others; LEFTS while all nodes that are up are left; weights may have mov
 OWNERS_END, OWNED_NODES, OWNED_UNTIL = range(84, 87)
 """Nodes of other users are left out until they are free; rows of ``owner`` that count; when the
 next node that was left out is free."""
-MARKS = 87
+KEPT_NODES = 87
+"""Nothing preempts the job that started last, so that a backfill pass leaves it its nodes."""
+DO = 88
+"""What is asked for (run.py): to run from event to event, or the walk of a pass."""
+RUN, MAIN_WALK, BACKFILL_WALK = range(3)
+MARKS = 89
 
 # ``STAGE``: to be looked at, cleared by Python, tried to start, its plan judged.
 NEXT, CLEARED, TRIED_TO_START, JUDGED = range(4)

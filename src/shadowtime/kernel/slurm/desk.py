@@ -15,13 +15,15 @@ LEFT_OUT_SINGLY, LEFT_OUT_BY_PRODUCT, CPUS_OF_GPU_TASKS, FIRST_SINGLE, LEAF_NEED
     5, 10
 )
 COUNTS_CPUS, PACK_SERIAL, SHORTCUTS, MOST_CPUS, LEAVES, LAST_COUNTS = range(10, 16)
+AS_TOLD, AS_COUNTED = range(16, 18)
 """``MOST_CPUS``: of the largest node. ``LEAVES``: how many leaf switches there are.
-``LAST_COUNTS``: the least loaded node is counted with the cpus of the one looked at last."""
-RULES = 16
+``LAST_COUNTS``: the least loaded node is counted with the cpus of the one looked at last.
+``AS_TOLD``: tasks are those of -n; ``AS_COUNTED``: GPUs those that counted."""
+RULES = 18
 # ``node``: what a node has.
-MEMORY, THREADS, CORES, SOCKETS, GPUS, BOUND, CPUS, IN_LEAF = range(8)
-"""``BOUND``: its GPUs belong to sockets."""
-NODES = 8
+MEMORY, THREADS, CORES, SOCKETS, GPUS, BOUND, CPUS, IN_LEAF, PICKS = range(9)
+"""``BOUND``: its GPUs belong to sockets. ``PICKS``: a start picks certain GPUs."""
+NODES = 9
 # A state, by node: what is free, then the free cores of each socket, and of each pool what is left.
 FREE, USED, FREE_GPUS, IDLE, FIRST_SOCKET = range(5)
 """Cpus, MB in use, GPUs as a mask, 1 where no job is on the node."""
@@ -32,7 +34,7 @@ UNBOUNDED, FLOOR_CPUS, FLOOR_MEMORY, FLOOR_GPUS, JOB_GPUS, SINGLE, FEWEST, MOST_
     16, 24
 )
 WHOLE, FLOOR, ALONE, FIRST_EITHER, EITHERS, IN_A_ROW, SPREAD, SHARED, IDLE_NODES = range(24, 33)
-LEAST_LOADED, CPU_POOL, OWN_USER, PARTS, REST = range(33, 38)
+LEAST_LOADED, CPU_POOL, OWN_USER, PARTS, REST, TOLD = range(33, 39)
 """``ASK_MEMORY`` -1: does not count; ``FLOOR_*``: what a node must have free to be of any use, and
 ``FLOOR`` its number; ``FEWEST`` and ``MOST_TASKS`` on one node (-1: no bound); ``WHOLE``:
 interchangeable whole nodes; ``ALONE``: the row of the same job on nodes of its own (-1: none);
@@ -41,8 +43,9 @@ interchangeable whole nodes; ``ALONE``: the row of the same job on nodes of its 
 nodes (-1: its own); ``IDLE_NODES``: it takes idle nodes all the same; ``LEAST_LOADED``: nodes with
 the largest share of free cpus come first; ``CPU_POOL``: the pool that bounds its cpus, or -1;
 ``OWN_USER``: its nodes run jobs of its user alone; ``PARTS`` rows of ``either`` from FIRST_EITHER
-on are the nodes of its counts of features, and ``REST`` is the row of what they leave."""
-ASKS = 38
+on are the nodes of its counts of features, and ``REST`` is the row of what they leave; ``TOLD``:
+the tasks of -n."""
+ASKS = 39
 PER_NODE, PER_JOB, PER_TASK = 1, 2, 3
 """``GPUS_PER``."""
 # ``spot``: scratch, by node.

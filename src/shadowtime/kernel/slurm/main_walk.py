@@ -6,8 +6,7 @@ that finds no room, it is given here.
 
 from __future__ import annotations
 
-from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.reference import by_reference
+from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.alone import is_alone, known_reason, note_offer, offer
@@ -28,7 +27,7 @@ from shadowtime.kernel.slurm.refusal import (
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
 OVER, TRY, FITS = range(3)
-"""What :func:`main_walk` stopped for: the pass is over; Python tries the record at AT, or starts it
+"""What :func:`go_on` stopped for: the pass is over; Python tries the record at AT, or starts it
 on the nodes that the desk has chosen."""
 PASSED_OVER, BUSY, UNCERTAIN, STARTS = range(4)
 
@@ -231,17 +230,3 @@ def go_on(board: Board, desk: Desk) -> int:
             fail(board, section)
         mark[b.AT] += 1
     return OVER
-
-
-@entry
-def main_walk(board: Board, desk: Desk) -> int:
-    """For Python: as :func:`go_on`.
-
-    Examples
-    --------
-    >>> from shadowtime.kernel.slurm.board import empty_board
-    >>> from shadowtime.kernel.slurm.desk import empty_desk
-    >>> main_walk(empty_board(8), empty_desk(8)) == OVER
-    True
-    """
-    return go_on(by_reference(board), by_reference(desk))

@@ -5,8 +5,7 @@ Python starts jobs, knows limits and the tasks of arrays, and is asked where the
 
 from __future__ import annotations
 
-from shadowtime.kernel.jit import entry, routine
-from shadowtime.kernel.reference import by_reference
+from shadowtime.kernel.jit import routine
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm.board import Board
@@ -20,7 +19,7 @@ from shadowtime.kernel.slurm.refusal import FITS, REFUSED, UNSURE, try_to_start
 from shadowtime.kernel.slurm.spans import has_room, plan_away, widest
 
 DONE, START, CLEAR, JUDGE, LAST_ONE, ENDS_WANTED = range(6)
-"""What :func:`walk` stopped for: the pass is over; the record at AT may start now; Python must
+"""What :func:`go_on` stopped for: the pass is over; the record at AT may start now; Python must
 look at it first, or at its plan, or whether the record at LAST is over a limit; the ends of running
 jobs are needed."""
 
@@ -185,17 +184,3 @@ def go_on(board: Board, desk: Desk) -> int:
             mark[b.AGAIN] = 0
             mark[b.AT] += 1
     return DONE
-
-
-@entry
-def walk(board: Board, desk: Desk) -> int:
-    """For Python: as :func:`go_on`.
-
-    Examples
-    --------
-    >>> from shadowtime.kernel.slurm.board import empty_board
-    >>> from shadowtime.kernel.slurm.desk import empty_desk
-    >>> walk(empty_board(8), empty_desk(8)) == DONE
-    True
-    """
-    return go_on(by_reference(board), by_reference(desk))
