@@ -16,7 +16,7 @@ from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm import books as k
 from shadowtime.kernel.slurm import desk as d
 from shadowtime.kernel.slurm import run as r
-from shadowtime.kernel.slurm.starting import count_in, list_place, note_preys, schedule
+from shadowtime.kernel.slurm.starting import note_preys, schedule
 from shadowtime.kernel.slurm.words import packed, unpacked, words_of
 from shadowtime.slurm.ends import with_room
 from shadowtime.slurm.event_queue import RANKS, Event
@@ -221,7 +221,6 @@ class Lane:
         books.free_place[:] = np.arange(places)[::-1]
         reg["free_places"] = places
         self._make_shares(4 * sum(len(job.holding) for job in state.running) + 4096)
-        self._recount()
         for job in state.running:
             reg["free_places"] -= 1
             place = int(self.books.free_place[reg["free_places"][0]])
@@ -231,8 +230,13 @@ class Lane:
                 job, True, section, job.start, job.limit, job.holding, job.nodes, job.cpus,
                 job.billing, job.waited_for,
             )  # fmt: skip
-            list_place(self.books, place)
-            count_in(state.board.board, self.books, place, 1)
+        books = self.books
+        listed = np.array(list(self.live), np.int64)
+        ends, records = (books.runner[name][listed] for name in ("ends_by", "record"))
+        books.by_record[:count] = listed[np.argsort(records, kind="stable")]
+        books.by_end[:count] = listed[np.lexsort((records, ends))]
+        reg["running"] = count
+        self._recount()
 
     def _write_runner(self, place: int, job: Job, section: Section) -> None:
         state, books = self.loop.state, self.books
