@@ -313,7 +313,7 @@ _LIMITS: Mapping[str, tuple[str, ...]] = {
 }
 """The columns of each limit, of which the first that is not empty counts."""
 _USUAL = {"usagefactor": ("1.000000", "1", "1.0")}
-_UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
+UNFOLLOWED = ("grpwall", "grpjobsaccrue", "usagefactor", "gracetime")
 """Columns that Slurm's model here does not follow."""
 _LIMIT_COLUMNS = frozenset(name for names in _LIMITS.values() for name in names)
 
@@ -325,7 +325,7 @@ def ignore_rest(
     rest = [
         column
         for column in table.columns
-        if column in _UNFOLLOWED or (column not in _LIMIT_COLUMNS and column not in known)
+        if column in UNFOLLOWED or (column not in _LIMIT_COLUMNS and column not in known)
     ]
     for row in table.rows:
         for column in rest:

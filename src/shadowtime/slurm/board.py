@@ -80,8 +80,8 @@ class PassBoard:
         by_qos = preemption.kind == "qos"
         self.ranks = preemption.precedence.places if by_qos else self.sections
         """Numbers of QOS or partitions, by which jobs preempt others."""
-        self.preys: set[str] = set()
-        """QOS or partitions of running jobs."""
+        self.preys: set[str] | None = set()
+        """QOS or partitions of running jobs, as written; None: something else is."""
         self.reservations: dict[str, int] = {}
         """Numbers of reservations, by name."""
         self.kinds: dict[tuple[int, int], int] = {}
@@ -274,7 +274,7 @@ class PassBoard:
 
     def forget(self) -> None:
         """The state was changed elsewhere: all is written again."""
-        self.seen, self.usable, self.written = (None, None, -1), (-1, 0), -1
+        self.seen, self.usable, self.written, self.preys = (None, None, -1), (-1, 0), -1, None
         self.running.clear()
 
     def who(self, state: SlurmState, job: Job, section: Section) -> int:
