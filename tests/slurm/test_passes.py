@@ -15,6 +15,7 @@ from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import Outcome
 from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.run import run_slurm
@@ -242,3 +243,18 @@ def test_a_job_over_its_limit_keeps_its_node_until_it_ends(shortcuts: bool) -> N
     )
     ends_by_start = sorted(zip(run.start[1:], run.end[1:], strict=True))
     assert all(end <= later for (_, end), (later, _) in pairwise(ends_by_start))
+
+
+def test_a_main_pass_starts_no_more_than_it_may() -> None:
+    site = Site(
+        nodes=(Node(name="a", amounts=(4,)),),
+        config={"SchedulerParameters": "sched_max_job_start=2"},
+    )
+    state = state_of(site)
+    for number in range(4):
+        ask = ask_of(Request(tasks=1), state.machine)
+        state.waiting.append(
+            Job(id=number + 1, ask=ask, limit=60, record=number, partitions=("batch",))
+        )
+    assert len(main_pass(state, NOW).starts) == 2
+    assert len(main_pass(state, NOW + 1).starts) == 2

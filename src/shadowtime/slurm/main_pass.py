@@ -74,10 +74,10 @@ class MainPass:
                 assert job is not None
                 _start(state, job, record.section, board.chooser.chosen(), self.now, self.out)
                 job = self._started(job, record.section)
-            while job is not None:
+            while job is not None and not 0 < most <= len(self.out.starts):
                 job = self._try(job, record.section)
-                if most and len(self.out.starts) >= most:
-                    return self.out
+            if 0 < most <= len(self.out.starts):
+                return self.out
             mark[b.AT] += 1
         return self.out
 
