@@ -67,8 +67,17 @@ class Lane(RunState):
 
     def load(self) -> None:
         """As of a state."""
+        times = self.loop.times  # others than before, in a run that was continued
+        self.books = self.books._replace(reg=times.reg, clock=times.clock)
+        self.write_rules()
         super().load()
         self.since = int(self.books.reg["number"][0])
+        times.reg["budget"] = self._stride()
+
+    def _stride(self) -> int:
+        """Events until Python looks how far the run is."""
+        watched = self.loop.watched
+        return STRIDE if watched is None else max(1, watched.watch.stride)
 
     def _is_usual(self) -> bool:
         """The site and its settings have nothing that passes ask Python about at every job."""
@@ -160,7 +169,6 @@ class Lane(RunState):
         while True:
             books, reg, clock = self.books, self.books.reg, self.books.clock
             clock["python"], reg["only_periodic"] = events.next_time, events.only_periodic
-            reg["budget"] = STRIDE if loop.watched is None else loop.watched.watch.stride
             reg["number"] = events.number
             board = loop.state.board
             queue = loop.state.queue
@@ -179,8 +187,8 @@ class Lane(RunState):
             elif what == r.EVENT and self._carry_out():
                 continue
             elif what == r.LOOK:
-                assert loop.watched is not None
-                if loop.watched.due:
+                reg["budget"] = self._stride()
+                if loop.watched is not None and loop.watched.due:
                     self.leave()
                     loop.report()
                     return None

@@ -65,7 +65,7 @@ class RunState(RunTables):
         board = state.board
         board.running.clear()
         board.seen = None, None, -1
-        for job in loop.waiting.values():
+        for job in (*loop.waiting.values(), *state.running):
             self.note_kinds(job)
         if not self.counted[0]:  # those to come, too: new groups are counted from the beginning
             for job in loop.events.to_submit():
