@@ -27,7 +27,7 @@ time that fewer happened in the tables than it takes to load them."""
 MOST_GONE = 4096
 """Jobs that have started, before the loop's own lists are brought up to date."""
 STRIDE = 1 << 40
-"""Events after which Python looks how far the run is, where nobody wants to know."""
+"""Turns after which Python looks how far the run is, where nobody wants to know."""
 
 
 class Pass(NamedTuple):
@@ -72,12 +72,8 @@ class Lane(RunState):
         self.write_rules()
         super().load()
         self.since = int(self.books.reg["number"][0])
-        times.reg["budget"] = self._stride()
-
-    def _stride(self) -> int:
-        """Events until Python looks how far the run is."""
-        watched = self.loop.watched
-        return STRIDE if watched is None else max(1, watched.watch.stride)
+        if self.loop.watched is None:
+            times.reg["budget"] = STRIDE
 
     def _is_usual(self) -> bool:
         """The site and its settings have nothing that passes ask Python about at every job."""
@@ -179,6 +175,8 @@ class Lane(RunState):
                 board.board = board.board._replace(met=loop.state.accounts.met.numbers)
             what = board.run(books)
             events.number = int(reg["number"][0])
+            if reg["kind"][0] == k.NO_PASS and what in (r.MAKE_ROOM, r.EVENT):
+                reg["budget"] += 1  # this turn is not over
             if what == r.MAKE_ROOM:
                 self.make_room()
             elif what == r.ORDER:
@@ -187,10 +185,11 @@ class Lane(RunState):
             elif what == r.EVENT and self._carry_out():
                 continue
             elif what == r.LOOK:
-                reg["budget"] = self._stride()
-                if loop.watched is not None and loop.watched.due:
+                watched = loop.watched
+                reg["budget"] = STRIDE if watched is None else watched.watch.stride + 1
+                if watched is not None and watched.due:
                     self.leave()
-                    loop.report()
+                    loop.report(watched)
                     return None
             elif what == r.HAND_OVER:
                 return self._hand_over()
@@ -204,11 +203,13 @@ class Lane(RunState):
         event = events.peek()
         if event.kind == "submit" and not self.is_odd(event.what):
             events.pop()
+            loop.times.until_look -= 1
             loop.times.quiet_until = 0
             loop.submitted_in_lane(event.time, event.what)
             return True
         if event.kind == "tick":
             events.pop()
+            loop.times.until_look -= 1
             loop.times.quiet_until = 0
             loop.ticked_in_lane(event.time)
             return True

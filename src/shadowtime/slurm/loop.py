@@ -128,7 +128,8 @@ class Loop:
 
     def _go_on(self) -> None:
         """Event by event, until nothing is left to happen."""
-        times, events, watched, passed = self.times, self.events, self.watched, 0
+        times, events, watched = self.times, self.events, self.watched
+        times.until_look = 0
         carry_out = {kind: getattr(self, f"_on_{kind}") for kind in RANKS}
         while events or not times.idle or (self.waiting and self.running):
             if self._over():
@@ -140,9 +141,12 @@ class Loop:
                     self._go_on_with(left)
                 continue
             main = times.main
-            if watched is not None and (passed := passed - 1) < 0:
-                passed = watched.watch.stride
-                self.report()
+            if watched is not None:
+                times.until_look -= 1
+                if times.until_look < 0:
+                    times.until_look = watched.watch.stride
+                    if watched.due:
+                        self.report(watched)
             if events.next_time <= min(main, times.next_backfill):
                 event = events.pop()
                 times.quiet_until = 0
@@ -152,13 +156,11 @@ class Loop:
             else:
                 self._backfill(times.next_backfill)
 
-    def report(self) -> None:
-        """How far the run is, where somebody wants to know by now."""
-        watched = self.watched
-        if watched is not None and watched.due:
-            times = self.times
-            now = min(self.events.next_time, times.main, times.next_backfill) - self.opening
-            watched.look(now, self.over, partial(saved, self))
+    def report(self, watched: Watched) -> None:
+        """How far the run is."""
+        times = self.times
+        now = min(self.events.next_time, times.main, times.next_backfill) - self.opening
+        watched.look(now, self.over, partial(saved, self))
 
     def _open(self) -> None:
         """What is known before the first event: submissions, cancellations, changes of nodes."""

@@ -43,6 +43,8 @@ class PassTimes:
     next_backfill = _Number("clock", "next_backfill", float)
     quiet_until = _Number("clock", "quiet_until", float)
     """No backfill pass before then starts anything, unless something happens."""
+    until_look = _Number("reg", "budget", int)
+    """Turns of the loop until Python looks how far the run is."""
     fresh = _Number("reg", "fresh", bool)
     """Something happened since a main pass over the whole queue started nothing."""
     changed = _Number("reg", "changed", bool)
