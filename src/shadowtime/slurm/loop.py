@@ -106,7 +106,6 @@ class Loop:
         self.priorities = RunPriorities(site, self.state.accounts)
         self.depends = Dependencies(workload, requests) if requests.dependencies else None
         self.requeue_after = requeue_delay(site)
-        self.run_step = RUN_STEP
         self.lane = Lane(self)
         """Runs what is ordinary, where it may."""
 

@@ -42,11 +42,10 @@ class Live(NamedTuple):
 
 
 class RunState(RunTables):
-    """``active``: the state of the loop is in the tables, and its own is old."""
+    """What runs and waits; from :meth:`load` to :meth:`leave` the loop's own lists are old."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(loop)
-        self.active = False
         self.jobs: dict[int, Job] = {}
         """Jobs that waited while the tables were in use, by slot."""
         self.live: dict[int, Live] = {}
@@ -83,7 +82,6 @@ class RunState(RunTables):
         self._load_use()
         self._load_running()
         self._load_events()
-        self.active = True
 
     def _load_use(self) -> None:
         state, books = self.loop.state, self.books
@@ -173,7 +171,6 @@ class RunState(RunTables):
         loop, reg = self.loop, self.books.reg
         state = loop.state
         self.tell()
-        self.active = False
         loop.out.passes += int(reg["passes"][0])
         loop.idle_passes = int(reg["idle_passes"][0])
         loop.events.number = int(reg["number"][0])

@@ -11,6 +11,7 @@ from shadowtime.kernel.slurm import books as k
 from shadowtime.kernel.slurm.starting import note_preys
 from shadowtime.kernel.slurm.words import words_of
 from shadowtime.slurm.ends import with_room
+from shadowtime.slurm.phase import RUN_STEP
 from shadowtime.slurm.running import groups_of
 from shadowtime.types import AnyArray
 
@@ -78,7 +79,7 @@ class RunTables:
             len(job.partitions), self.who(job, named) if named is not None else -1,
             phase.is_early(row), job.ask.gpus > 0, job.least_time > 0,
             float(loop.workload.run[row]) + loop.longer[row],
-            phase.part_of_second(row, loop.run_step),
+            phase.part_of_second(row, RUN_STEP),
         )  # fmt: skip
         return slot
 

@@ -161,7 +161,6 @@ Q_ROW, Q_SLOT, Q_SUBMIT, Q_ID, Q_PRIORITY, Q_PREY, Q_KEEPS = range(7)
 """``Q_PREY``: the rank by which it is preempted once it runs; ``Q_KEEPS``: then nothing preempts
 it, so that a backfill pass leaves it its nodes."""
 QUEUE_COLUMNS = 7
-# Rows of ``core``, behind those of shares: see holding.py.
 
 
 class Books(NamedTuple):
